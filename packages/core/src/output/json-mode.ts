@@ -9,8 +9,7 @@ import { jsonText, yamlText, type TextFormat } from './text-format.ts';
 
 export interface JsonModeOptions {
   /**
-   * Values the model may try, before the call fails with `OUTPUT_INVALID`; default 2: one repair
-   * (Arc Reactor).
+   * Invalid values until the call fails with `OUTPUT_INVALID`; default 2: one repair (Arc Reactor).
    */
   readonly attempts?: number;
   /** As in `structured()`. */
@@ -18,19 +17,18 @@ export interface JsonModeOptions {
 }
 
 export interface YamlModeOptions {
-  /**
-   * Any parser that throws for what is no YAML, such as `parse` of `yaml` or `load` of `js-yaml`.
-   */
+  /** Any parser that throws on invalid YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
   readonly parse: (text: string) => unknown;
   readonly attempts?: number;
 }
 
 /**
- * Has a call answer in JSON: an object or an array, or what fits the schema. Code fences and words
- * around it are left out, and one that does not fit goes back once with what is wrong, as a step of
- * the same run: through the same model, and counted in its usage. The value is the result's
- * `output`, its JSON the text. Throws `CONFIGURATION`; the call rejects with `OUTPUT_INVALID`, the
- * raw text in its details. (Arc Reactor: response format JSON, which was parsed and not checked.)
+ * Makes a call answer in JSON: a value that fits the schema, by default an object or an array.
+ * Ignores code fences and text around the value. An invalid value goes back to the model with its
+ * issues, once by default. The repair is a step of the same run: it uses the same model and counts
+ * in the run's usage. The result's `output` is the value, its text the value's JSON. Throws
+ * `CONFIGURATION`. The call rejects with `OUTPUT_INVALID`, with the raw text in its details. (Arc
+ * Reactor: response format JSON, which was parsed and not checked.)
  */
 export function jsonMode(schema?: undefined, options?: JsonModeOptions): OutputMode<JsonValue>;
 export function jsonMode<const S extends SchemaLike>(
@@ -44,9 +42,8 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 }
 
 /**
- * The same in YAML, read with the parser it is given. The answer's text stays YAML, without a fence
- * around it; dates in `output` are ISO texts. A bare word is no answer unless the schema asks for
- * one.
+ * Does the same in YAML, with the given parser. The answer's text stays YAML, without a code fence;
+ * dates in `output` are ISO strings. A bare word is not an answer unless the schema asks for one.
  */
 export function yamlMode<const S extends SchemaLike>(
   schema: S,

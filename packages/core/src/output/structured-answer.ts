@@ -10,25 +10,25 @@ import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import type { TextFormat } from './text-format.ts';
 
-/** What `structured()` was told. */
+/** Settings of `structured()`. */
 export interface OutputSpec {
   readonly schema: Schema<unknown>;
   readonly attempts: number;
   readonly forceTool: boolean;
   readonly responseSchema: boolean | undefined;
-  /** How an answer in text says the value; default JSON. */
+  /** Text format of the value; default JSON. */
   readonly format?: TextFormat;
 }
 
-/** A value that passed the schema, and the JSON that the model gave for it. */
+/** A value that passed the schema, and the model's JSON for it. */
 export interface Found {
   readonly value: unknown;
   readonly given: JsonValue;
-  /** What the answer says it with; default: the value's JSON. */
+  /** Text of the answer; default: the value's JSON. */
   readonly text?: string;
 }
 
-/** One run's tries at a value: what they leave behind, and how they end. */
+/** Attempts of one run to get a value. Counts them, removes them from the log and ends them. */
 export class OutputTries {
   readonly #context: RunContext;
   readonly #steps: LoopSteps;
@@ -42,8 +42,8 @@ export class OutputTries {
   }
 
   /**
-   * Another round: the reply is kept until there is a value, so that nothing is lost if the call
-   * ends before; `prompt` is never stored.
+   * Starts another attempt. The log keeps the reply until there is a value, so nothing is lost if
+   * the call ends before. `prompt` is never stored.
    */
   async again(reply: Msg, prompt: string): Promise<'again'> {
     const steps = this.#steps;
@@ -55,15 +55,15 @@ export class OutputTries {
     return 'again';
   }
 
-  /** Counts a try that failed; throws `OUTPUT_INVALID` if it was the last. */
+  /** Counts a failed attempt. Throws `OUTPUT_INVALID` if it was the last. */
   async fail(text: string, issues: readonly string[]): Promise<void> {
     this.#left -= 1;
     if (this.#left < 1) throw await this.failure(text, issues);
   }
 
   /**
-   * What a call without a value ends with; the raw text of the last try stays as its answer, marked
-   * as one of a call that failed.
+   * Creates the error of a call without a value. The raw text of the last attempt stays as the
+   * call's answer, with `metadata.reason` `error`.
    */
   async failure(text: string, issues: readonly string[]): Promise<AgentError> {
     const steps = this.#steps;
@@ -78,7 +78,7 @@ export class OutputTries {
   }
 
   /**
-   * The message that a value is answered with, in place of all that led to it. `reply` brought the
+   * Creates the answer for a value, in place of all messages that led to it. `reply` contains the
    * value.
    */
   async answer(
@@ -116,8 +116,8 @@ export class OutputTries {
   }
 
   /**
-   * Takes what only served to get the value out of the log, as the run ends; calls of other tools
-   * stay. Gives what is gone.
+   * Removes messages from the log at the end of the run, if they only served to get the value.
+   * Calls of other tools stay. Returns the removed messages.
    */
   async #tidy(): Promise<readonly Msg[]> {
     const { messages, promptId } = this.#context;
@@ -127,7 +127,7 @@ export class OutputTries {
     for (const message of messages.slice(from)) {
       const left = this.#own.has(message.id) ? undefined : withoutOutputCalls(message);
       if (!left) gone.push(message);
-      // The log only grows at its end: what stands behind a changed message is put there again.
+      // The log only grows at its end, so messages after a changed one are appended again.
       else if (left !== message || again.length) again.push(left);
     }
     const ids = [...gone, ...again].map(({ id }) => id);
@@ -140,7 +140,10 @@ export function isOutputCall({ name }: { readonly name: string }): boolean {
   return name === outputToolName;
 }
 
-/** The message as it is without the output tool; nothing where it was about that alone. */
+/**
+ * Removes the output tool's calls from a message. Returns `undefined` if the message served that
+ * tool alone.
+ */
 function withoutOutputCalls(message: Msg): Msg | undefined {
   const uses = toolUsesOf(message);
   if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall)))
@@ -153,8 +156,8 @@ function withoutOutputCalls(message: Msg): Msg | undefined {
 }
 
 /**
- * The model's last thoughts, without what ties them to a call that is gone: providers refuse the
- * one without the other.
+ * Returns the model's last thinking, without signatures and provider metadata. Those refer to a
+ * removed call, and providers refuse one without the other.
  */
 function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
   const thoughts = messages.map(({ content }) =>
@@ -166,7 +169,7 @@ function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
   }));
 }
 
-/** The value as JSON; what the model gave for it where it has no JSON form. */
+/** Converts the value to JSON. Returns the model's own JSON if the value has no JSON form. */
 function toJson(value: unknown, given: JsonValue): JsonValue {
   try {
     const json = parseJson(JSON.stringify(value));

@@ -11,8 +11,8 @@ import { OutputTries, type Found, type OutputSpec } from './structured-answer.ts
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';
 
 /**
- * The value as the answer's text, JSON or what the format says. The schema is told with the system
- * prompt of each request and never stored.
+ * Gets the value as the answer's text, in JSON or the given format. Each request has the schema in
+ * its system prompt; the schema is never stored.
  */
 export function promptOutput(
   context: RunContext,
@@ -26,7 +26,7 @@ export function promptOutput(
   const tell = (request: ModelRequest): ModelRequest => {
     const [first, ...rest] = request.messages;
     const before = first?.role === 'system' ? first : undefined;
-    // The same object each time: its wire form is cached on it.
+    // Reuses the object, because its wire form is cached on it.
     if (!system || system.before !== before)
       system = { before, message: withInstruction(steps, before, told) };
     const isOffered =
@@ -80,14 +80,17 @@ export function promptOutput(
   };
 }
 
-/** Models that take but one system message get but one. */
+/** Adds the instruction to the system message. Some models take only one system message. */
 function withInstruction(steps: LoopSteps, system: Msg | undefined, text: string): Msg {
   return system
     ? { ...system, content: [...system.content, { type: 'text', text }] }
     : steps.message('system', text);
 }
 
-/** The first value in the text that passes; where none does, what is wrong with the first one. */
+/**
+ * Returns the first value in the text that passes. If none passes, returns the issues of the first
+ * one.
+ */
 async function readText(
   schema: Schema<unknown>,
   format: TextFormat,
@@ -112,11 +115,14 @@ function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string
     none = false;
     yield said;
   }
-  // A text asked for is a text, quoted or not.
+  // If the schema asks for a string, the text may be unquoted.
   if (none && type === 'string' && text.trim()) yield { given: text.trim() };
 }
 
-/** Plain JSON Schema is not checked, but a word is no object all the same. */
+/**
+ * Returns an issue if an object or array schema got another type. Plain JSON Schema has no other
+ * check.
+ */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
   if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is no object';
   return type === 'array' && !Array.isArray(given) ? 'it is no array' : undefined;

@@ -4,8 +4,8 @@ import type { Schema } from '../schema/schema.ts';
 import type { Found } from './structured-answer.ts';
 
 /**
- * The schema as a tool's arguments, which have to be an object: another value goes into `{
- * response: … }` (AgentScope does so for all).
+ * Adapts the schema to a tool's arguments, which must be an object. Wraps any other value in an
+ * object: `{ response: … }` (AgentScope wraps all values).
  */
 export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<Found> {
   const wrapped = jsonSchema['type'] !== 'object';
@@ -36,8 +36,8 @@ function wrap(schema: JsonObject): JsonObject {
 }
 
 /**
- * Definitions move to the new root with their addresses; what points elsewhere into the schema
- * points one level deeper.
+ * Adjusts the references of a wrapped schema. Definitions move to the new root and keep their
+ * addresses. Other references point to `#/properties/response`.
  */
 function moveRefs(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(moveRefs);

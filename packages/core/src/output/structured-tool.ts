@@ -14,7 +14,7 @@ import { asArguments } from './structured-schema.ts';
 const reminder = `Give your answer now: call "${outputToolName}".`;
 
 /**
- * The value as the arguments of a tool that stands beside the agent's own (AgentScope:
+ * Gets the value as the arguments of a tool beside the agent's own tools (AgentScope:
  * `StructuredOutputHook`).
  */
 export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSpec): OutputRun {
@@ -62,8 +62,7 @@ export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSp
       const { messages } = context;
       const reply = messages.findLast(({ role }) => role === 'assistant');
       const call = reply && toolUsesOf(reply).findLast(isOutputCall);
-      // Somebody has to decide about another call first; the value is read again when the run goes
-      // on.
+      // Another call needs a decision first. The value is read again when the run resumes.
       if (!call || pending.length) return undefined;
       const result = messages.flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === call.id);
       if (!found) {

@@ -9,35 +9,36 @@ import { toolOutput } from './structured-tool.ts';
 
 export interface StructuredOptions {
   /**
-   * `tool`: the model gives the value as the arguments of a tool, `generate_response`. `prompt`: it
-   * is told the schema and answers with JSON text. Default: `tool` where the model takes tools,
-   * else `prompt`.
+   * `tool`: the model gives the value as the arguments of the tool `generate_response`. `prompt`:
+   * the prompt contains the schema, and the model answers with JSON text. Default: `tool` if the
+   * model takes tools, else `prompt`.
    */
   readonly mode?: 'tool' | 'prompt';
   /**
-   * Values the model may try that do not pass, before the call fails with `OUTPUT_INVALID`; default
-   * 3 (AgentScope: `MAX_RETRIES`).
+   * Invalid values until the call fails with `OUTPUT_INVALID`; default 3 (AgentScope:
+   * `MAX_RETRIES`).
    */
   readonly attempts?: number;
   /**
-   * Tool mode: after an answer without a tool call, whether the tool choice is forced besides the
-   * reminder; default true. False for models that refuse it, as some do while they think
-   * (AgentScope: `StructuredOutputReminder`).
+   * Tool mode: whether to force the tool choice after an answer without a tool call, besides the
+   * reminder; default true. Use false for models that refuse a forced choice, as some do while they
+   * think (AgentScope: `StructuredOutputReminder`).
    */
   readonly forceTool?: boolean;
   /**
-   * Prompt mode: whether the schema of an object is also the request's `responseSchema`. Default:
-   * in requests without tools. False for servers that refuse it; true for models that call tools in
-   * spite of it.
+   * Prompt mode: whether to send the schema of an object as the request's `responseSchema`, too.
+   * Default: only in requests without tools. Use false for servers that refuse it, true for models
+   * that call tools in spite of it.
    */
   readonly responseSchema?: boolean;
 }
 
 /**
- * Has a call end with a value that passes the schema, typed as its output, in `AgentResult.output`:
- * Zod, any Standard Schema with JSON Schema, or plain JSON Schema (not checked). The stored
- * answer's text is the value's JSON, its `metadata.output` the value; what it took to get there
- * does not stay in the log. Throws `CONFIGURATION`.
+ * Makes a call end with a value that passes the schema. `AgentResult.output` has the value, typed
+ * as the schema's output. Takes Zod, any Standard Schema with JSON Schema, or plain JSON Schema
+ * (not checked). The stored answer has the value's JSON as its text and the value in
+ * `metadata.output`. The steps that led to the value do not stay in the log. Throws
+ * `CONFIGURATION`.
  */
 export function structured<const S extends SchemaLike>(
   source: S,

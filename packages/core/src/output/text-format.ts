@@ -5,20 +5,18 @@ import { parseJson } from '../message/parse-json.ts';
 /** A value in a reply. */
 export interface Said {
   readonly given: JsonValue;
-  /** What of the reply says it, where the answer is to keep it so. */
+  /** Part of the reply that contains the value, if the answer has to keep it. */
   readonly text?: string;
 }
 
-/** How an answer in text says a value. */
+/** Text format of a value in an answer. */
 export interface TextFormat {
   readonly name: 'JSON' | 'YAML';
-  /** What a reply may mean, the likeliest first. */
+  /** Returns the possible values of a reply, the likeliest first. */
   read(text: string): Iterable<Said>;
 }
 
-/**
- * The whole text, what a code fence holds, or what stands between the first and the last bracket.
- */
+/** JSON in the whole text, in a code fence, or between the first and the last bracket. */
 export const jsonText: TextFormat = {
   name: 'JSON',
   *read(text) {
@@ -30,8 +28,8 @@ export const jsonText: TextFormat = {
 };
 
 /**
- * The whole text, or what a code fence holds. The answer stays YAML. `parse` throws for what is
- * none.
+ * Creates the format of YAML in the whole text or in a code fence. The answer stays YAML. `parse`
+ * must throw on invalid YAML.
  */
 export function yamlText(parse: (text: string) => unknown): TextFormat {
   return {
@@ -46,7 +44,7 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
 }
 
 /**
- * What the model is told about its answer; an empty schema says only that it is an object or an
+ * Returns the instruction about the answer's format. An empty schema asks only for an object or an
  * array.
  */
 export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObject): string {
@@ -57,7 +55,8 @@ export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObjec
 }
 
 /**
- * Split, not matched: a fence that does not end must not cost a search from each of its characters.
+ * Returns the contents of code fences. Splits instead of matching, because an unclosed fence would
+ * cost a search from each character.
  */
 function fenced(text: string): readonly string[] {
   const insides = text.split('```').filter((_, index) => index % 2 === 1);
@@ -73,8 +72,8 @@ function bracketed(text: string): string {
 
 function tryParse(parse: (text: string) => unknown, text: string): JsonValue | undefined {
   if (!text.trim()) return undefined;
-  // Without aliases a text has no more nodes than characters: one that has is a small text that
-  // stands for a huge value.
+  // Without aliases a text has no more nodes than characters. More nodes mean that aliases expand a
+  // small text to a huge value.
   let left = text.length + 1;
   const toJson = (value: unknown): JsonValue => {
     if (left-- < 0) throw new RangeError('too many nodes');
@@ -106,8 +105,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
 }
 
 /**
- * Also where another realm made it. What has a class of its own (a `Map`, a parser's document) has
- * no JSON.
+ * Accepts plain objects, also from another realm. An object of a class (a `Map`, a parser's
+ * document) has no JSON.
  */
 function isPlain(value: unknown): value is object {
   if (Object(value) !== value) return false;

@@ -4,23 +4,23 @@ import { parseJson } from '../message/parse-json.ts';
 import type { Usage } from '../model/usage.ts';
 
 export interface OpenAiEncoderOptions {
-  /** The model's name as the client asked for it. */
+  /** Name of the model, as the client requested it. */
   readonly model: string;
   /** The completion's id, `chatcmpl-…`. */
   readonly id: string;
-  /** Seconds since 1970. */
+  /** Creation time in seconds since 1970. */
   readonly created: number;
-  /** A last chunk with the token counts (`stream_options.include_usage`). Default false. */
+  /** Whether a last chunk has the token counts (`stream_options.include_usage`). Default false. */
   readonly includeUsage?: boolean;
   /**
-   * The text goes out in one piece at the end: for answers whose tries are no part of them, such as
-   * JSON. Default false.
+   * Whether the text goes out in one piece at the end. Use it for answers such as JSON, where
+   * failed attempts are not part of the answer. Default false.
    */
   readonly wholeText?: boolean;
   /**
-   * Names the external tools: the arguments of their calls go out as the model writes them, and
-   * cannot be taken back. A stream whose calls do not hold, as one that a hook changed or a limit
-   * refused, ends in an error. Default: calls go out whole, at the end.
+   * Returns whether a tool is external. Arguments of external calls then go out as the model writes
+   * them, and cannot be taken back. If a hook changes such a call or a limit refuses it, the stream
+   * ends in an error. Default: calls go out whole, at the end.
    */
   readonly isExternal?: (name: string) => boolean;
 }
@@ -32,7 +32,7 @@ export interface ChatCompletionToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A part of a call: its first one has the id and the name. */
+/** A part of a call; the first part has the id and the name. */
 export interface ChatCompletionToolCallDelta {
   readonly index: number;
   readonly id?: string;
@@ -86,7 +86,7 @@ export interface ChatCompletion {
   readonly usage: ChatCompletionUsage;
 }
 
-/** An error in OpenAI's shape: a body of its own, or an event in mid-stream. */
+/** An error in OpenAI's shape: the body of a response, or an event within a stream. */
 export interface OpenAiError {
   readonly error: {
     readonly message: string;
@@ -101,10 +101,10 @@ export interface OpenAiEncoder {
 }
 
 /**
- * Agent events as chat-completion chunks, adjacent deltas joined: one encoder a run. Tools that run
- * here do not show; calls of external ones, which the run ends with, come as `tool_calls`. The
- * texts of several replies are set apart by a blank line. What a hook takes back by `step-reset`
- * has gone out already.
+ * Creates an encoder of agent events as chat-completion chunks, which joins adjacent deltas. Use
+ * one encoder per run. Tools that run here do not show. External calls, which end the run, become
+ * `tool_calls`. A blank line separates the texts of several replies. A hook's `step-reset` cannot
+ * take back text that was sent.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   const { id, created, model } = options;
@@ -119,7 +119,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
   });
   let wrote: { readonly iteration: number } | undefined;
-  /** The calls that are going out, by their ids: the arguments so far. */
+  /** Arguments sent so far, by call id. */
   const told = new Map<string, string>();
 
   const toolInput = (toolUseId: string, name: string, delta: string): ChatCompletionChunk => {
@@ -169,7 +169,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
           ];
         }
         const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
-        // A model may write none for a call without arguments.
+        // A model may write nothing for a call without arguments.
         for (const [toolUseId, text] of told)
           if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
         const rest = calls.filter((call) => !told.has(call.id));
@@ -196,7 +196,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
   return {
     encode: (batch) => {
       const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
-      // What an agent that is called as a tool says goes to its caller, not to the reader.
+      // Output of an agent called as a tool goes to its caller, not to the reader.
       const own = batch.filter(({ agentPath }) => agentPath.length < 2);
       for (const event of own) for (const one of encode(event)) pushJoined(chunks, one);
       return chunks;
@@ -205,8 +205,8 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
 }
 
 /**
- * The whole answer of a call that has ended: the text of its last reply, and the external calls it
- * waits for.
+ * Returns the whole answer of an ended call: the text of its last reply, and its pending external
+ * calls.
  */
 export function toChatCompletion(
   result: AgentResult,
@@ -254,7 +254,7 @@ function typeOf(code: string): string {
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
- * Whether the arguments that went out are those of the call; none at all are an object without any.
+ * Returns whether the sent arguments are those of the call. Empty text counts as an empty object.
  */
 function isSame(call: ChatCompletionToolCall, text: string): boolean {
   const input = text.trim() ? parseJson(text) : {};
@@ -296,7 +296,7 @@ function deltaOf(chunk: ChatCompletionChunk | OpenAiError | undefined): Delta | 
     : undefined;
 }
 
-/** Calls that wait for a result from outside. */
+/** Returns the calls that wait for a result from outside. */
 function externalCalls({ pending }: AgentResult): readonly ChatCompletionToolCall[] {
   return pending
     .filter(({ kind }) => kind === 'external')

@@ -7,9 +7,9 @@ import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 
 /**
- * The `messages` of a chat-completions request as a conversation: system and developer messages,
- * user messages with text and images, assistant messages with tool calls, tool results. Throws
- * `INVALID_INPUT` that names the message by its index.
+ * Converts the `messages` of a chat-completions request to a conversation. Takes system and
+ * developer messages, user messages with text and images, assistant messages with tool calls, and
+ * tool results. Throws `INVALID_INPUT` that names the message by its index.
  */
 export function fromOpenAiMessages(
   messages: unknown,

@@ -4,32 +4,35 @@ import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 
 export interface TextStreamOptions {
-  /** A failure rejects (default), or is the stream's last text. */
+  /** `throw` (default): a failure rejects. `in-band`: it is the stream's last text. */
   readonly errors?: 'throw' | 'in-band';
-  /** The text of a failure in band; default `[MODEL_AUTH]`: its code, none of its words. */
+  /**
+   * Returns the text of a failure in band. Default: its code alone, such as `[MODEL_AUTH]`, without
+   * its message.
+   */
   readonly errorText?: (error: AgentErrorData) => string;
 }
 
-/** An `AgentStream`, or the same from another thread. */
+/** An `AgentStream`, or its counterpart from another thread. */
 export interface TextSource {
   batches(): AsyncIterable<EventBatch>;
   cancel(): Promise<void>;
 }
 
-/** A run's text. One reader: it iterates, or takes `readable()`. */
+/** The text of a run. It allows one reader: iterate it, or take `readable()`. */
 export interface TextStream extends AsyncIterable<string> {
   /**
-   * The text as UTF-8, read from the model only as it is asked for: a `Response`'s body. Cancelling
-   * it cancels the run.
+   * Returns the text as UTF-8, for the body of a `Response`. It reads from the model only on
+   * demand. Canceling it cancels the run.
    */
   readable(): ReadableStream<Uint8Array>;
 }
 
 /**
- * What the agent says, and nothing else: no thinking, no tool calls, nothing of agents that it
- * calls as tools. One text a network read, never empty. The blocks of a message are set apart by a
- * line break, messages by a blank line. What was sent cannot be taken back: after a `step-reset`
- * the new words come below a blank line, where they do not go on with what was there.
+ * Streams the agent's text only: no thinking, no tool calls, and no output of agents that it calls
+ * as tools. Yields one text per network read, never an empty one. A line break separates the blocks
+ * of a message, a blank line separates messages. Sent text cannot be taken back. After a
+ * `step-reset`, new text follows below a blank line, unless it continues the old text.
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
   checkFields('INVALID_INPUT', 'textStream()', stream, 'batches:function cancel:function');
@@ -54,7 +57,7 @@ async function* texts(
   try {
     for await (const batch of stream.batches()) {
       let text = '';
-      // What an agent that is called as a tool says goes to its caller, not to the reader.
+      // Output of an agent called as a tool goes to its caller, not to the reader.
       for (const event of batch) {
         if (event.agentPath.length > 1) continue;
         if (event.type === 'error') failure = event.error;
@@ -67,7 +70,7 @@ async function* texts(
     failure ??= AgentError.from(error).toJSON();
   }
   if (!failure) return;
-  // A run with `throwOnError: false` ends as any other.
+  // With `throwOnError: false` the run ends normally, so the failure is thrown here.
   if (errors !== 'in-band') throw AgentError.fromJSON(failure);
   const last = errorText(failure);
   if (last) yield writer.apart() + last;
@@ -78,10 +81,10 @@ function codeOf({ code }: AgentErrorData): string {
 }
 
 class TextWriter {
-  /** The block that is being written; empty where the next one is no message's that was begun. */
+  /** Id of the current block; empty if the next block starts a new message. */
   #blockId = '';
   #isEmpty = true;
-  /** What was written of the message. */
+  /** Text of the message written so far. */
   #said = '';
 
   write(event: AgentEvent): string {
@@ -101,7 +104,7 @@ class TextWriter {
     }
   }
 
-  /** What stands between all that was written and another message. */
+  /** Returns the separator before another message. */
   apart(): string {
     return this.#isEmpty ? '' : '\n\n';
   }
@@ -136,7 +139,7 @@ class TextWriter {
   }
 }
 
-/** The message of a block: its id without the block's number. */
+/** Returns the message of a block: its id without the block's number. */
 function messageOf(blockId: string): string {
   return blockId.slice(0, blockId.lastIndexOf(':'));
 }
@@ -153,7 +156,7 @@ function toBytes(
         if (done) controller.close();
         else controller.enqueue(encoder.encode(value));
       },
-      // `source.return()` would wait for the read that is under way.
+      // `source.return()` would wait for the pending read.
       cancel,
     },
     { highWaterMark: 0 },

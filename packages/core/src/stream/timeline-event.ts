@@ -3,8 +3,8 @@ import type { JsonObject } from '../message/json.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 
 /**
- * An event as a timeline shows it: what happened and when, without the prompts, messages and tool
- * schemas it happened with. `undefined` for the chunks, which the stream's other parts carry.
+ * Converts an event for a timeline: what happened and when, without prompts, messages and tool
+ * schemas. Returns `undefined` for the model's chunks, which other parts of the stream carry.
  */
 export function toTimelineEvent(event: AgentEvent): JsonObject | undefined {
   const { type, runId, seq, iteration, at } = event;

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../message/json.ts';
 
 /**
- * The part of AI SDK 7's UI message stream we send; plain JSON, assignable to its `UIMessageChunk`.
+ * The chunks of AI SDK 7's UI message stream that we send; plain JSON, assignable to its
+ * `UIMessageChunk`.
  */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: JsonObject }

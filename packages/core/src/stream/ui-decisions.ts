@@ -2,10 +2,10 @@ import type { Decision } from '../event/pending-call.ts';
 import { isRecord } from '../message/is-record.ts';
 
 /**
- * What an assistant's message, as `useChat` keeps and posts it, says of its tool calls: approvals,
- * and results of tools that the client runs; nothing for any other message. Only claims: the
- * message tells of finished calls, too, and a client may post what it likes. What it may decide is
- * for the session's log to say. Progress (`preliminary`) is no result.
+ * Reads the decisions in an assistant message as `useChat` keeps and posts it. These are approvals,
+ * and results of tools that the client runs. Returns an empty list for any other message. Decisions
+ * are only claims: the message also contains finished calls, and a client may post anything. The
+ * session's log determines what the client may decide. Progress (`preliminary`) is not a result.
  */
 export function fromUiDecisions(message: unknown): readonly Decision[] {
   const { role, parts } = isRecord(message) ? message : {};

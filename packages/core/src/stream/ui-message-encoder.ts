@@ -7,26 +7,27 @@ import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 export interface UiMessageEncoderOptions {
-  /** The id of the message the chunks build; default: the run's. */
+  /** Id of the message that the chunks build; default: the run's id. */
   readonly messageId?: string;
   /**
-   * Adds every event but the chunks as a transient `data-isoloop-event` part, without prompts.
-   * Default false.
+   * Whether to add every event except the model's chunks as a transient `data-isoloop-event` part,
+   * without prompts. Default false.
    */
   readonly events?: boolean;
-  /** Whether thinking goes out. Default true. */
+  /** Whether to send thinking. Default true. */
   readonly reasoning?: boolean;
 }
 
 export interface UiMessageEncoder {
-  /** A batch's chunks; adjacent deltas of a block are one chunk. */
+  /** Returns the chunks of a batch. Adjacent deltas of a block become one chunk. */
   encode(batch: EventBatch): readonly UiChunk[];
 }
 
 /**
- * Agent events as AI SDK 7's UI message stream: one encoder a run. An error's text is its message
- * with the code in brackets at its end, and ends the stream; tools are dynamic ones; progress
- * (`emit`) is a preliminary output; a call that waits for approval asks for it under its own id.
+ * Creates an encoder of agent events as AI SDK 7's UI message stream. Use one encoder per run. An
+ * error's text is its message with the code in brackets at its end; it ends the stream. Tools are
+ * dynamic tools. Progress (`emit`) is a preliminary output. A call that waits for approval asks for
+ * it under its own id.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   const encoder = new Encoder(options);
@@ -39,12 +40,12 @@ export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): U
   };
 }
 
-/** What a readable error ends in: `… [MODEL_AUTH]`. */
+/** Code at the end of an error's text: `… [MODEL_AUTH]`. */
 const codeAtEnd = / \[([A-Z_]+)\]$/;
 
 /**
- * The text of an `error` chunk, taken apart again; `code` is absent where the text is not one of
- * ours.
+ * Splits the text of an `error` chunk into message and code. `code` is absent if the text is not
+ * one of ours.
  */
 export function parseErrorText(errorText: string): {
   readonly message: string;
@@ -58,7 +59,7 @@ export function parseErrorText(errorText: string): {
 
 class Encoder {
   readonly #options: UiMessageEncoderOptions;
-  /** Calls of this step that have no result yet, with their input; `undefined` while it streams. */
+  /** Calls of this step without a result, with their input; `undefined` while the input streams. */
   readonly #open: Map<string, JsonValue | undefined> = new Map();
   #inStep = false;
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
@@ -80,7 +81,7 @@ class Encoder {
     }
     const seen = events && toTimelineEvent(event);
     if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
-    // What an agent that is called as a tool says goes to its caller, not to the reader.
+    // Output of an agent called as a tool goes to its caller, not to the reader.
     if (!isOwn) return;
     switch (event.type) {
       case 'pre-reasoning':
@@ -144,7 +145,8 @@ class Encoder {
   }
 
   /**
-   * A call that got no result is told as interrupted; `keepOpen`: only one whose input broke off.
+   * Ends the step and reports calls without a result as interrupted. With `keepOpen`, reports only
+   * calls with incomplete input.
    */
   #endStep(chunks: UiChunk[], keepOpen = false): void {
     this.#endBlock(chunks);
@@ -199,7 +201,7 @@ class Encoder {
   }
 
   #toolKnown({ id, name, input, raw }: ToolUse, chunks: UiChunk[]): void {
-    // Arguments that are no JSON are shown as the text they are.
+    // Arguments that are not JSON are shown as text.
     const shown: JsonValue = input === null && raw !== undefined ? raw : input;
     if (this.#open.get(id) === shown) return;
     this.#open.set(id, shown);

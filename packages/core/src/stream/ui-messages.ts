@@ -9,7 +9,7 @@ import { mediaKind } from '../message/media-kind.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** The parts of AI SDK 7's `UIMessage` that a history has; plain JSON, assignable to it. */
+/** Parts of AI SDK 7's `UIMessage` in a history; plain JSON, assignable to it. */
 export type UiPart =
   | { type: 'text'; text: string; state: 'done' }
   | { type: 'reasoning'; text: string; state: 'done' }
@@ -55,10 +55,10 @@ export interface UiMessage {
 }
 
 /**
- * A conversation as `useChat` shows it: all that answers one user message is one assistant message,
- * with a `step-start` for each of the model's replies and the tools' results in the calls they
- * belong to. System messages are left out, and replies that were corrected with their corrections.
- * Of the `pending` calls those that wait for approval ask for it, under the call's id.
+ * Converts a conversation to messages for `useChat`. All replies to one user message form one
+ * assistant message, with a `step-start` for each reply. Tool results are in the calls they belong
+ * to. System messages, corrected replies and their corrections are left out. `pending` calls that
+ * wait for approval ask for it, under the call's id.
  */
 export function toUiMessages(
   messages: readonly Msg[],
@@ -90,8 +90,9 @@ export function toUiMessages(
 }
 
 /**
- * What a user posted: its text and files. Throws `INVALID_MESSAGE` that names the part for anything
- * that is no user message; what an assistant said is never taken from a client.
+ * Converts a user's posted message: its text and files. Throws `INVALID_MESSAGE` for anything that
+ * is not a user message; the error names an invalid part. Never takes assistant messages from a
+ * client.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = isRecord(message) ? message : {};

@@ -5,26 +5,32 @@ import { isRecord } from '../../message/is-record.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 
-/** A window that begins with the first amount that is not 0 and ends `ms` later. */
+/** A window that begins with the first nonzero amount and ends `ms` later. */
 export interface CounterWindow {
   readonly ms: number;
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   readonly now: number;
 }
 
 export interface Count {
-  /** Of the window, with what was just added. */
+  /** Total of the window, including the amount just added. */
   readonly total: number;
-  /** Milliseconds since 1970. */
+  /** End of the window in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
-/** What limits count with. `add` of 0 only reads. A failure rejects; the guard then says no. */
+/**
+ * Store for the counts of limits. Adding 0 only reads. If the store fails, `add` rejects, and the
+ * guard then rejects the call.
+ */
 export interface CounterStore {
   add(key: string, amount: number, window: CounterWindow): Awaitable<Count>;
 }
 
-/** Counters of this process. At `maxKeys` (10,000) the one that began first goes. */
+/**
+ * Keeps counters in this process. Above `maxKeys` (10,000), the counter with the oldest window is
+ * removed.
+ */
 export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
   checkFields('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
   const { maxKeys = 10_000 } = options;
@@ -34,7 +40,7 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
       const before = counts.get(key);
       const count = added(before, amount, window);
       if (count.total === 0) return count;
-      // A window that begins goes to the end, so that the first is the oldest.
+      // A new window goes to the end, so that the first is the oldest.
       if (before?.endsAt !== count.endsAt) counts.delete(key);
       counts.set(key, count);
       if (counts.size > maxKeys) counts.delete(counts.keys().next().value!);
@@ -44,9 +50,9 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
 }
 
 /**
- * Counters in a key-value store, shared by all who use it: exact where it has `compareAndSet`;
- * elsewhere exact within this process, and two processes that count at the same moment may count
- * once.
+ * Keeps counters in a key-value store that several processes can share. Counts are exact if the
+ * store has `compareAndSet`. Otherwise they are exact within this process, but two processes that
+ * count at the same moment may count once.
  */
 export function storedCounters(
   store: KeyValueStore,
@@ -73,7 +79,7 @@ export function storedCounters(
   };
 }
 
-/** Lost races before it is a failure of the store. */
+/** Most attempts to write a counter before the store counts as failed. */
 const maxTries = 50;
 
 async function update(
@@ -104,7 +110,7 @@ function readCount(stored: string): Count {
 }
 
 function added(before: Count | undefined, amount: number, { ms, now }: CounterWindow): Count {
-  // A window that ends later than it can was begun by a clock that has been set back since.
+  // If a window ends more than `ms` from now, the clock was set back since it began.
   const runs = before && before.endsAt > now && before.endsAt <= now + ms;
   return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
 }

@@ -1,15 +1,17 @@
 import type { InjectionPattern } from './injection.ts';
 
 /**
- * What attempts at new orders are worded like: overriding, freeing the model of its rules, getting
- * at its prompt, faked markup. All counts are bounded, so each takes time linear in the text.
+ * Returns the patterns of prompt injection: overriding instructions, lifting the model's rules,
+ * extracting its prompt, faked markup. All counts are bounded, so each pattern takes time linear in
+ * the text.
  */
 export function injectionPatterns(): readonly InjectionPattern[] {
   return [...english(), ...chinese(), ...japanese(), ...korean(), ...markup()];
 }
 
 /**
- * Up to two words in between; a word is bounded, so that a try costs the same wherever it begins.
+ * Up to two words in between. Word length is bounded, so a match attempt costs the same at every
+ * position.
  */
 const gap = '(?: [\\p{L}\\p{N}]{1,20}){0,2}?';
 
@@ -122,7 +124,10 @@ function korean(): readonly InjectionPattern[] {
   ]);
 }
 
-/** Turns of a conversation, or its markup, where a user's text has no place for them. */
+/**
+ * Returns the patterns of faked conversation turns and chat markup, which do not belong in a user's
+ * text.
+ */
 function markup(): readonly InjectionPattern[] {
   const order =
     '(?:ignore|disregard|override|forget|new instructions?|you are now|reveal|you must now|忽略|무시|無視)';

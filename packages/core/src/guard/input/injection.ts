@@ -6,7 +6,7 @@ import type { InputStage } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
 
-/** A pattern and the form of the text it is tried on; all forms are lower case. */
+/** A pattern and the form of the text to search; all forms are lower case. */
 export interface InjectionPattern {
   readonly in: keyof PlainText;
   readonly pattern: RegExp;
@@ -14,18 +14,18 @@ export interface InjectionPattern {
 
 export interface InjectionOptions {
   /**
-   * In place of `injectionPatterns()`. A bare expression is tried on `text`. Each has to take
-   * linear time: no `+`, `*` or large count inside another, or before what can match the same; ours
-   * have none that is open.
+   * Patterns to use instead of `injectionPatterns()`. A bare RegExp searches `text`. Each must take
+   * linear time: no `+`, `*` or large count inside another, or before an expression that matches
+   * the same. The built-in patterns have no unbounded count.
    */
   readonly patterns?: readonly (RegExp | InjectionPattern)[];
 }
 
 /**
- * Rejects attempts to give the model new orders: English, Korean, Chinese, Japanese. It looks at
- * all texts of the input, tools' results that come with it too, without invisible characters,
- * fullwidth forms and look-alike letters, and into base64. Patterns are a first sieve, not a wall:
- * what is worded in a new way passes (Arc Reactor: `DefaultInjectionDetectionStage`).
+ * Rejects attempts to give the model new instructions in English, Korean, Chinese or Japanese. It
+ * checks all texts of the input, including tool results and decoded base64. Before the check it
+ * removes invisible characters and folds fullwidth forms and look-alike letters. Patterns are only
+ * a first filter: new wordings pass (Arc Reactor: `DefaultInjectionDetectionStage`).
  */
 export function injection(options: InjectionOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'injection()', options, 'patterns:array|?');
@@ -64,8 +64,8 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
 }
 
 /**
- * What stands in the text as base64, where it is text; in pieces of whole groups, as a run may be
- * as long as the text.
+ * Decodes base64 in the text, if the result is text. Works in pieces of whole groups, because a run
+ * may be as long as the text.
  */
 function decoded(raw: string): string {
   const joined = withoutInvisible(raw).replace(
@@ -77,9 +77,10 @@ function decoded(raw: string): string {
 }
 
 function decodeBase64(base64: string): string {
-  // What is left over of a group of four was not base64, or its end.
+  // Drops a single character after the last group of four, which `atob` would refuse.
   const bytes = atob(base64.slice(0, base64.length - (base64.length % 4 === 1 ? 1 : 0)));
   const text = new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
-  // A piece may begin and end within a character; what has more gaps is no text.
+  // A piece may begin and end within a character. More replacement characters mean that it is not
+  // text.
   return text.split('\ufffd', 6).length < 6 ? text : '';
 }

@@ -14,23 +14,25 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { UnreportedUsage } from './unreported-usage.ts';
 
-/** The words of rejections are `errorMessage`'s. */
+/** Options of guards. `errorMessage` supplies the text of rejections. */
 export interface GuardOptions extends ErrorMessageOptions {
-  /** Told what a stage or rule threw: nobody else is. Default: `console.warn`. */
+  /**
+   * Listener for exceptions of stages and rules, which go nowhere else. Default: `console.warn`.
+   */
   readonly onError?: (error: unknown, stage: string) => void;
   /**
-   * Estimates what a model request cost where no provider says so, as of a reply that was cut off;
+   * Token profile to estimate unreported usage of model requests, such as that of a cut-off reply;
    * default `arc`.
    */
   readonly profile?: TokenProfile;
 }
 
 /**
- * Checks what each call is made with, before anything is stored: the stages in their order, the
- * first no wins. The call then ends with reason `rejected` and `error.code` `GUARD_REJECTED`;
- * `details` have the `category` and the `stage`. A stage that throws, or gives anything but
- * messages or a rejection, is a no: `Security check failed`, category `SYSTEM_ERROR` (Arc Reactor:
- * `GuardPipeline`).
+ * Checks the input of each call before anything is stored. The stages run in order, and the first
+ * rejection wins. The call then ends with reason `rejected` and `error.code` `GUARD_REJECTED`;
+ * `details` have the `category` and the `stage`. A stage also rejects if it throws or returns
+ * anything except messages or a rejection. The message is then `Security check failed`, the
+ * category `SYSTEM_ERROR` (Arc Reactor: `GuardPipeline`).
  */
 export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Middleware {
   const { check, report } = stagesOf(stages, options);
@@ -41,7 +43,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
     name: 'inputGuards',
     guard: check,
     onEvent(event, _control, context) {
-      // Words of ours follow an interrupt.
+      // After an interrupt the chunks are our own text, not the model's.
       if (!context.cut) runs.get(event.runId)?.see(event, context.usage);
     },
     wrapRun: (next) =>
@@ -63,7 +65,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
   };
 }
 
-/** The stages as one guard. Throws `CONFIGURATION` for what is no stage. */
+/** Combines the stages into one guard. Throws `CONFIGURATION` for an invalid stage. */
 export function stagesOf(
   stages: readonly InputStage[],
   options: GuardOptions = {},
@@ -87,7 +89,7 @@ export function stagesOf(
       let messages = input;
       for (const stage of stages) {
         const verdict = await judge(stage, messages, context, report);
-        // The call is over; what it was made with goes nowhere.
+        // The call is over, so nothing uses its input.
         if (context.signal.aborted) return input;
         if (!isMessages(verdict)) return rejection(stage.name, verdict, options);
         messages = verdict;
@@ -97,7 +99,7 @@ export function stagesOf(
   };
 }
 
-/** Throws `CONFIGURATION`. */
+/** Throws `CONFIGURATION` for invalid options. */
 export function checkGuardOptions(where: string, options: unknown): void {
   checkFields(
     'CONFIGURATION',
@@ -107,12 +109,15 @@ export function checkGuardOptions(where: string, options: unknown): void {
   );
 }
 
-/** Tells who listens what was thrown; a listener that throws changes nothing. */
+/**
+ * Returns a function that passes exceptions to `onError`. An exception of `onError` itself does not
+ * change the outcome.
+ */
 export function reporter({ onError }: GuardOptions): (error: unknown, stage: string) => void {
   return (error, stage) => reportFailure(`Guard "${stage}" failed:`, onError, error, stage);
 }
 
-/** The error that says no: nothing of the input or of an exception stands in it. */
+/** Creates the error of a rejection. It quotes neither the input nor an exception. */
 export function rejectionError(
   stage: string,
   { category, message, details }: StageRejection,
@@ -126,7 +131,7 @@ export function rejectionError(
   });
 }
 
-/** Whether it is a rejection that was meant to be one. */
+/** Checks that the value is a well-formed rejection. */
 export function isRejection(value: unknown): value is StageRejection {
   if (!isRecord(value) || Array.isArray(value)) return false;
   const { category, message, details } = value;
@@ -166,7 +171,7 @@ async function judge(
     if (verdict === input || isRejection(verdict))
       return verdict as readonly Msg[] | StageRejection;
     const messages = parseMessages(verdict);
-    // Nothing is the input of another call: of one that goes on from the log.
+    // A stage must not empty the input: only a call that resumes from the log has an empty one.
     if (messages.length || !input.length) return messages;
     throw new AgentError('INVALID_MESSAGE', 'The stage left nothing of the input.');
   } catch (error) {

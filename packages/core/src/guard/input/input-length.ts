@@ -5,17 +5,17 @@ import type { InputStage } from './input-stage.ts';
 
 export interface InputLengthOptions {
   /**
-   * Characters (UTF-16 units), without white space at both ends; default 1. Does not hold for
-   * messages with media.
+   * Shortest input in characters (UTF-16 units), without white space at both ends; default 1. Does
+   * not apply to input with media.
    */
   readonly min?: number;
-  /** Default 5,000. */
+  /** Longest input in the same unit; default 5,000. */
   readonly max?: number;
 }
 
 /**
- * Bounds the text of a call's input, all messages but tools' results together (Arc Reactor:
- * `DefaultInputValidationStage`).
+ * Limits the length of a call's input: the texts of all messages together, without tool results
+ * (Arc Reactor: `DefaultInputValidationStage`).
  */
 export function inputLength(options: InputLengthOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');

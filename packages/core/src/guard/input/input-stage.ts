@@ -5,46 +5,46 @@ import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
 
-/** Whose call it is. */
+/** Identity of the checked call, and its signal. */
 export interface GuardContext extends RunInfo {
-  /** Raised when the call is aborted, interrupted or paused. */
+  /** Signal that is raised when the call is aborted, interrupted or paused. */
   readonly signal: AbortSignal;
 }
 
-/** A stage's no. */
+/** Rejection by a stage. */
 export interface StageRejection {
   readonly category: GuardCategory;
-  /** For the user, in place of the category's words. */
+  /** Message for the user; default: the text of the category. */
   readonly message?: string;
-  /** For programs: goes into the error's `details`, beside `category` and `stage`. */
+  /** Data for programs. It goes into the error's `details`, beside `category` and `stage`. */
   readonly details?: JsonObject;
 }
 
-/** What a call cost that has ended. */
+/** Cost of a call that has ended. */
 export interface EndedCall {
   /**
-   * Summed over all its model requests, as the provider reported them; estimated for those of which
-   * it did not: a reply that was cut off after its first words, or any of a provider that never
-   * does.
+   * Tokens of all the call's model requests, as the provider reported them. Unreported tokens are
+   * estimated: for replies cut off after their first words, and for providers that never report.
    */
   readonly usage: Usage;
-  /** Of the agent's model. */
+  /** Id of the agent's model. */
   readonly modelId: string;
 }
 
 /**
- * One check of what a call is made with. Anything it throws, and anything else it gives, is a
- * rejection: guards fail closed.
+ * One check of a call's input. An exception or an invalid return value is a rejection: guards fail
+ * closed.
  */
 export interface InputStage {
   readonly name: string;
   /**
-   * The input as it is, or as it may be, or a rejection. It is empty where a call goes on from the
-   * log.
+   * Returns the input unchanged, a changed input or a rejection. The input is empty if a call
+   * resumes from the log.
    */
   check(input: readonly Msg[], context: GuardContext): Awaitable<readonly Msg[] | StageRejection>;
   /**
-   * After each call, however it ended. What it throws is reported and does not change how it ended.
+   * Runs after each call, however it ended. An exception is reported and does not change the call's
+   * outcome.
    */
   after?(call: EndedCall, context: GuardContext): Awaitable<void>;
 }

@@ -1,12 +1,12 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 
-/** Every text of the messages: text blocks, and what tools gave. */
+/** Returns every text of the messages: text blocks and tool results. */
 export function textsOf(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ content }) => content.flatMap(textsOfBlock));
 }
 
-/** The messages with each of those texts changed; a message without a change is the same object. */
+/** Applies `change` to each of those texts. An unchanged message stays the same object. */
 export function mapTexts(
   messages: readonly Msg[],
   change: (text: string) => string,

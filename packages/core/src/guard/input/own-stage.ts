@@ -7,15 +7,15 @@ import { isRejection } from './input-guards.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 
-/** `pass`, or why not. */
+/** Classifier of a text. Returns `pass` or the reason for a rejection. */
 export type Classify = (
   text: string,
   context: GuardContext,
 ) => Awaitable<'pass' | GuardCategory | StageRejection>;
 
 /**
- * A stage by a classifier of yours, such as a small model: it gets the input's text and says `pass`
- * or a category.
+ * Creates a stage from your classifier, such as a small model. The classifier gets the input's text
+ * and returns `pass`, a category or a rejection.
  */
 export function classify(
   classifier: Classify,
@@ -27,7 +27,7 @@ export function classify(
     name: options.name ?? 'classify',
     async check(input, context) {
       const text = textsOf(input).join('\n');
-      // A call that goes on from the log says nothing.
+      // A call that resumes from the log has no text.
       if (!text) return input;
       const verdict = await classifier(text, context);
       if (verdict === 'pass') return input;
@@ -38,7 +38,10 @@ export function classify(
   };
 }
 
-/** A stage that asks whether this user may call: only `true` passes, `false` is `UNAUTHORIZED`. */
+/**
+ * Creates a stage that asks whether this user may call. Only `true` passes; `false` is
+ * `UNAUTHORIZED`.
+ */
 export function permission(
   allows: (context: GuardContext, input: readonly Msg[]) => Awaitable<boolean>,
   options: { readonly name?: string } = {},

@@ -1,19 +1,20 @@
-/** A text without its disguises, in three forms; each is made when it is first asked for. */
+/** A text without its disguises, in three forms. Each form is computed on first use. */
 export interface PlainText {
   /**
-   * Lower case, compatibility forms (fullwidth letters) folded, look-alike letters as Latin ones,
-   * no invisible characters, single blanks.
+   * The text in lower case with single blanks. Compatibility forms such as fullwidth letters are
+   * folded, look-alike letters are Latin, and invisible characters are removed.
    */
   readonly text: string;
-  /** Its words alone, with single blanks between and at both ends. */
+  /** Only the words, with single blanks between them and at both ends. */
   readonly words: string;
   /**
-   * Its letters and digits alone: for scripts without blanks, and for words that are spelled out.
+   * Only the letters and digits: for scripts without blanks, and for words spelled letter by
+   * letter.
    */
   readonly letters: string;
 }
 
-/** Takes time linear in the text. */
+/** Removes the disguises of a text. Takes time linear in its length. */
 export function plainText(raw: string): PlainText {
   let text: string | undefined;
   let words: string | undefined;
@@ -32,8 +33,8 @@ export function plainText(raw: string): PlainText {
 }
 
 /**
- * Without characters that cannot be seen: zero-width and format characters, fillers, variation
- * selectors, controls; white space stays.
+ * Removes invisible characters: zero-width and format characters, fillers, variation selectors and
+ * controls. White space stays.
  */
 export function withoutInvisible(text: string): string {
   return text.replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]|[^\P{Cc}\s]/gu, '');
@@ -43,9 +44,9 @@ function fold(raw: string): string {
   const latin = new Map<string, string>();
   return singleBlanks(
     withoutInvisible(raw)
-      // Normalising sorts each run of marks, which takes the square of its length.
+      // Normalizing sorts each run of marks, which is quadratic in its length.
       .replace(/\p{M}(?<=\p{M}{5})/gu, '')
-      // Arabic ligatures that are up to 18 letters long.
+      // Arabic ligatures expand to up to 18 letters.
       .replace(/[\ufdf0-\ufdff]/g, ' ')
       .normalize('NFKC')
       .toLowerCase()
@@ -55,20 +56,20 @@ function fold(raw: string): string {
         latin.set(letter, plain);
         return plain;
       })
-      // What is a blank already is left alone: putting in as many takes longer than all the rest.
+      // Skips plain blanks: replacing them would take longer than all other steps.
       .replace(/[^\S ]|\u2800/g, ' '),
   );
 }
 
 /**
- * No `+` here or above: V8 keeps a way back for each turn of a loop, and runs out of room after
- * some millions.
+ * Collapses runs of blanks. There is no `+` here or above: V8 stores a backtracking point for each
+ * iteration, and runs out of space after some millions.
  */
 function singleBlanks(text: string): string {
   return text.replace(/(?<= ) /g, '');
 }
 
-/** Cyrillic and Greek letters that look like a Latin one, each before it. */
+/** Cyrillic and Greek letters, each followed by the Latin letter it looks like. */
 const lookAlikes = 'аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнhαaοoεeιiκkνvρpτtυuχx';
 
 function toLatin(letter: string): string {

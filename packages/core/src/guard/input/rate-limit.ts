@@ -4,25 +4,25 @@ import { memoryCounters, type Count, type CounterStore } from './counter-store.t
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 
 export interface CounterOptions {
-  /** Who is counted; default: the agent's `userId`, or `anonymous`. */
+  /** Returns the key to count by; default: the agent's `userId`, or `anonymous`. */
   readonly key?: (context: GuardContext) => string;
-  /** Default `memoryCounters()`, of this stage alone. */
+  /** Store of the counts; default: `memoryCounters()`, for this stage only. */
   readonly store?: CounterStore;
-  /** Milliseconds since 1970; default `Date.now`. */
+  /** Clock in milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface RateLimitOptions extends CounterOptions {
-  /** Calls a minute; default 10. */
+  /** Most calls per minute; default 10. */
   readonly perMinute?: number;
-  /** Calls an hour; default 100. */
+  /** Most calls per hour; default 100. */
   readonly perHour?: number;
 }
 
 /**
- * Calls per user. A window begins with its first call; calls that are refused count as well, in the
- * window that refuses them, and the minute is looked at first. A refusal has `retryAfterMs` in its
- * `details` (Arc Reactor: `DefaultRateLimitStage`).
+ * Limits the calls per user. A window begins with its first call. The minute is checked before the
+ * hour. A refused call also counts, in the window that refuses it. A refusal has `retryAfterMs` in
+ * its `details` (Arc Reactor: `DefaultRateLimitStage`).
  */
 export function rateLimit(options: RateLimitOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'rateLimit()', options, 'perMinute:count|? perHour:count|?');
@@ -52,7 +52,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
   };
 }
 
-/** Throws `CONFIGURATION`. */
+/** Throws `CONFIGURATION` for invalid options. */
 export function checkCounterOptions(where: string, options: CounterOptions): void {
   checkFields('CONFIGURATION', where, options, 'key:function|? now:function|?');
   if (options.store !== undefined)

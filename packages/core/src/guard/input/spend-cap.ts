@@ -13,20 +13,23 @@ import {
 } from './rate-limit.ts';
 
 export interface SpendCapOptions extends CounterOptions {
-  /** What a user may spend in a window: tokens, or what `price` gives. */
+  /** Most a user may spend in a window: tokens, or the unit of `price`. */
   readonly limit: number;
-  /** Milliseconds from the first spending; default a day. */
+  /** Length of a window in milliseconds, from the first spending; default one day. */
   readonly window?: number;
-  /** What a call cost; default: its tokens, in and out. `modelId` is that of the agent's model. */
+  /**
+   * Returns the cost of a call; default: its input and output tokens. `modelId` is the id of the
+   * agent's model.
+   */
   readonly price?: (usage: Usage, modelId: string) => number;
 }
 
 /**
- * What a user may spend. Each call's usage is added when it has ended, a failed one's too; from the
- * limit on calls are refused until the window ends. A call that began below it runs to its end, so
- * calls at the same time can go over it: `limits.tokens` bounds each. What a reply cost that was
- * cut off, by an interrupt, a failure or an output guard, no provider reports; it is estimated.
- * Where `price` throws or gives no amount, the call counts as the whole limit.
+ * Limits what a user may spend. Each call adds its usage when it ends, even if it failed. At the
+ * limit, calls are refused until the window ends. A call that began below the limit runs to its
+ * end, so concurrent calls can exceed it. `limits.tokens` bounds each call. No provider reports the
+ * usage of a reply that an interrupt, a failure or an output guard cut off. That usage is
+ * estimated. If `price` throws or returns an invalid amount, the call counts as the whole limit.
  */
 export function spendCap(options: SpendCapOptions): InputStage {
   checkFields(

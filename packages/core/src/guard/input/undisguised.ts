@@ -1,10 +1,12 @@
-/** A text in the plain characters that it looks like, and where each of them stands in it. */
+/** A text in the plain characters it looks like, and the original index of each character. */
 export interface Undisguised {
   readonly text: string;
   at(index: number): number;
 }
 
-/** ASCII for fullwidth forms and for dashes; without zero-width characters. */
+/**
+ * Converts fullwidth forms, special spaces and dashes to ASCII, and removes zero-width characters.
+ */
 export function withoutDisguise(raw: string): Undisguised {
   if (!disguise.test(raw)) return { text: raw, at: (index) => index };
   const units = new Uint16Array(raw.length);
@@ -22,7 +24,7 @@ export function withoutDisguise(raw: string): Undisguised {
 const disguise =
   /[\u00a0\u00ad\u2002-\u200f\u2010-\u2015\u202f\u2060-\u2064\u2212\u3000\u30fc\ufe63\ufeff\uff01-\uff5e]/;
 
-/** What a code unit looks like; nothing where it cannot be seen. */
+/** Returns the code unit that `unit` looks like; `undefined` if it is invisible. */
 function plainUnit(unit: number): number | undefined {
   if (unit < 0xa0) return unit;
   if (unit >= 0xff01 && unit <= 0xff5e) return unit - 0xfee0;
@@ -38,7 +40,7 @@ function plainUnit(unit: number): number | undefined {
     : unit;
 }
 
-/** In pieces: there is no room for a million arguments. */
+/** Builds the text in pieces: a function call cannot take a million arguments. */
 function textOf(units: Uint16Array): string {
   let text = '';
   for (let from = 0; from < units.length; from += 8192)

@@ -7,14 +7,14 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 type Asked = Pick<ModelRequest, 'messages' | 'tools'>;
 
 /**
- * What a reply cost of which no provider says it: one that was cut off, or any of a provider that
- * never does.
+ * Estimates the usage of a reply that the provider did not report. Such a reply was cut off, or its
+ * provider never reports.
  */
 export function estimateUsage(request: Asked, said: string, profile: TokenProfile): Usage {
   return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(said) };
 }
 
-/** What a model wrote in these deltas. */
+/** Returns everything the model wrote in these deltas. */
 export function saidIn(batch: readonly ModelDelta[]): string {
   let said = '';
   for (const delta of batch) if ('delta' in delta) said += delta.delta;
@@ -22,8 +22,8 @@ export function saidIn(batch: readonly ModelDelta[]): string {
 }
 
 /**
- * Estimates what a call's model requests cost that reported nothing, by the call's events. A
- * request without a word of reply costs nothing.
+ * Estimates the usage of a call's unreported model requests, from the call's events. A request
+ * without any reply text costs nothing.
  */
 export class UnreportedUsage {
   readonly #profile: TokenProfile;
@@ -34,9 +34,9 @@ export class UnreportedUsage {
     this.#profile = profile;
   }
 
-  /** `reported` is what the run has summed up by then, a new object after each report. */
+  /** Processes an event. `reported` is the run's usage so far, a new object after each report. */
   see(event: AgentEvent, reported: Usage): void {
-    // What another agent said, called as a tool, its own guards count.
+    // An agent called as a tool has its own guards to count its replies.
     if (event.agentPath.length > 1) return;
     switch (event.type) {
       case 'pre-reasoning':
@@ -57,7 +57,7 @@ export class UnreportedUsage {
     }
   }
 
-  /** So far; the request that runs is taken as over. */
+  /** Returns the estimate so far. Treats the current request as ended. */
   total(reported: Usage): Usage {
     const open = this.#open;
     this.#open = undefined;

@@ -13,7 +13,7 @@ export interface GuardedReplyOptions {
   readonly thinking: boolean;
   readonly report: Report;
   readonly act: (action: OutputAction) => void;
-  /** Whether the text is a value. */
+  /** Whether the text is a value for a program. */
   readonly isValue: boolean;
   readonly run?: RunInfo | undefined;
 }
@@ -21,45 +21,45 @@ export interface GuardedReplyOptions {
 type Finish = Extract<ModelDelta, { type: 'finish' }>;
 type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
 
-/** A block of text that is looked at. */
+/** A block of text that the rules check. */
 interface GuardedText {
   readonly type: 'text' | 'thinking';
   readonly id: string;
   readonly windows: readonly RuleWindow[];
-  /** As the model said it. */
+  /** The text as the model wrote it. */
   raw: string;
-  /** Of it, what the windows have not seen. */
+  /** The part of `raw` that the windows have not seen. */
   fresh: string;
-  /** As it was given out. */
+  /** The text released so far. */
   out: string;
-  /** As it may be. */
+  /** The text after the rules. */
   final: string;
-  /** Given out with the last of the text. */
+  /** Released with the last piece of the text. */
   signature?: string;
   providerMetadata?: JsonObject;
 }
 
 export interface Settled {
-  /** What is still to be given out. */
+  /** Deltas that are still to be released. */
   readonly deltas: readonly ModelDelta[];
-  /** The reply's text as it may be. */
+  /** The reply's text after the rules. */
   readonly text: string;
-  /** Set where the model is to be asked again. */
+  /** Question for the model if a rule wants to ask it again. */
   readonly question?: string;
 }
 
-/** One reply on its way through the rules. Its methods throw `RuleRejection`. */
+/** Applies the rules to one reply. Its methods throw `RuleRejection`. */
 export class GuardedReply {
   readonly #options: GuardedReplyOptions;
   readonly #releaseAtMost: number;
-  /** The whole reply in its order. */
+  /** The whole reply in order. */
   #kept: (ModelDelta | GuardedText)[] = [];
   #texts: GuardedText[] = [];
-  /** By the calls' indexes. */
+  /** Held calls by their index. */
   #values: Map<number, GuardedValue> = new Map();
   #callsTools = false;
   #released = 0;
-  /** Whether anything of the reply was given out. */
+  /** Whether any part of the reply was released. */
   given = false;
   finish: Finish | undefined;
 
@@ -70,7 +70,7 @@ export class GuardedReply {
     );
   }
 
-  /** Takes deltas in; gives those that may go out. */
+  /** Takes deltas and returns those that may be released. */
   take(batch: readonly ModelDelta[]): ModelDelta[] {
     const out: ModelDelta[] = [];
     for (const delta of batch) {
@@ -79,7 +79,7 @@ export class GuardedReply {
       else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
         this.#addText(delta, out);
       else {
-        // A reader is to see what was said before a call before the call.
+        // A reader must get the text before a call ahead of the call.
         if (delta.type === 'tool-input' && !this.#callsTools) this.#release(out, true);
         this.#callsTools ||= delta.type === 'tool-input';
         const passed = delta.type === 'tool-input' ? this.#hold(delta) : [delta];
@@ -92,7 +92,7 @@ export class GuardedReply {
     return out;
   }
 
-  /** The reply has ended: looks at the whole of it. */
+  /** Checks the whole reply after it has ended. */
   async settle(retries: number): Promise<Settled> {
     const { rules, report, act, isValue, run } = this.#options;
     const warnings: JsonObject[] = [];
@@ -157,8 +157,8 @@ export class GuardedReply {
   }
 
   /**
-   * A call goes out once it has a name, but for the one whose arguments are the answer: that is
-   * looked at when it is whole.
+   * Releases a call once it has a name. Holds the call whose arguments are the answer until it can
+   * be checked as a whole.
    */
   #hold(delta: ToolInput): readonly ModelDelta[] {
     const value = this.#values.get(delta.index) ?? new GuardedValue();
@@ -168,7 +168,7 @@ export class GuardedReply {
     return value.name && !value.isAnswer ? value.release() : [];
   }
 
-  /** The reply begins anew. */
+  /** Starts the reply again. */
   #begin(reset: ModelDelta, out: ModelDelta[]): void {
     this.#kept = [];
     this.#texts = [];
@@ -185,7 +185,7 @@ export class GuardedReply {
     if (!text) {
       this.#release(out, true);
       text = this.#open(type, id);
-      // Keeps the block's place among those that pass.
+      // Keeps the block's place among the blocks that pass unchecked.
       out.push({ type, id, delta: '' });
     }
     text.raw += delta;
@@ -206,7 +206,7 @@ export class GuardedReply {
     return text;
   }
 
-  /** Gives out what the rules have passed. `isEnd`: the texts are taken as complete. */
+  /** Releases text that the rules have passed. `isEnd` treats the texts as complete. */
   #release(out: ModelDelta[], isEnd: boolean): void {
     if (this.#options.lookahead === 'all') return;
     for (const text of this.#texts) {
@@ -224,7 +224,7 @@ export class GuardedReply {
     }
   }
 
-  /** Nothing more goes out before the end once the limit is reached. */
+  /** Cuts the text at the limit. After that, nothing more is released before the end. */
   #withinLimit(passed: string): string {
     const left = this.#releaseAtMost - this.#released;
     if (passed.length <= left) return passed;
@@ -244,8 +244,8 @@ export class GuardedReply {
   }
 
   /**
-   * What is left to give out, or all of it behind a reset where something that is out has to
-   * change.
+   * Returns the deltas not yet released. If released text has to change, returns a reset and the
+   * whole reply.
    */
   #rest(): readonly ModelDelta[] {
     const fits = this.#texts.every(({ out, final }) => final.startsWith(out));
@@ -262,7 +262,10 @@ export class GuardedReply {
   }
 }
 
-/** Without what ties a text to its provider where it is not the provider's any more. */
+/**
+ * Returns the last delta of a text. A changed text loses its signature and provider metadata, which
+ * belong to the provider's own text.
+ */
 function lastOf(
   { type, id, raw, final, signature, providerMetadata }: GuardedText,
   delta: string,

@@ -5,13 +5,13 @@ import { outputToolName } from '../../output/output-tool.ts';
 
 export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
 
-/** A tool call that is held back: its arguments are the answer, or it has no name yet. */
+/** A tool call that is held back, because its arguments are the answer or it has no name yet. */
 export class GuardedValue {
   #deltas: ToolInput[] = [];
   name: string | undefined;
-  /** The arguments as the model gave them. */
+  /** The arguments as the model wrote them. */
   raw = '';
-  /** As they may be. */
+  /** The arguments after the rules. */
   final = '';
 
   add(delta: ToolInput): void {
@@ -20,12 +20,12 @@ export class GuardedValue {
     this.final = this.raw += delta.delta;
   }
 
-  /** Whether it has to be held to the end. */
+  /** Whether the call must be held to the end. */
   get isAnswer(): boolean {
     return this.name === outputToolName;
   }
 
-  /** What is held, for once: the deltas as they came, or one that says what may be said. */
+  /** Returns the held deltas and clears them. Changed arguments come as one delta. */
   release(): readonly ToolInput[] {
     const deltas = this.#deltas;
     this.#deltas = [];
@@ -47,8 +47,8 @@ export class GuardedValue {
 }
 
 /**
- * A JSON text with its strings and numbers changed, each by its own text; what is no JSON is one
- * text. A number that changes is a string.
+ * Applies `change` to each string and number of a JSON text on its own. Text that is not JSON is
+ * changed as a whole. A changed number becomes a string.
  */
 export function mapJson(json: string, change: (text: string) => string): string {
   if (parseJson(json) === undefined) return change(json);
@@ -64,7 +64,10 @@ export function mapJson(json: string, change: (text: string) => string): string 
   return pieces.join('');
 }
 
-/** By hand: a regular expression keeps a way back for each character of a string. */
+/**
+ * Returns the index after the token. Scans by hand: a regular expression stores a backtracking
+ * point for each character of a string.
+ */
 function endOfToken(json: string, at: number): number {
   let end = at + 1;
   if (json[at] === '"') {
@@ -76,7 +79,7 @@ function endOfToken(json: string, at: number): number {
   return end;
 }
 
-/** What a number is written with. */
+/** Returns whether a number can contain the character. */
 function isNumeral(char: string): boolean {
   return (char >= '0' && char <= '9') || '+-.eE'.includes(char);
 }

@@ -20,33 +20,33 @@ import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
   /**
-   * Characters of a streamed text that are held back, so that nobody sees what a rule would have
-   * changed; `all`: everything, until the reply has ended. Default 64: longer than any number or
-   * usual e-mail address.
+   * Characters of streamed text to hold back, so that nobody sees text that a rule would have
+   * changed. Default 64: longer than any number or usual e-mail address. `all` holds back
+   * everything until the reply has ended.
    */
   readonly lookahead?: number | 'all';
   /**
-   * Whether `find` of the rules holds for the model's thinking as well; default false: it passes as
-   * it is.
+   * Whether `find` of the rules also applies to the model's thinking. Default false: thinking
+   * passes unchanged.
    */
   readonly thinking?: boolean;
   /**
-   * Told at the end of a reply what each rule did to it, once a rule and action; what it throws
-   * goes to the console. For `Metrics.outputGuard`.
+   * Listener for what each rule did to a reply. It is called at the reply's end, once per rule and
+   * action. Its exceptions go to the console. For `Metrics.outputGuard`.
    */
   readonly onAction?: (action: OutputAction) => void;
 }
 
 /**
- * Has each reply keep to the rules, in their order, streamed or not: what hooks, readers and the
- * log get has been looked at. Text, and the strings and numbers of a value that `structured()` gets
- * by its tool; other tool calls and media pass, and what the log gets of replies that
- * `textToolCalls` has corrected. At its end the whole reply is looked at once more; where something
- * that was given out has to change all the same, a `step-reset` takes it back. A rejected reply
- * ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of it stays; a
- * rule that throws is a rejection. What was cut off has its cost estimated. Summaries of
- * `summarization` pass: only the model sees them, and what it then says is looked at. Goes
- * before middleware that retries or changes models, so that it sees what they give.
+ * Applies the rules in order to each reply, streamed or not, before hooks, readers and the log get
+ * it. Checks text, and the strings and numbers of a value that `structured()` gets through its
+ * tool. Other tool calls and media pass unchecked. So does the log's copy of replies that
+ * `textToolCalls` has corrected. At its end the whole reply is checked again. If text that was
+ * already sent has to change, a `step-reset` takes it back. A rejected reply ends the call with
+ * reason `rejected` and `error.code` `GUARD_REJECTED`; none of it stays. A rule that throws rejects
+ * the reply. The cost of a reply that was cut off is estimated. Summaries of `summarization` pass:
+ * only the model sees them, and its next reply is checked. Put this before middleware that retries
+ * or changes models, so that it checks their output.
  */
 export function outputGuards(
   rules: readonly OutputRule[],
@@ -130,7 +130,7 @@ async function* guard(
       ];
       asked = { ...request, messages };
     } catch (thrown) {
-      // What failed or was rejected has been paid for.
+      // A failed or rejected reply has been paid for.
       const usage = total(
         spent,
         reply.finish?.usage ??
@@ -148,8 +148,8 @@ async function* guard(
 }
 
 /**
- * A tool's result that is to be the answer, as the rules let it be; nothing where a rule wants the
- * model to be asked.
+ * Applies the rules to a tool result that is the answer. Returns `undefined` if a rule wants to ask
+ * the model again.
  */
 async function reviewAnswer(
   answer: Msg,

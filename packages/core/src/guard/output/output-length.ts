@@ -6,26 +6,26 @@ import type { OutputRule } from './output-rule.ts';
 
 export interface OutputLengthOptions {
   /**
-   * Characters (UTF-16 units) an answer needs, without white space at both ends; default 0. Replies
-   * that call tools may be shorter.
+   * Shortest answer in characters (UTF-16 units), without white space at both ends; default 0.
+   * Replies that call tools may be shorter.
    */
   readonly min?: number;
   /**
-   * Characters a reply may have; what follows is cut off and the mark put there. Default: no limit.
-   * A structured value is never cut: one that is too long is rejected, `OUTPUT_REJECTED` with its
-   * `length` and `max` in the details.
+   * Longest reply in characters; default: no limit. The rest is cut off, and `mark` takes its
+   * place. A structured value is never cut. If it is too long, it is rejected with
+   * `OUTPUT_REJECTED`, and the details have its `length` and `max`.
    */
   readonly max?: number;
   /**
-   * What becomes of a shorter answer. `warn` (default): it stays, with a warning in
-   * `metadata.warnings` of its message. `retry`: the model is asked once for a longer one; what is
-   * then still too short stays with a warning. `fail`: it is rejected, `OUTPUT_TOO_SHORT`.
+   * Treatment of a shorter answer. `warn` (default) keeps it, with a warning in `metadata.warnings`
+   * of its message. `retry` asks the model once for a longer answer; if that is too short, it stays
+   * with a warning. `fail` rejects it with `OUTPUT_TOO_SHORT`.
    */
   readonly mode?: 'warn' | 'retry' | 'fail';
-  /** Default: a blank line and `[Cut off here]`. */
+  /** Text at the cut; default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
   /**
-   * Told of each answer outside the bounds; what it throws goes to the console. For
+   * Listener for answers outside the bounds. Its exceptions go to the console. For
    * `Metrics.boundary`.
    */
   readonly onViolation?: (violation: LengthViolation) => void;
@@ -33,14 +33,14 @@ export interface OutputLengthOptions {
 
 export interface LengthViolation {
   readonly rule: 'min' | 'max';
-  /** Characters the answer has, and those it may or must have. */
+  /** Characters the answer has; `limit` is the bound that it breaks. */
   readonly value: number;
   readonly limit: number;
-  /** Whose answer it was; absent where no run asked. */
+  /** Run that asked for the answer; absent if no run did. */
   readonly run?: RunInfo;
 }
 
-/** Bounds what the model says (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
+/** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function outputLength(options: OutputLengthOptions): OutputRule {
   checkFields(
     'CONFIGURATION',
@@ -76,7 +76,7 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
   };
 }
 
-/** The first `length` units, without half of a pair at the end. */
+/** Returns the first `length` UTF-16 units, without half a surrogate pair at the end. */
 function cut(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }

@@ -5,32 +5,31 @@ import type { RunInfo } from '../../model/chat-model.ts';
 import type { StageRejection } from '../input/input-stage.ts';
 
 /**
- * A piece of a text that may not stay: what stands in its place, or a rejection of the whole. `end`
- * is the index after it.
+ * A part of a text that must go, with its replacement or a rejection of the whole. `end` is the
+ * index after it.
  */
 export type Finding = { readonly start: number; readonly end: number } & (
   | { readonly replacement: string }
   | { readonly reject: GuardCategory }
 );
 
-/** What is looked at: all text of one reply, or the value it gives by a tool. */
+/**
+ * Facts about the reviewed text: the whole text of one reply, or the value it gives through a tool.
+ */
 export interface ReviewContext {
-  /**
-   * Whether the text is a value for a program, JSON or YAML: what is changed in it has to leave it
-   * one.
-   */
+  /** Whether the text is a value for a program, in JSON or YAML. A change must keep it one. */
   readonly isValue: boolean;
-  /** Whether the reply calls tools, so that it is no answer yet. */
+  /** Whether the reply calls tools and so is not the answer yet. */
   readonly callsTools: boolean;
-  /** How often the model was asked again for this reply. */
+  /** Number of times the model was asked again for this reply. */
   readonly retries: number;
-  /** Whose reply it is; absent where no run asked. */
+  /** Run that asked for the reply; absent if no run did. */
   readonly run?: RunInfo | undefined;
 }
 
 /**
- * `text` is the text as it may be. `retry` has the model asked again with that question, once for a
- * reply.
+ * Result of a review. `text` is the approved text. `retry` asks the model again with that question,
+ * once per reply.
  */
 export type Review =
   | { readonly text: string; readonly warning?: JsonObject }
@@ -38,30 +37,29 @@ export type Review =
   | StageRejection;
 
 /**
- * What a rule did to a reply: parts of it were replaced, it was let through with a warning, asked
- * for anew, or refused.
+ * Effect of a rule on a reply: it replaced parts, passed the reply with a warning, asked again or
+ * rejected.
  */
 export interface OutputAction {
   readonly rule: string;
   readonly action: 'changed' | 'warned' | 'retried' | 'rejected';
-  /** Whose reply it was; absent where no run asked. */
+  /** Run that asked for the reply; absent if no run did. */
   readonly run?: RunInfo | undefined;
 }
 
 /**
- * What an answer has to keep to; anything it throws, and anything else it gives, is a rejection:
- * guards fail closed.
+ * A rule for answers. An exception or an invalid return value is a rejection: guards fail closed.
  */
 export interface OutputRule {
   readonly name: string;
   /**
-   * What in a text may not stay, in order and without overlaps. Called with pieces of a reply while
-   * it streams, and with the whole at its end; what it finds in a place must not hang on more than
-   * `lookahead` characters around it to be held back in time.
+   * Returns the parts of a text that must go, in order and without overlaps. Called with pieces of
+   * a reply while it streams, and with the whole reply at its end. To be held back in time, a
+   * finding must depend on at most `lookahead` characters around it.
    */
   find?(text: string): Iterable<Finding>;
-  /** Looks at the whole of a reply's text, at its end. */
+  /** Reviews the whole text of a reply at its end. */
   review?(text: string, context: ReviewContext): Awaitable<Review>;
-  /** Characters of a reply that are given out before its end, at most. */
+  /** Most characters of a reply to release before its end; default: no limit. */
   readonly releaseAtMost?: number;
 }

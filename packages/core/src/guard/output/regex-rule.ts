@@ -4,20 +4,20 @@ import type { Finding, OutputRule } from './output-rule.ts';
 
 export interface RegexRuleOptions {
   /**
-   * Tried on the text as it is, everywhere in it. It has to take linear time and to match no more
-   * than `lookahead` characters: no `+`, `*` or large count inside another, or before what can
-   * match the same.
+   * Expression to search for everywhere in the unchanged text. It must take linear time and match
+   * at most `lookahead` characters. Avoid `+`, `*` or a large count inside another, or before an
+   * expression that matches the same.
    */
   readonly pattern: RegExp;
-  /** `mask` (default): what matches is replaced. `reject`: the whole is. */
+  /** `mask` (default) replaces each match. `reject` rejects the whole reply. */
   readonly action?: 'mask' | 'reject';
-  /** Default `***`. */
+  /** Text in place of a match; default `***`. */
   readonly replacement?: string;
-  /** Names the rule in a rejection's `details`; default `regexRule`. */
+  /** Name of the rule in a rejection's `details`; default `regexRule`. */
   readonly name?: string;
 }
 
-/** A rule by a regular expression of yours (Arc Reactor: `RegexPatternOutputGuard`). */
+/** Creates a rule from your regular expression (Arc Reactor: `RegexPatternOutputGuard`). */
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
@@ -35,7 +35,7 @@ export function regexRule(
     name,
     *find(text): Generator<Finding> {
       for (const match of text.matchAll(pattern)) {
-        // A match of nothing has nothing to mask.
+        // An empty match has nothing to mask.
         if (action === 'mask' && !match[0]) continue;
         const place = { start: match.index, end: match.index + match[0].length };
         yield action === 'reject'

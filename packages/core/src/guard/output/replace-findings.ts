@@ -1,6 +1,6 @@
 import type { Finding } from './output-rule.ts';
 
-/** The text with each finding's replacement in its place. */
+/** Replaces each finding in the text with its replacement. */
 export function replaceFindings(text: string, findings: readonly Finding[]): string {
   if (!findings.length) return text;
   const pieces: string[] = [];

@@ -1,23 +1,22 @@
 import type { OutputRule } from './output-rule.ts';
 import { findingsOf, throwRejected, type Report } from './run-rule.ts';
 
-/** Characters before the window that a rule sees again, for what it looks back at. */
+/** Characters before the window that a rule sees again, for its lookbehind. */
 const behind = 64;
 
 /**
- * One rule on a text that is being written: holds back its last `lookahead` characters, gives out
- * what stands before them.
+ * Applies one rule to a streamed text. Holds back its last `lookahead` characters and releases the
+ * text before them.
  */
 export class RuleWindow {
   readonly #rule: OutputRule;
   readonly #lookahead: number;
   readonly #report: Report;
-  /** What was given out already, and is only looked at; then what is held. */
+  /** Released text that the rule sees again, followed by the held text. */
   #buffer = '';
   #held = 0;
   /**
-   * Characters the buffer needs before it is searched again, so that a text is searched a bounded
-   * number of times.
+   * Characters the buffer needs before the next search. This bounds how often a text is searched.
    */
   #searchAt = 0;
 
@@ -28,15 +27,15 @@ export class RuleWindow {
   }
 
   /**
-   * What may be given out. `isEnd`: all of what is held; what comes after it is looked at with this
-   * text before it.
+   * Returns the text that may be released. `isEnd` releases all held text; later text is checked
+   * with this text before it.
    */
   push(text: string, isEnd: boolean): string {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
     let cut = isEnd ? buffer.length : Math.max(this.#held, buffer.length - this.#lookahead);
-    // Half of a pair is not given out alone.
+    // Never releases half a surrogate pair.
     if (!isEnd && cut > this.#held && /[\ud800-\udbff]/.test(buffer[cut - 1]!)) cut -= 1;
     let from = this.#held;
     let grows = false;
@@ -45,7 +44,7 @@ export class RuleWindow {
       if (finding.start < from) continue;
       if (finding.start >= cut && !(isEnd && finding.start === cut)) break;
       if (!isEnd && finding.end >= buffer.length) {
-        // It may go on in what comes.
+        // The finding may continue in the next piece.
         cut = finding.start;
         grows = true;
         break;

@@ -4,10 +4,10 @@ import { isRejection } from '../input/input-guards.ts';
 import type { StageRejection } from '../input/input-stage.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
-/** Told what a rule threw. */
+/** Listener for exceptions of rules. */
 export type Report = (error: unknown, rule: string) => void;
 
-/** A rule's no, on its way out of a reply. */
+/** Exception that carries a rule's rejection out of a reply. */
 export class RuleRejection extends Error {
   readonly rule: string;
   readonly rejection: StageRejection;
@@ -20,8 +20,8 @@ export class RuleRejection extends Error {
 }
 
 /**
- * The rule's findings, in order and apart; throws a `RuleRejection` where it throws or gives
- * anything else.
+ * Returns the rule's findings, in order and without overlaps. Throws a `RuleRejection` if the rule
+ * throws or returns anything else.
  */
 export function findingsOf(rule: OutputRule, text: string, report: Report): readonly Finding[] {
   try {
@@ -50,12 +50,15 @@ export function findingsOf(rule: OutputRule, text: string, report: Report): read
   }
 }
 
-/** Throws a `RuleRejection` where a finding is one. */
+/** Throws a `RuleRejection` if the finding is a rejection. */
 export function throwRejected(rule: OutputRule, finding: Finding): void {
   if ('reject' in finding) throw new RuleRejection(rule.name, { category: finding.reject });
 }
 
-/** The rule's review; throws a `RuleRejection` where it says no, throws or gives anything else. */
+/**
+ * Returns the rule's review. Throws a `RuleRejection` if the rule rejects, throws or returns
+ * anything else.
+ */
 export async function reviewOf(
   rule: OutputRule,
   text: string,

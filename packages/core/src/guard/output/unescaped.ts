@@ -1,13 +1,13 @@
 import type { Finding } from './output-rule.ts';
 
-/** A text with its `\uXXXX` escapes read: what a JSON or YAML reader makes of it. */
+/** A text with its `\uXXXX` escapes decoded, as a JSON or YAML reader sees it. */
 export interface Unescaped {
   readonly text: string;
-  /** The finding's place in the text as it was. */
+  /** Returns the finding with its place in the original text. */
   place(finding: Finding): Finding;
 }
 
-/** Nothing for a text without escapes. */
+/** Decodes the escapes. Returns `undefined` for a text without escapes. */
 export function unescaped(raw: string): Unescaped | undefined {
   const places: number[] = [];
   const pieces: string[] = [];

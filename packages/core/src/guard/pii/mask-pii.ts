@@ -9,27 +9,27 @@ import { sha256 } from '../../memory/log/sha256.ts';
 import { withoutDisguise } from '../input/undisguised.ts';
 
 export interface MaskPiiOptions {
-  /** Default: all but `ip`, `mac` and `url`. */
+  /** Kinds of data to mask; default: all except `ip`, `mac` and `url`. */
   readonly kinds?: readonly PiiKind[];
   /**
-   * `redact` (default): `[EMAIL]`. `mask`: the last four letters and digits stay, of an e-mail the
-   * first letter and the domain. `hash`: `[EMAIL:0f3a…]`, the same for the same value. `block`: the
-   * whole is rejected.
+   * `redact` (default) replaces data with its kind: `[EMAIL]`. `mask` keeps the last four letters
+   * and digits, the first letter and domain of an e-mail, or the first group of an IP address.
+   * `hash` gives `[EMAIL:0f3a…]`, the same for equal values. `block` rejects the whole text.
    */
   readonly strategy?: 'block' | 'redact' | 'mask' | 'hash';
   /**
-   * Goes into `hash`. Without a secret one, a hash of a number can be found out by trying all
-   * numbers.
+   * Salt for `hash`; default empty. Without a secret salt, anyone can recover a number by hashing
+   * all numbers.
    */
   readonly salt?: string;
 }
 
 /**
- * Personal data by its form: e-mail, phone, payment card (Luhn), IBAN (mod 97), Korea's resident
- * number, China's identity number, the USA's social security number, IP, MAC and web addresses. For
- * answers in `outputGuards`, for what the user says in `inputGuards`, before anything is stored.
- * Names and addresses have no form; it does not find them. Fullwidth digits and invisible
- * characters do not hide anything.
+ * Masks personal data that has a fixed form: e-mail, phone, payment card (Luhn), IBAN (mod 97), IP,
+ * MAC and web addresses. Also masks Korean resident numbers, Chinese identity numbers and US social
+ * security numbers. In `outputGuards` it checks answers. In `inputGuards` it checks user input
+ * before anything is stored. It does not find names and postal addresses, which have no fixed form.
+ * Fullwidth digits and invisible characters do not hide data.
  */
 export function maskPii(
   options: MaskPiiOptions = {},
@@ -89,8 +89,7 @@ interface Match {
 }
 
 /**
- * Without any of these there is nothing to find: most of what a model streams is looked through but
- * for them.
+ * Text without any of these contains nothing to find. Most streamed text is searched only for them.
  */
 const mayHave = /[\d@:\uff10-\uff1a\uff20]/;
 
@@ -103,14 +102,14 @@ function matchesIn(text: string, finders: readonly PiiFinder[]): Match[] {
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const length = accept ? accept(match[0]) : match[0].length;
       if (length) found.push({ kind, start: match.index, end: match.index + length });
-      // What is none may have one that begins further on.
+      // A rejected match may contain a valid one that starts later.
       pattern.lastIndex = match.index + (length || 1);
     }
   }
   return found;
 }
 
-/** In order, with matches that overlap as one, of the kind that begins first. */
+/** Sorts the matches and merges overlapping ones. A merged match has the kind of its first part. */
 function apart(matches: Match[]): readonly Match[] {
   const found: Match[] = [];
   for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {

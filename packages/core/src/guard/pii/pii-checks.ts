@@ -1,14 +1,14 @@
 /**
- * Characters of a card's number at the beginning of the match; 0 where there is none. A last short
+ * Returns how many characters at the start of the match are a card number; 0 if none. A short last
  * group may be another number.
  */
 export function cardLength(match: string): number {
   if (luhnOk(match, match.length)) return match.length;
-  // Four groups of four, and the short one.
+  // Over 19 characters: four groups of four with separators, and a short group.
   return match.length > 19 && luhnOk(match, 19) ? 19 : 0;
 }
 
-/** The check sum of payment cards. One digit all over is none. */
+/** Checks the Luhn checksum of a payment card. Rejects a number that repeats one digit. */
 function luhnOk(match: string, end: number): boolean {
   let sum = 0;
   let count = 0;
@@ -24,8 +24,9 @@ function luhnOk(match: string, end: number): boolean {
 }
 
 /**
- * Korea's resident registration number: the date has to exist. The check sum has to fit where no
- * hyphen parts the number; with one it need not, as numbers given out since October 2020 have none.
+ * Checks a Korean resident registration number: its date must exist. Without a separator the
+ * checksum must match, too. Numbers issued since October 2020 have no checksum, so a number with a
+ * separator needs none.
  */
 export function rrnOk(match: string): boolean {
   const tail = match.length - 7;
@@ -38,10 +39,10 @@ export function rrnOk(match: string): boolean {
   return (11 - (sum % 11)) % 10 === match.charCodeAt(12) - zero;
 }
 
-/** By the digit after the date. */
+/** Centuries of birth, by the digit after the date. */
 const centuries = [18, 19, 19, 20, 20, 19, 19, 20, 20];
 
-/** China's resident identity number: its date and ISO 7064 MOD 11-2. */
+/** Checks a Chinese resident identity number: its date and its ISO 7064 MOD 11-2 checksum. */
 export function cnIdOk(match: string): boolean {
   if (!dateOk(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14)))
     return false;
@@ -50,13 +51,13 @@ export function cnIdOk(match: string): boolean {
   return '10X98765432'[(sum * 2) % 11] === match[17]!.toUpperCase();
 }
 
-/** Letters and digits of an IBAN by its country (ISO 13616). */
+/** IBAN lengths in letters and digits, by country code (ISO 13616). */
 const ibanLengths =
   'AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20';
 
 /**
- * Characters of an IBAN at the beginning of the match; 0 where there is none. What follows it may
- * look like one more group.
+ * Returns how many characters at the start of the match are an IBAN; 0 if none. The text after it
+ * may look like one more group.
  */
 export function ibanLength(match: string): number {
   const country = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
@@ -74,8 +75,8 @@ export function ibanLength(match: string): number {
 }
 
 /**
- * Eight groups, or fewer around one `::` with at least three of them: `::1` and `a::b` are other
- * things as well.
+ * Accepts eight groups, or three to seven around one `::`. Shorter forms such as `::1` and `a::b`
+ * have other meanings, too.
  */
 export function isIpv6(match: string): boolean {
   const halves = match.split('::');
@@ -88,8 +89,8 @@ export function isIpv6(match: string): boolean {
 }
 
 /**
- * Characters of an address without what belongs to the sentence around it: a point, a bracket that
- * it does not open.
+ * Returns the length of a URL in characters, without the punctuation of the sentence around it.
+ * Examples are a period and a closing bracket that the URL does not open.
  */
 export function urlLength(match: string): number {
   let unopened = match.split(')').length - match.split('(').length;
@@ -102,15 +103,15 @@ export function urlLength(match: string): number {
   return end;
 }
 
-/** Whether a date exists. */
+/** Checks that a date exists. */
 function dateOk(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /**
- * What is left of a number by 97 that begins with `rest` and goes on with those characters, a
- * letter as two digits (A is 10).
+ * Returns the remainder modulo 97 of `rest` followed by the characters from `from` to `end`. A
+ * letter counts as two digits (A is 10).
  */
 function mod97(text: string, from: number, rest: number, end: number): number {
   let left = rest;
@@ -129,14 +130,14 @@ function isGap(text: string, at: number): boolean {
   return text[at] === ' ' || text[at] === '-';
 }
 
-/** The number that the digits there say. */
+/** Parses the digits between `from` and `end` as a number. */
 function numberAt(text: string, from: number, end: number): number {
   let number = 0;
   for (let at = from; at < end; at++) number = number * 10 + text.charCodeAt(at) - zero;
   return number;
 }
 
-/** Code units; `upper` takes the difference between the cases out of a letter. */
+/** UTF-16 code units; `upper` clears the case bit of a letter. */
 const zero = 48;
 const letterA = 65;
 const upper = ~32;

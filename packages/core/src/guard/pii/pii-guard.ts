@@ -10,24 +10,25 @@ import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
 import { outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
 
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
-  /** Whether what a call is made with is looked at. Default true. */
+  /** Whether to check the input of a call. Default true. */
   readonly input?: boolean;
   /**
-   * Whether the model's replies are, also while they stream, and tools' results that are the answer
-   * (`returnDirect`). Default false.
+   * Whether to check the model's replies, also while they stream, and tool results that are the
+   * answer (`returnDirect`). Default false.
    */
   readonly output?: boolean;
-  /** Whether tools' results are, before the model and the log get them. Default false. */
+  /** Whether to check tool results before the model and the log get them. Default false. */
   readonly toolResults?: boolean;
 }
 
 /**
- * `maskPii` in all its places as one middleware; places and strategy by default as in Spring AI
- * Alibaba's PII hook, kinds as in `maskPii`. By strategy `block` an input or reply with personal
- * data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in
- * its place. Fails closed, as all guards: what can't be looked at is rejected or withheld.
- * Arguments of tool calls and a tool's progress pass. Goes before middleware that retries or
- * changes models. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Applies `maskPii` to input, replies and tool results as one middleware. Its default places and
+ * strategy are those of Spring AI Alibaba's PII hook, its kinds those of `maskPii`. With strategy
+ * `block`, personal data in an input or reply ends the call as `rejected`. A tool result with such
+ * data is then withheld: the model reads an error instead. Like all guards it fails closed: it
+ * rejects or withholds data that it cannot check. It does not check arguments of tool calls or a
+ * tool's progress. Put it before middleware that retries or changes models. Throws `CONFIGURATION`
+ * for an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   checkFields(
@@ -59,7 +60,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
     name: 'piiGuard',
     ...(input && { guard: check }),
     ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
-    // Before those that read results or put them elsewhere.
+    // Runs before hooks that read results or move them elsewhere.
     ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),
   };
 }

@@ -13,19 +13,24 @@ export type PiiKind =
   | 'url';
 
 /**
- * How one kind of personal data is found. Every pattern is bounded, so that a text is searched in
- * linear time.
+ * Rule that finds one kind of personal data. Every pattern is bounded, so a search takes linear
+ * time.
  */
 export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
-  /** What each match has: a text without it need not be searched. Default: every text is. */
+  /**
+   * Character that every match contains; a text without it is not searched. Default: every text is
+   * searched.
+   */
   readonly needs?: '@' | ':' | 'digit';
-  /** Characters of the match that are meant; 0 for a match that is none. Default: all. */
+  /**
+   * Returns how many characters of the match are personal data; 0 rejects the match. Default: all.
+   */
   readonly accept?: (match: string) => number;
 }
 
-/** In order: where two find the same, the first names it. */
+/** Returns the finders by precedence: if two find the same text, the first names it. */
 export function piiFinders(): readonly PiiFinder[] {
   return [
     {
@@ -97,7 +102,8 @@ export function piiFinders(): readonly PiiFinder[] {
     },
     {
       kind: 'url',
-      // A mark before what is no ASCII is a full-width one that was folded: the sentence's.
+      // A mark before a non-ASCII character was fullwidth before folding: it belongs to the
+      // sentence.
       pattern:
         /(?<![a-z\d])(?:(?:https?|ftps?):\/\/(?=[^\s/).,])|www\.(?=[a-z\d]))(?:[^\s<>"`,;:!?()\u3000-\u303f]|[,;:!?()](?=[!-~]|$)){1,4096}/gi,
       accept: urlLength,
