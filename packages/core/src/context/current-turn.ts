@@ -1,7 +1,10 @@
 import { turnsOf } from './turns.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** What the call was made with, and all since. A call that goes on has what it goes on from. */
+/**
+ * Returns the current call's input and all messages since. A call without input gets the last turn,
+ * which it continues.
+ */
 export function currentTurn(
   messages: readonly Msg[],
   promptId: string | undefined,

@@ -3,17 +3,20 @@ import type { Msg } from '../message/msg.ts';
 export interface CutOptions {
   /** Tokens the messages may have together. */
   readonly budget: number;
-  /** Index of the current prompt, which always stays; one before `start`: there is none. */
+  /** Index of the current prompt, which always stays; `start - 1` if there is none. */
   readonly prompt: number;
   /** See `TrimOptions`. Default 0. */
   readonly step?: number;
   /** See `TrimOptions`. Default false. */
   readonly reference?: boolean;
-  /** Where the conversation begins. Default 0. */
+  /** Index of the conversation's first message. Default 0. */
   readonly start?: number;
 }
 
-/** What is kept: from `history` up to before `held`, which the prompt ends, and from `turn` on. */
+/**
+ * The kept ranges: from `history` to before `held`, and from `turn` to the end. The first range
+ * ends with the prompt and the results of its group.
+ */
 export interface Cut {
   readonly history: number;
   readonly held: number;
@@ -21,8 +24,9 @@ export interface Cut {
 }
 
 /**
- * Where the two phases of `twoPhaseTrim` cut. `sums[i]` are the tokens of the first `i` messages;
- * the groups that go are not walked over, so a long history costs no more than a short one.
+ * Finds the cuts for the two phases of `twoPhaseTrim`. `sums[i]` is the tokens of the first `i`
+ * messages. It does not walk over the dropped groups, so a long history costs no more than a short
+ * one.
  */
 export function findCut(
   messages: readonly Msg[],
@@ -60,7 +64,7 @@ export function findCut(
   return { history, held, turn };
 }
 
-/** The furthest place where the turn may be cut: the newest group stays. */
+/** Returns the last index at which the turn may be cut. The newest group stays. */
 function lastCut(
   messages: readonly Msg[],
   from: number,
@@ -69,12 +73,12 @@ function lastCut(
   const { length } = messages;
   if (keepNone) return length;
   const start = groupStart(messages, length - 1, from);
-  // The reference spares but a single message.
+  // The reference keeps the newest group only if it is a single message.
   return reference && start < length - 1 ? length : start;
 }
 
 /**
- * The first end of a group behind `from` that leaves out so many tokens, or the last one up to
+ * Returns the first group end after `from` that leaves out `tokens` tokens, or the last one up to
  * `to`.
  */
 function skip(
@@ -95,7 +99,7 @@ function skip(
   return end > to ? start : end;
 }
 
-/** Begin and end of the group that the message at `index` is in. */
+/** Returns the begin and end of the group that contains the message at `index`. */
 export function groupOf(
   messages: readonly Msg[],
   index: number,
@@ -106,8 +110,8 @@ export function groupOf(
 }
 
 /**
- * Where the group begins that the message at `index` is in; a result whose call is not there is a
- * group of its own.
+ * Returns the begin of the group that contains the message at `index`. A result without its call is
+ * a group of its own.
  */
 function groupStart(messages: readonly Msg[], index: number, from: number): number {
   let start = index;
@@ -115,7 +119,7 @@ function groupStart(messages: readonly Msg[], index: number, from: number): numb
   return start < index && groupEnd(messages, start) <= index ? index : start;
 }
 
-/** Where the group that begins at `start` ends. */
+/** Returns the end of the group that begins at `start`. */
 function groupEnd(messages: readonly Msg[], start: number): number {
   let end = start + 1;
   if (!messages[start]!.content.some(({ type }) => type === 'tool_use')) return end;
@@ -123,7 +127,7 @@ function groupEnd(messages: readonly Msg[], start: number): number {
   return end;
 }
 
-/** A user's message may bring results as well. */
+/** Returns whether a message has tool results. A user's message may have them as well. */
 export function isResult({ role, content }: Msg): boolean {
   return role === 'tool' || content.some(({ type }) => type === 'tool_result');
 }

@@ -10,7 +10,7 @@ export interface FitContextOptions extends WindowOptions {
    */
   readonly step?: number;
   /**
-   * True: cuts exactly as Arc Reactor does, see `TrimOptions`; the default step is 0 then. Default
+   * True: cuts exactly as Arc Reactor does (see `TrimOptions`), with a default step of 0. Default
    * false.
    */
   readonly reference?: boolean;
@@ -18,12 +18,12 @@ export interface FitContextOptions extends WindowOptions {
 
 /**
  * Keeps requests within the model's window by leaving out old messages, in two phases
- * (`twoPhaseTrim`). The system prompt, what was recalled, the current prompt and the newest tool
- * results always stay: when they alone are too long, the model's server has to refuse them.
- * Messages are counted once: a long history costs a request no more than what is new in it.
+ * (`twoPhaseTrim`). The system prompt, recalled messages, the current prompt and the newest tool
+ * results always stay. If they alone are too long, the model's server has to reject the request.
+ * Each message is counted once, so only new messages add to the cost of a request.
  *
- * Throws `CONFIGURATION` for a number that is none or below 0, and for a window with no room beside
- * the reserve.
+ * Throws `CONFIGURATION` for an option of the wrong kind, a number below 0, or a window with no
+ * room beside the reserve.
  */
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   const meter = new RequestMeter('fitContext()', options);
@@ -35,7 +35,7 @@ export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   };
 }
 
-/** The request without what has no place in the window. */
+/** Returns the request without the messages that do not fit in the window. */
 export function trimRequest(
   request: ContextRequest,
   meter: RequestMeter,

@@ -5,8 +5,8 @@ import { answerOf, isAnswered } from './turns.ts';
 
 /**
  * Leaves out the turns of earlier calls that did not end with an answer: failed, aborted,
- * interrupted, or stopped at a tool call (Arc Reactor keeps successful runs alone). What a guard
- * refuses is in no history.
+ * interrupted, or stopped at a tool call. Arc Reactor also keeps only successful runs. Input that a
+ * guard rejects is in no history.
  */
 export function successfulTurns(): ContextPolicy {
   return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
@@ -14,7 +14,8 @@ export function successfulTurns(): ContextPolicy {
 
 /**
  * Shows the last `count` turns before the current one (Arc Reactor: `maxConversationTurns`, 10;
- * OxyGent: `short_memory_size`, 10). `CONFIGURATION` for no count.
+ * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number from 0
+ * on.
  */
 export function lastTurns(count: number): ContextPolicy {
   if (!Number.isInteger(count) || count < 0)
@@ -23,8 +24,8 @@ export function lastTurns(count: number): ContextPolicy {
 }
 
 /**
- * Shows of earlier turns what was asked and the text of the last iteration, without tools and
- * thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
+ * Shows only the question of each earlier turn and the text of its last iteration, without tools
+ * and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
 export function answersOnly(): ContextPolicy {
   const partOf = messageParts();
@@ -34,7 +35,8 @@ export function answersOnly(): ContextPolicy {
       return turn.flatMap((message) => {
         if (message === answer) return partOf(answer, isText);
         if (message.metadata?.['correction']) return [];
-        // A user's message may bring results, whose calls are not shown.
+        // A user's message may hold results. Their calls are not shown, so the results are dropped
+        // too.
         if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');
         return message.role === 'system' ? [message] : [];
       });

@@ -11,15 +11,16 @@ export type Turn = readonly Msg[];
 interface Split {
   readonly promptId: string | undefined;
   /**
-   * What came before the current turn, and what of it is shown: the same list where that is all.
+   * `past`: the messages before the current turn. `shown`: those of them that are shown, the same
+   * list if all are.
    */
   readonly past: Turn;
   readonly shown: Turn;
 }
 
 /**
- * A policy over the turns of earlier calls. What stands before the history, and the current turn,
- * stay whole.
+ * Makes a policy over the turns of earlier calls. The messages before the history and the current
+ * turn stay whole.
  */
 export function turnView(
   name: string,
@@ -29,7 +30,7 @@ export function turnView(
   const countShown = requestCounter(arc);
   let last: Split | undefined;
 
-  // While a call goes on, what came before it stays as it is.
+  // The messages before a call do not change while it runs, so its split is reused.
   const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
     if (
       promptId !== undefined &&
@@ -64,15 +65,12 @@ export function turnView(
   return { name, fit };
 }
 
-/**
- * Gives messages with those of their blocks alone that are shown; none where there is no such
- * block.
- */
+/** Returns the message with only the blocks that are shown, or nothing if it has no such block. */
 export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
 
 /**
- * The same object each time: counts and the wire form are cached on it. For one choice of blocks a
- * message.
+ * Makes a `PartOf` for one choice of blocks, because it remembers one part per message. It returns
+ * the same object each time: counts and the wire form are cached on it.
  */
 export function messageParts(): PartOf {
   const parts = new WeakMap<Msg, Msg>();

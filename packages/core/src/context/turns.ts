@@ -3,11 +3,11 @@ import { toolUsesOf } from '../message/message-text.ts';
 import { isResult } from './find-cut.ts';
 
 /**
- * The turns of a conversation: what a user said, and all that came of it. A run marks what it is
- * told with `metadata.runId`, so what was injected into it, or given by a hook, is its turn's, and
- * the same question asked again after a failure begins another. In a log without the mark a turn
- * begins with a user's message behind others. What was observed belongs to the turn after it,
- * results of tools to the turn of their calls, also where a user's message brings them.
+ * Splits a conversation into turns. A turn is what a user said and all that came of it. A run marks
+ * its input with `metadata.runId`, so messages injected into it or added by a hook belong to its
+ * turn. The same question asked again after a failure begins another turn. In a log without the
+ * mark, a turn begins with a user's message after messages of other roles. Observed messages belong
+ * to the turn after them. Tool results belong to the turn of their calls, even in a user's message.
  */
 export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const starts: number[] = messages.length ? [0] : [];
@@ -20,7 +20,7 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
       run = runId ?? run;
       isOpening = false;
     } else if (role === 'user') {
-      // A run that goes on for another one may correct, too.
+      // A run that continues another one may correct, too.
       const goesOn = metadata?.['correction'] || (run === undefined ? isOpening : runId === run);
       if (!goesOn) starts.push(index);
       run = runId;
@@ -31,8 +31,8 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
 }
 
 /**
- * Whether a turn ended with an answer: not failed, aborted, interrupted, stopped at a tool call or
- * left waiting.
+ * Returns whether a turn ended with an answer. A turn may also fail, be aborted or interrupted,
+ * stop at a tool call or wait.
  */
 export function isAnswered(turn: readonly Msg[]): boolean {
   const answer = answerOf(turn);
@@ -41,8 +41,8 @@ export function isAnswered(turn: readonly Msg[]): boolean {
 }
 
 /**
- * Where the steps of a turn begin, behind its question: a reply that was empty has left its
- * correction alone.
+ * Returns the index of a turn's first step, after its question. An empty reply leaves only its
+ * correction, so a correction also begins a step.
  */
 export function stepsStart(turn: readonly Msg[]): number {
   const first = turn.findIndex(
@@ -51,7 +51,7 @@ export function stepsStart(turn: readonly Msg[]): number {
   return first < 0 ? turn.length : first;
 }
 
-/** The last iteration's message, where it calls no tool and was taken for an answer. */
+/** Returns the last iteration's message if it calls no tool and was accepted as an answer. */
 export function answerOf(turn: readonly Msg[]): Msg | undefined {
   const last = turn.findLast(({ role }) => role === 'assistant' || role === 'tool');
   return last?.role === 'assistant' && !toolUsesOf(last).length && !last.metadata?.['correction']

@@ -6,34 +6,34 @@ export interface TrimOptions {
   readonly budget: number;
   /** Tokens of one message. */
   readonly count: (message: Msg) => number;
-  /** Index of the current prompt, which always stays; -1: there is none. */
+  /** Index of the current prompt, which always stays; -1 if there is none. */
   readonly prompt: number;
   /**
-   * What is cut is rounded up to a multiple of this many tokens, so that a growing history is cut
-   * at the same place for many requests and the provider's prompt cache holds. Default 0: no more
-   * than needed.
+   * Cuts are rounded up to a multiple of this many tokens. A growing history is then cut at the
+   * same place for many requests, so the provider's prompt cache holds. Default 0: no more than
+   * needed.
    */
   readonly step?: number;
   /**
-   * True: exactly as Arc Reactor, where what is left may begin with an answer, and where even the
-   * newest tool results may go, after which a model repeats the calls. Default false: history
-   * begins with a user's message, and the newest group stays.
+   * True: exactly as Arc Reactor. The rest may then begin with an answer. Even the newest tool
+   * results may go, after which a model repeats the calls. Default false: the history begins with a
+   * user's message, and the newest group stays.
    */
   readonly reference?: boolean;
 }
 
 export interface Trimmed {
-  /** The very same array when nothing was cut. */
+  /** The same array if nothing was cut. */
   readonly messages: readonly Msg[];
-  /** Tokens. */
+  /** Tokens of all messages; `after` counts the kept ones. */
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * Arc Reactor's trimming: first the history before the current prompt goes, oldest first; if that
- * is not enough, what followed the prompt, oldest first. An assistant message with tool calls and
- * all its results are one group: they go or stay together.
+ * Trims messages as Arc Reactor does. Drops the history before the current prompt first, oldest
+ * first. If that is not enough, drops the messages after the prompt, oldest first. An assistant
+ * message with tool calls and all its results are one group: they go or stay together.
  */
 export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Trimmed {
   const sums = [0];

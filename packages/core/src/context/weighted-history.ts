@@ -9,55 +9,54 @@ import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-v
 import { answerOf, stepsStart } from './turns.ts';
 
 export interface WeightedHistoryOptions {
-  /** Of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
+  /** Weight of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
   readonly shortWeight?: number;
   /**
-   * Of a step: an assistant's message with what came of it. Default 1 (OxyGent:
+   * Weight of a step: an assistant message and all that came of it. Default 1 (OxyGent:
    * `weight_react_memory`).
    */
   readonly reactWeight?: number;
   /**
-   * What a place in the history is worth, times its weight; 1 is the oldest. Default: the place
-   * itself, so that what is recent counts more (OxyGent: `func_map_memory_order`).
+   * Worth of a place in the history, multiplied by the piece's weight. Place 1 is the oldest.
+   * Default: the place itself, so that recent pieces count more (OxyGent: `func_map_memory_order`).
    */
   readonly order?: (place: number) => number;
   /**
-   * What earlier turns may have together. Default 24 800 (OxyGent: `memory_max_tokens`, which are
-   * characters).
+   * Most that earlier turns may have together, in `unit`. Default 24 800 (OxyGent:
+   * `memory_max_tokens`, which counts characters).
    */
   readonly max?: number;
   /**
-   * What `max` counts: characters, by code points, of texts, calls and results (default), or
-   * estimated tokens.
+   * Unit of `max`: characters (default) or estimated tokens. Characters are code points of texts,
+   * calls and results.
    */
   readonly unit?: 'characters' | 'tokens';
   /** How tokens are counted. Default `arc`. */
   readonly profile?: TokenProfile;
   /**
-   * True: exactly as OxyGent. What comes first by its worth is taken until one piece has no room,
-   * smaller ones behind it are not; a step whose question went is shown under the question before
-   * it. Default false: such a piece is passed over, and a step comes with its question or not at
-   * all.
+   * True: exactly as OxyGent. Takes pieces by their worth until one does not fit, and no smaller
+   * ones after it. A step without its question is shown under the question before it. Default
+   * false: skips a piece that does not fit, and shows a step only with its question.
    */
   readonly reference?: boolean;
 }
 
-/** A question with its answer, or a step; the unit that is shown or not. */
+/** A question with its answer, or a step. It is shown as a whole or not at all. */
 interface Piece {
   readonly turn: number;
   readonly isStep: boolean;
   readonly messages: Turn;
-  /** What stands behind the turn's steps. */
+  /** Messages after the turn's steps, such as the answer. */
   readonly closing: Turn;
   readonly size: number;
 }
 
 /**
- * Shows of earlier turns the questions with their answers, and the steps between, that are worth
- * most, in the log's order (OxyGent: `_get_history` with `is_discard_react_memory=False`). A call
- * stays with its results. The current turn is whole and not counted. How many turns there are to
- * choose from is `lastTurns`' to say, before this in the list. `CONFIGURATION` for an option of
- * another kind, and where `order` gives no number.
+ * Shows the most valuable parts of earlier turns: questions with their answers, and the steps
+ * between. They keep the log's order (OxyGent: `_get_history` with
+ * `is_discard_react_memory=False`). A call stays with its results. The current turn stays whole and
+ * does not count. To limit the number of turns, put `lastTurns` before this in the list. Throws
+ * `CONFIGURATION` for an option of the wrong kind, or if `order` returns no number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
   const fields =
@@ -93,7 +92,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPo
   });
 }
 
-/** Code points, as Python counts; calls by name and arguments, media not at all. */
+/** Counts code points, as Python does. Calls count by name and arguments, media not at all. */
 const characters: TokenProfile = {
   name: 'characters',
   perMessage: 0,
@@ -106,7 +105,7 @@ const characters: TokenProfile = {
   },
 };
 
-/** The question with the answer first, then the steps. */
+/** Splits a turn into pieces: first the question with the answer, then the steps. */
 function piecesOf(
   turn: Turn,
   index: number,
@@ -134,14 +133,14 @@ function piecesOf(
   ];
 }
 
-/** Up to the first piece that has no room. */
+/** Takes pieces up to the first one that does not fit. */
 function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
   let left = max;
   const end = ranked.findIndex(({ size }) => (left -= size) < 0);
   return new Set(end < 0 ? ranked : ranked.slice(0, end));
 }
 
-/** All that have room, a step with its question. */
+/** Takes all pieces that fit, a step only with its question. */
 function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
   const questions = new Map(
     ranked.filter(({ isStep }) => !isStep).map((piece) => [piece.turn, piece]),
@@ -168,7 +167,7 @@ function underOwnQuestions(shown: readonly Piece[]): readonly Turn[] {
   ]);
 }
 
-/** A step before the first question is dropped. */
+/** Puts each step under the shown question before it. Drops a step before the first question. */
 function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
   const turns: Msg[][] = [];
   let closing: Turn | undefined;

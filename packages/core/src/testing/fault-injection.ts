@@ -12,62 +12,64 @@ import { openCalls } from '../message/tool-pairs.ts';
 import { historyFaults } from './history-faults.ts';
 import { makeWitness, MortalProcess, type Life, type Witness } from './mortal-process.ts';
 
-/** A conversation to be cut off everywhere. */
+/** A conversation that the test cuts off at each point. */
 export interface FaultScenario {
   readonly name: string;
-  /** What the user says, turn by turn. */
+  /** The user's messages, one per turn. */
   readonly turns: readonly string[];
-  /** The agent as a new process makes it: its memory, models and tools are the process's. */
+  /** Makes the agent in a new process, with the memory, models and tools of that process. */
   open(process: MortalProcess): Awaitable<ReActAgent>;
-  /** What somebody says of a call that waits; default: yes. */
+  /** Decides on a pending call. Default: approves it. */
   readonly decide?: (pending: PendingCall) => Decision;
   /**
-   * Whether a run that was cut off may end with these messages where an uncut one ends with those;
-   * default `isSameButInterrupted`.
+   * Returns whether a cut-off run may end with `lines` where the uncut run ends with `expected`.
+   * Default `isSameButInterrupted`.
    */
   readonly isFine?: (lines: readonly string[], expected: readonly string[]) => boolean;
 }
 
-/** Where the processes of one conversation live and die, on one store. */
+/** A place for the processes of one conversation, on one store. */
 export interface FaultHost {
-  /** The same witness, or a copy with what was seen since. */
+  /** Runs one process. Reports the same witness, or a copy with later observations. */
   live(witness: Witness, life: Life): Promise<LifeReport>;
-  /** What is stored of a session, at the end. */
+  /** Reads the stored messages of a session, at the end. */
   read(sessionId: string): Promise<readonly Msg[]>;
 }
 
 export interface LifeReport {
   readonly witness: Witness;
   readonly points: readonly string[];
-  /** The conversation; nothing where the process died. */
+  /** The conversation; missing if the process died. */
   readonly messages?: readonly Msg[];
 }
 
 export interface FaultOptions {
-  /** A new host with an empty store for each try; `localHost` is one in this process. */
+  /** Makes a host with an empty store for each try. `localHost` is one in this process. */
   readonly makeHost: () => Awaitable<FaultHost>;
-  /** Which points of an uncut run to die at, by their index; default: all. */
+  /** Returns the indexes of the points of an uncut run to die at. Default: all. */
   readonly points?: (count: number) => readonly number[];
-  /** Where the process that goes on dies, too, by the index of its points; default: it lives. */
+  /**
+   * Returns the indexes of the points at which the continuing process dies too. Default: it lives.
+   */
   readonly again?: (first: number) => readonly number[];
 }
 
 export interface FaultReport {
   readonly scenario: string;
-  /** Points of the uncut run. */
+  /** Number of points of the uncut run. */
   readonly points: number;
-  /** Tries, one or two deaths each. */
+  /** Number of tries, with one or two deaths each. */
   readonly kills: number;
-  /** What went wrong: in which try, and how. */
+  /** Descriptions of what went wrong, each with its try. */
   readonly faults: readonly string[];
 }
 
 /**
  * Runs a scenario once to count its points, then again for each of them with a process that dies
- * there; a new one goes on with what is in the store. What has to hold each time: the history is
- * valid and says the same as that of the uncut run, no message is lost that was acknowledged, no
- * tool ran again whose result was, none that had started runs twice unless it is `safe`, each
- * request is valid.
+ * there. A new process continues from the store. Each time, the history must be valid and match
+ * that of the uncut run. No acknowledged message may be lost. No tool may run again after its
+ * result was acknowledged. A tool that has started may run twice only if it is `safe`. Each request
+ * must be valid.
  */
 export async function injectFaults(
   scenario: FaultScenario,
@@ -95,7 +97,7 @@ export async function injectFaults(
   return { scenario: scenario.name, points: uncut.points.length, kills, faults };
 }
 
-/** At most `most` points, evenly spread; for `FaultOptions.points`. */
+/** Selects at most `most` points, evenly spread; for `FaultOptions.points`. */
 export function spreadPoints(most: number): (count: number) => readonly number[] {
   return (count) =>
     Array.from({ length: Math.min(most, count) }, (_, index) =>
@@ -103,7 +105,7 @@ export function spreadPoints(most: number): (count: number) => readonly number[]
     );
 }
 
-/** A host whose processes are objects of this one. */
+/** Makes a host whose processes are objects in this process. */
 export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultHost {
   return {
     live: (witness, life) => liveAndDie(scenario, store, witness, life),
@@ -111,7 +113,7 @@ export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultH
   };
 }
 
-/** One process: brings the conversation to its end, from where the store has it, or dies. */
+/** Runs one process, which continues the conversation from the store to its end, or dies. */
 export async function liveAndDie(
   scenario: FaultScenario,
   store: KeyValueStore,
@@ -124,7 +126,7 @@ export async function liveAndDie(
   return { witness, points: process.points, ...(messages !== 'dead' && { messages }) };
 }
 
-/** The messages as they are to be the same in each run: without ids and times. */
+/** Converts messages to lines that are the same in each run: without ids and times. */
 export function toLines(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ role, content }) =>
     content.map((block) => {
@@ -136,8 +138,8 @@ export function toLines(messages: readonly Msg[]): readonly string[] {
 }
 
 /**
- * Line by line the same, in any order of the results of one reply; a call that was cut off may have
- * an `interrupted` result.
+ * Returns whether the lines are the same, in any order of the results of one reply. A call that was
+ * cut off may have an `interrupted` result.
  */
 export function isSameButInterrupted(
   lines: readonly string[],

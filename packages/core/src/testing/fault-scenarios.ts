@@ -10,7 +10,7 @@ import { isSameButInterrupted } from './fault-injection.ts';
 import type { MortalProcess } from './mortal-process.ts';
 import type { ScriptedReply } from './scripted-model.ts';
 
-/** The conversations that every store has to bring through. */
+/** Returns the conversations that must survive on every store. */
 export function faultScenarios(): readonly FaultScenario[] {
   return [
     plainAnswer,
@@ -28,8 +28,8 @@ export function faultScenarios(): readonly FaultScenario[] {
 }
 
 /**
- * Replies by how many tool results there are since the user last spoke: asked again, it says the
- * same again.
+ * Selects the reply by the number of assistant messages since the user last spoke. A repeated
+ * request gets the same reply.
  */
 const script =
   (...replies: readonly ((turn: number) => ScriptedReply)[]) =>
@@ -66,7 +66,7 @@ function agent(
   });
 }
 
-/** Never the same twice, and the same in each try. */
+/** Makes ids that do not repeat within a try and are the same in each try. */
 function ids({ generation }: MortalProcess): () => string {
   let count = 0;
   return () => `g${generation}-${(count += 1)}`;
@@ -115,7 +115,7 @@ const eightAtOnce: FaultScenario = {
 const safeTools: FaultScenario = {
   name: 'tools that may run again',
   turns: ['Go.'],
-  // Not one of them may be lost.
+  // No result may be lost.
   isFine: (lines, expected) => lines.toSorted().join() === expected.toSorted().join(),
   open: (process) => {
     const safe = process.tool({
@@ -228,7 +228,8 @@ const summary: FaultScenario = {
 const interrupt: FaultScenario = {
   name: 'interrupt',
   turns: ['Go.', 'And now?'],
-  // Whoever interrupted has to do it again where nobody was told that it was done.
+  // If the interrupt was not acknowledged, the caller has to repeat it, so the run may go on to the
+  // next answer.
   isFine: (lines, expected) =>
     isSameButInterrupted(lines, expected) || lines.some((line) => line.includes('turn 1')),
   open: (process) => {
@@ -259,7 +260,7 @@ const textProtocol: FaultScenario = {
       `[${call(2)}, ${call(3)}]`,
       'All done.',
     ];
-    // What is fed back, results and corrections, are a user's messages there.
+    // Results and corrections come back as user messages here.
     const model = process.model(
       ({ messages }) => replies[messages.filter(({ role }) => role === 'user').length - 1]!,
       {

@@ -2,8 +2,8 @@ import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
 /**
- * Where a log is no valid history: each tool call has one result, unless it is `open`, and each id
- * is there once.
+ * Returns where a log is not a valid history. Each tool call must have one result, or none if it is
+ * `open`. Each id must be unique.
  */
 export function historyFaults(
   messages: readonly Msg[],
@@ -26,8 +26,8 @@ export function historyFaults(
 }
 
 /**
- * Where a request breaks the rule of the model servers: a call's results come at once, in the order
- * of the calls (law 3).
+ * Returns where a request breaks the rule of the model servers: results follow their calls at once,
+ * in the order of the calls (law 3).
  */
 export function requestFaults(messages: readonly Msg[]): readonly string[] {
   const faults: string[] = [];

@@ -6,13 +6,13 @@ import type { Msg } from '../message/msg.ts';
 import type { TestFramework } from './test-framework.ts';
 
 export interface MemoryConformanceOptions {
-  /** Memories that were opened with the same session id share what was flushed. Default false. */
+  /** Whether memories opened with the same session id share what was flushed. Default false. */
   readonly persistent?: boolean;
 }
 
 /**
- * Tests of what every `Memory` has to do, told to the vitest they are given; `open` gives a new
- * object for a session each time.
+ * Defines the tests that every `Memory` must pass, in the given vitest. `open` returns a new object
+ * for a session each time.
  */
 export function memoryConformance(
   { describe, expect, test }: TestFramework,
@@ -150,7 +150,7 @@ export function memoryConformance(
   });
 }
 
-/** A question, a tool call, its result and an answer, with every kind of block. */
+/** Returns a question, a tool call, its result and an answer, with every kind of block. */
 function aTurn(prefix = ''): readonly Msg[] {
   const image: ContentBlock = {
     type: 'image',

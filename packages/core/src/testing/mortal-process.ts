@@ -8,15 +8,15 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { requestFaults } from './history-faults.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedModelOptions } from './scripted-model.ts';
 
-/** What somebody outside saw of the processes of one conversation; can be cloned. */
+/** Observations of one conversation's processes from outside; can be cloned. */
 export interface Witness {
-  /** By session: the messages whose append was acknowledged, and that nobody took out. */
+  /** Ids of acknowledged messages that nobody deleted, by session. */
   readonly kept: Map<string, Set<string>>;
-  /** Tool calls whose result was acknowledged. */
+  /** Ids of the tool calls whose result was acknowledged. */
   readonly finished: Set<string>;
-  /** How often each tool call ran, by its idempotency key. */
+  /** Number of runs of each tool call, by its idempotency key. */
   readonly runs: Map<string, number>;
-  /** What should not have happened. */
+  /** Descriptions of what should not have happened. */
   readonly faults: string[];
 }
 
@@ -25,26 +25,26 @@ export function makeWitness(): Witness {
 }
 
 export interface Life {
-  /** 0 for the first process of a conversation. */
+  /** Number of the process in its conversation; the first is 0. */
   readonly generation: number;
-  /** The index of the point at which it dies; default: it lives. */
+  /** Index of the point at which the process dies. Default: it lives. */
   readonly dieAt?: number;
 }
 
 /**
- * One host of an agent, which dies at a given point: from then on nothing of it does anything any
- * more, and nothing it waits for comes. Points are each store operation (a write has two: nothing
- * is written yet, and all is written and nobody was told), each delta of a model, each start and
- * end of a tool.
+ * One host of an agent, which dies at a given point. After that it does nothing, and nothing it
+ * waits for arrives. Points are each store operation, each request and delta of a model, and each
+ * start and end of a tool. A write has two points: before anything is written, and after all is
+ * written but before the caller knows.
  */
 export class MortalProcess {
   readonly generation: number;
   readonly witness: Witness;
-  /** The store, as this process reaches it. */
+  /** The store as this process reaches it. */
   readonly store: KeyValueStore;
-  /** What the points so far were. */
+  /** Names of the points so far. */
   readonly points: string[] = [];
-  /** Resolves at its death. */
+  /** Resolves when the process dies. */
   readonly death: Promise<'dead'>;
   readonly #dieAt: number;
   readonly #controller = new AbortController();
@@ -59,7 +59,7 @@ export class MortalProcess {
     this.death = new Promise((resolve) => (this.#onDeath = resolve));
   }
 
-  /** To be given to each call, so that a dead process leaves no timers behind. */
+  /** Signal for each call, so that a dead process leaves no timers behind. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -72,20 +72,20 @@ export class MortalProcess {
     if (this.#dead) await new Promise<never>(() => {});
   }
 
-  /** Frees what the dead process still holds. */
+  /** Ends the process, if it still lives, and frees what it holds. */
   bury(): void {
     this.#dead = true;
     this.#controller.abort();
   }
 
-  /** A session whose acknowledged messages are witnessed. */
+  /** Opens a session; the witness records its acknowledged messages. */
   memory(sessionId: string, options?: SessionMemoryOptions): SessionMemory {
     return new WitnessedMemory(this.store, sessionId, this.witness, options);
   }
 
   /**
-   * A model that answers each request by what stands in it: a request that is made again has the
-   * same answer.
+   * Makes a model whose answer depends only on the request. A repeated request gets the same
+   * answer.
    */
   model(
     reply: (request: ModelRequest) => ScriptedReply,
@@ -109,7 +109,7 @@ export class MortalProcess {
     return { provider, modelId, features, stream: stream.bind(this) };
   }
 
-  /** A tool whose runs are witnessed. */
+  /** Makes a tool; the witness records its runs. */
   tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
     const { execute, replay } = options;
     if (!execute) return tool(options);
@@ -200,7 +200,7 @@ class WitnessedMemory extends SessionMemory {
   }
 }
 
-/** The part of a key that says what is behind it. */
+/** Returns the part of a key that names its content. */
 function nameOf(key: string): string {
   return key.split(':').slice(2, 3).join();
 }

@@ -2,28 +2,29 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** What keeps going on between two events. */
+/** State that carries over from event to event. */
 interface Course {
   phase: 'idle' | 'reasoning' | 'summary';
   /** Text since the request began or was reset. */
   text: string;
   /**
-   * Whether the model said anything since the request began; one that a hook called off is over
-   * without a word.
+   * Whether the model said anything since the request began. A request that a hook cancels ends
+   * without output.
    */
   spoken: boolean;
-  /** What the last `step-reset` said comes next. */
+  /** Message that the last `step-reset` announced. */
   replacement: Msg | undefined;
   readonly resumed: boolean;
-  /** By tool call of this run: how far it is. */
+  /** State of each tool call of this run. */
   readonly calls: Map<string, 'asked' | 'begun' | 'over'>;
 }
 
-/** How a run ends that may have words of its own as its answer. */
+/** Reasons for which a run may end with its own words as the answer. */
 const ownWords = /^(interrupted|rejected|return-direct|limit|stopped-by-hook)$/;
 
 /**
- * Where a whole run's events break the order law (DESIGN, law 1 and 2); nothing where they keep it.
+ * Returns where the events of a whole run break the order law (DESIGN, laws 1 and 2). The list is
+ * empty if they keep it.
  */
 export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
   const [first] = events;
@@ -59,7 +60,7 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     if (index < events.length - 1 && event.type === 'run-end') fault('not last');
     checkEvent(event, before, course, fault);
     if (event.type === 'reasoning-chunk' || event.type === 'tool-input-chunk') {
-      // Words that are no model's come whole, last, and in a block of their own.
+      // Text that no model wrote comes whole, last, and in a block of its own.
       const isOwn =
         ownWords.test(reason) && 'blockId' in event && event.blockId === `${message.id}:0`;
       const rest = events.slice(index + 1).map(({ type }) => type);
@@ -168,7 +169,7 @@ function checkEvent(
       course.calls.set(event.toolUse.id, 'begun');
       break;
     case 'acting-chunk':
-      // A call that was open before this run began in another one.
+      // A call that was already open when this run started had begun in an earlier run.
       if (
         course.calls.get(event.toolUseId) !==
         (course.resumed && !course.calls.has(event.toolUseId) ? undefined : 'begun')
@@ -185,7 +186,7 @@ function checkEvent(
   }
 }
 
-/** The text as its deltas give it, without the line breaks between blocks. */
+/** Returns the text as its deltas give it, without the line breaks between blocks. */
 function plain(message: Msg): string {
   return message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }

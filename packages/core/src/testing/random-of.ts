@@ -1,4 +1,7 @@
-/** Numbers from 0 to below 1, the same for a seed each time (mulberry32). */
+/**
+ * Makes a generator of numbers from 0 to below 1. The same seed gives the same numbers
+ * (mulberry32).
+ */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -7,14 +7,14 @@ import { randomOf } from './random-of.ts';
 export interface RandomRequest extends ContextRequest {
   readonly head: number;
   readonly promptId: string;
-  /** Calls without a result. */
+  /** Ids of the calls without a result. */
   readonly open: readonly string[];
 }
 
 /**
- * A request as an agent makes it, of any content: system prompt and recalled messages at the head,
- * turns of all kinds with parallel calls, media, thinking, steering in the middle and system
- * messages; the current prompt somewhere in the last turn, calls open at the end.
+ * Makes a random request of the kinds that an agent makes. System prompt and recalled messages are
+ * at the head. Turns of all kinds follow, with parallel calls, media, thinking, steering and system
+ * messages. The current prompt is in the last turn, and calls may be open at the end.
  */
 export function randomRequest(seed: number): RandomRequest {
   const random = randomOf(seed);
@@ -71,7 +71,7 @@ export function randomRequest(seed: number): RandomRequest {
   const rounds = (): void => {
     for (let left = below(4); left > 0; left -= 1) {
       const calls = round();
-      // An imported log may have a user's message that brings the results, with words beside them.
+      // In an imported log, a user's message may hold the results, with words beside them.
       if (chance(0.1)) add('user', [...calls.map(result), ...(chance(0.5) ? blocks() : [])]);
       else for (const call of calls) add('tool', [result(call)]);
       if (chance(0.1)) add('user', blocks());

@@ -5,29 +5,29 @@ import type { Usage } from '../model/usage.ts';
 
 export interface ScriptedToolCall {
   readonly name: string;
-  /** Default `{}`; a string goes out as it is, so that bad JSON can be tried. */
+  /** Arguments of the call. Default `{}`; a string is sent unchanged, to test invalid JSON. */
   readonly input?: JsonValue;
-  /** Default `call_<n>`, counted over the model's life. */
+  /** Id of the call. Default `call_<n>`, counted over the model's life. */
   readonly id?: string;
 }
 
 export interface ScriptedStep {
   /**
-   * Waited for before the step says anything: a promise, or what makes one of the request's signal.
-   * An abort ends the wait.
+   * Promise to wait for before the step says anything, or a function that makes one from the
+   * request's signal. An abort ends the wait.
    */
   readonly wait?: PromiseLike<unknown> | ((signal: AbortSignal) => PromiseLike<unknown>);
   readonly thinking?: string;
-  /** Streamed in one delta a word. */
+  /** Text of the reply, streamed in one delta per word. */
   readonly text?: string;
   readonly toolCalls?: readonly ScriptedToolCall[];
-  /** Instead of the three above: the deltas themselves, one array a network read. */
+  /** Deltas in place of the three fields above, one array per network read. */
   readonly deltas?: readonly (readonly ModelDelta[])[];
-  /** Thrown after what the step says. */
+  /** Error to throw after the step's output. */
   readonly error?: unknown;
-  /** Never ends, until the request is aborted. */
+  /** Whether the step then waits until the request is aborted. */
   readonly hang?: boolean;
-  /** Default 10 in, 5 out; of several steps the last one's counts. */
+  /** Usage of the reply. Default 10 in, 5 out; of several steps, the last one's counts. */
   readonly usage?: Usage;
 }
 
@@ -42,8 +42,8 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model that says what it was told, one reply a request; for tests. Asked more often than it has
- * replies, it fails.
+ * A model for tests that plays a script, one reply per request. It fails if a request finds no
+ * reply left.
  */
 export class ScriptedModel implements ChatModel {
   readonly provider = 'scripted';
@@ -51,7 +51,7 @@ export class ScriptedModel implements ChatModel {
   readonly features: ModelFeatures;
   /** Every request so far, in order. */
   readonly requests: ModelRequest[] = [];
-  /** Network reads handed out so far, over all requests: a reader that stops must stop these. */
+  /** Number of network reads so far, over all requests. They must stop when the reader stops. */
   reads = 0;
   readonly #replies: readonly ScriptedReply[];
   #calls = 0;
@@ -62,7 +62,7 @@ export class ScriptedModel implements ChatModel {
     this.features = { tools: true, media: ['image'], ...options.features };
   }
 
-  /** Throws unless each reply was asked for, once; for the end of a test. */
+  /** Throws unless each reply was requested once. For the end of a test. */
   assertDone(): void {
     const replies = this.#replies.length;
     const requests = this.requests.length;

@@ -3,8 +3,8 @@ import type { KeyValueStore } from '../memory/key-value-store.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /**
- * Tests of what every `KeyValueStore` has to do, told to the vitest they are given. They write
- * under keys of their own and may share one store.
+ * Defines the tests that every `KeyValueStore` must pass, in the given vitest. They use their own
+ * keys, so several may share one store.
  */
 export function keyValueStoreConformance(
   { describe, expect, test }: TestFramework,

@@ -1,8 +1,8 @@
 import type { describe, expect, test } from 'vitest';
 
 /**
- * Vitest, or what a test file takes of it; given to the conformance suites, so that this entry
- * loads where vitest is not.
+ * The parts of vitest that a test file uses. Tests pass them to the conformance suites, so that
+ * this entry loads without vitest.
  */
 export interface TestFramework {
   readonly describe: typeof describe;

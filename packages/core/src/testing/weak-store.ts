@@ -1,7 +1,7 @@
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 
-/** A store without compare-and-set that writes one value at a time, as Cloudflare's KV does. */
+/** Makes a store without compare-and-set that writes one value at a time, as Cloudflare KV does. */
 export function weakStore(store: MemoryStore = new MemoryStore()): KeyValueStore {
   return {
     features: { ...store.features, atomic: false, compareAndSet: false },

@@ -2,7 +2,7 @@ import type { TextCall } from './parsed-reply.ts';
 import { callsIn, readJson } from './text-calls.ts';
 
 /**
- * What a text turned out to be. `rest`: its last words. `problem`: why a call in it cannot be made.
+ * Result of a scan. `rest`: the last words of the text. `problem`: why a call in it cannot be made.
  */
 export interface Scan {
   readonly rest: string;
@@ -14,45 +14,45 @@ const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
 const deepest = 200;
 
 /**
- * Reads a text piece by piece, each character once: gives out what is words, and holds back what
- * may still be a tool call, that is JSON objects and lists of them, with the fence and the white
- * space before them. After the first call no words count.
+ * Reads a text piece by piece, each character once. Returns words, and holds back text that may be
+ * a tool call: JSON objects and lists of them. The fence and white space before them are held back
+ * too. After the first call no words count.
  */
 export class CallScanner {
   readonly #calls: TextCall[] = [];
   #problem: string | undefined;
   #state: 'words' | 'fence' | 'json' | 'bare' | 'over' = 'words';
   #out = '';
-  /** White space and the opening of a fence. */
+  /** Held-back white space and the opening of a fence. */
   #held = '';
-  /** What was said after a call. */
+  /** Words after a call. */
   #tail = '';
-  /** The fence that is open. */
+  /** The open fence. */
   #fence: 'json' | 'code' | undefined;
   #ticks = 0;
   #info = '';
   #infoEnded = false;
   #json = '';
   #depth = 0;
-  /** How deep the keys of a call stand. */
+  /** Depth of a call's keys. */
   #level = 1;
   /** The last character of the JSON's structure. */
   #last = '';
   #inString = false;
   #escaped = false;
-  /** The key that is being read. */
+  /** The key that the scanner is reading. */
   #key: string | undefined;
   /** Whether the JSON has a key of a call. */
   #isLikely = false;
   /** A key without double quotes. */
   #bare = '';
 
-  /** Whether the last character stands in a string of what may be a call. */
+  /** Whether the last character is in a string of a possible call. */
   get inString(): boolean {
     return this.#state === 'json' && this.#inString;
   }
 
-  /** Takes more of the text; gives what of it is words. */
+  /** Takes more of the text and returns the words in it. */
   push(text: string): string {
     this.#out = '';
     for (let index = 0; index < text.length;) index = this.#step(text, index);
@@ -68,7 +68,7 @@ export class CallScanner {
     return { rest: this.#out, calls: this.#calls, problem: this.#problem };
   }
 
-  /** The index to go on at. */
+  /** Reads on and returns the next index. */
   #step(text: string, index: number): number {
     if (this.#state === 'over') return text.length;
     if (this.#state === 'words') return this.#words(text, index);
@@ -102,7 +102,7 @@ export class CallScanner {
     return index + 1;
   }
 
-  /** False: the character is to be looked at again, in another state. */
+  /** Returns false if another state must read the character again. */
   #takesFence(c: string): boolean {
     if (c === '`' && !this.#info && !this.#infoEnded) this.#ticks += 1;
     else if (this.#ticks < 3) return this.#giveUp();
@@ -162,12 +162,12 @@ export class CallScanner {
     if (c === '{' || c === '[') this.#depth += 1;
     if (c === '}' || c === ']') this.#depth -= 1;
     if (!this.#depth) this.#endJson();
-    // A list whose first item is no call is none of calls.
+    // If the first item of a list is not a call, the list holds no calls.
     else if (this.#level === 2 && this.#depth === 1 && !this.#isLikely && c === '}') this.#giveUp();
     return true;
   }
 
-  /** Only objects make a list that may be one of calls. */
+  /** Returns whether a list of calls may continue with the character: its items must be objects. */
   #fitsList(c: string): boolean {
     return this.#depth > 1 || c === '{';
   }
@@ -204,7 +204,7 @@ export class CallScanner {
     else this.#giveUp();
   }
 
-  /** `{tool_name: …` and `{'tool_name': …`, as other languages have it. */
+  /** Reads the keys of `{tool_name: …` and `{'tool_name': …`, as other languages write them. */
   #takesBare(c: string): boolean {
     const read = this.#bare + c;
     const name = read.replace(/^['‘“`]/, '');
@@ -222,7 +222,7 @@ export class CallScanner {
     return this.#giveUp();
   }
 
-  /** It is no call: what was held back is words. */
+  /** Treats the held-back text as words, because it is not a call. */
   #giveUp(): false {
     const held = this.#json + this.#bare;
     this.#state = 'words';
@@ -248,8 +248,8 @@ export class CallScanner {
   }
 
   /**
-   * What a model says after its calls in the place of their results is made up, and so are the
-   * calls that follow.
+   * Returns whether the model made up results after its calls. The calls that follow are made up
+   * too.
    */
   #isMadeUp(): boolean {
     return /Tool \[[^\]]{0,80}\] execution result/.test(this.#tail);

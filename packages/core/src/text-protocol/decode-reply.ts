@@ -12,14 +12,14 @@ interface DecodeOptions {
   readonly parse: ParseReply;
   readonly reflect: Reflect;
   readonly parallel: boolean;
-  /** Last messages of requests whose reply ends the call. */
+  /** Last message of each request whose reply ends the call. */
   readonly last: WeakSet<Msg>;
   readonly signal: AbortSignal;
 }
 
 /**
- * A reply in text as the deltas of one that calls tools; an invalid one has no text, and what is
- * wrong in its metadata.
+ * Decodes a reply in text into the deltas of a reply that calls tools. An invalid reply has no
+ * text; its metadata says what is wrong.
  */
 export async function* decodeReply(
   request: ModelRequest,
@@ -47,7 +47,7 @@ export async function* decodeReply(
   };
   const judge = async (): Promise<ParsedReply> => {
     const answer: ParsedReply = { type: 'answer', text };
-    // A note asked for beside the conversation is nobody's answer.
+    // A note requested beside the conversation is not an answer, so it is not checked.
     if (reply.callsNatively || request.replyIs === 'note') return answer;
     let parsed = answer as ParsedReply;
     if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
@@ -63,7 +63,7 @@ export async function* decodeReply(
       return 'No tool can be called any more. Answer in words, with what you know.';
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
       return 'Only one tool can be called at a time; none was. Call one.';
-    // A picture needs no words.
+    // A reply with media needs no words.
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
     const problem = await reflect(parsed.text, context);
     checkFields(
@@ -84,7 +84,7 @@ export async function* decodeReply(
       invalid ? { ...finish, metadata: { ...finish.metadata, ...invalid } } : finish,
     ];
   } catch (error) {
-    // The reply has been paid for.
+    // Passes on the usage of the failed reply, because it has been paid for.
     yield [finish];
     throw error;
   }

@@ -4,9 +4,10 @@ import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply } from './parsed-reply.ts';
 
 /**
- * OxyGent's parser, as it is: one call a reply; any other JSON object in a reply is invalid, a call
- * that is broken off is an answer, of several fences the first counts. `NaN` and `Infinity` are
- * read, as Python does. Blank is invalid. Where a value is asked for, a JSON object is an answer.
+ * Parses a reply as OxyGent does, with one call per reply. Any other JSON object in a reply is
+ * invalid. A cut-off call is an answer, and of several fences the first counts. `NaN` and
+ * `Infinity` are valid, as in Python. A blank reply is invalid. If the request asks for a value, a
+ * JSON object is an answer.
  */
 export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
   const end = reply.lastIndexOf('</think>');
@@ -45,7 +46,7 @@ function jsonPart(text: string): string {
   return part.slice(part.indexOf('{'), part.lastIndexOf('}') + 1);
 }
 
-/** An object as Python's `json` reads it. */
+/** Parses an object as Python's `json` does. */
 function readPythonJson(text: string): JsonObject | undefined {
   const plain = parseJson(text);
   if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain as JsonObject | undefined;
@@ -68,7 +69,7 @@ function unmark(value: JsonValue, mark: string): JsonValue {
   );
 }
 
-/** Python's `strip()`. */
+/** Strips white space as Python's `strip()` does. */
 function strip(text: string): string {
   let start = 0;
   let end = text.length;

@@ -2,15 +2,16 @@ import type { Scan } from './call-scanner.ts';
 import type { ParsedReply, ReplyContext } from './parsed-reply.ts';
 import { ReplyReader } from './reply-reader.ts';
 
-/** What of a reply's context the shipped parsers look at. */
+/** The parts of a reply's context that the shipped parsers read. */
 export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs'>>;
 
 /**
- * The default parser. A call is a JSON object with `tool_name` and `arguments` (also as a JSON
- * string), or a list of such, in fences or bare, with words around it; several are run in parallel.
- * JSON without `tool_name` is an answer. A call that is broken off, malformed or without
- * `arguments` is invalid: no call of the reply is made then. Words after a call, and what follows a
- * made-up result, are dropped; `<think>` parts do not count.
+ * Parses a reply; the default parser. A call is a JSON object with `tool_name` and `arguments`,
+ * which may also be a JSON string. A list of such objects makes several calls, which run in
+ * parallel. Calls may be in fences or bare, with words around them. JSON without `tool_name` is an
+ * answer. A call that is cut off, malformed or without `arguments` is invalid, and no call of the
+ * reply runs. Words after a call are dropped, and so is everything after a made-up result.
+ * `<think>` parts do not count.
  */
 export function parseToolCalls(reply: string, context?: ParseContext): ParsedReply {
   const reader = new ReplyReader(true);
@@ -22,7 +23,7 @@ export function parseToolCalls(reply: string, context?: ParseContext): ParsedRep
   return readScan(scan, reader.text, words, context);
 }
 
-/** What a text means that has been scanned. `words`: what of it is no call. */
+/** Interprets a text after its scan. `words`: the part that is not a call. */
 export function readScan(
   { calls, problem }: Scan,
   text: string,

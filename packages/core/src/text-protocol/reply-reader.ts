@@ -1,12 +1,12 @@
 import { CallScanner, type Scan } from './call-scanner.ts';
 
 /**
- * What a piece of a reply's text adds. `retract`: all text so far was thinking, and is given again
- * as such.
+ * A piece of a reply's text after reading. `retract`: all text so far was thinking, and comes again
+ * as thinking.
  */
 export type TextPiece =
   | { readonly type: 'text'; readonly text: string }
-  /** `block`: which of the reply's thoughts it belongs to. */
+  /** `block`: number of the thought that the piece belongs to. */
   | { readonly type: 'thinking'; readonly block: number; readonly text: string }
   | { readonly type: 'retract' };
 
@@ -14,15 +14,15 @@ const open = '<think>';
 const close = '</think>';
 
 /**
- * Tells a reply's thinking from its text, and in the text words from what may be tool calls, piece
- * by piece. A tag may be split over pieces; one in a string of a call is text. Thinking that does
- * not end goes on to the reply's end; an end without a beginning makes all text before it thinking
- * (DeepSeek's templates).
+ * Separates a reply's thinking from its text, and words in the text from possible tool calls, piece
+ * by piece. A tag may be split over pieces; a tag in a string of a call is text. Thinking without
+ * an end tag continues to the end of the reply. An end tag without a beginning makes all text
+ * before it thinking (DeepSeek's templates).
  */
 export class ReplyReader {
   #scanner: CallScanner | undefined;
   readonly #scans: boolean;
-  /** What may be the beginning of a tag. */
+  /** Text that may be the beginning of a tag. */
   #tag = '';
   #isThinking = false;
   #blocks = 0;
@@ -30,7 +30,7 @@ export class ReplyReader {
   text = '';
   thinking = '';
 
-  /** `scans`: whether there may be tool calls in it. */
+  /** `scans`: whether the reply may contain tool calls. */
   constructor(scans: boolean) {
     this.#scans = scans;
     if (scans) this.#scanner = new CallScanner();
@@ -62,13 +62,14 @@ export class ReplyReader {
     return out;
   }
 
-  /** The reply has ended: its last pieces, and what the text is. */
+  /** Ends the reply. Returns its last pieces and the scan of its text. */
   end(): { readonly pieces: readonly TextPiece[]; readonly scan: Scan } {
     const pieces: TextPiece[] = [];
     this.#add(this.#tag, pieces);
     this.#tag = '';
     let scan = this.#scanner?.end() ?? nothing;
-    // A call that was drafted in a thought may not end there.
+    // A call drafted in a thought may be unfinished, so that the end tag looks like part of its
+    // string.
     const thought = scan.problem === undefined ? -1 : this.text.lastIndexOf(close);
     if (thought >= 0) {
       const answer = this.text.slice(thought + close.length);
@@ -86,7 +87,7 @@ export class ReplyReader {
       if (given) this.#think(given, out);
       return;
     }
-    // What stands between a thought and the answer belongs to neither.
+    // White space between a thought and the answer belongs to neither.
     const text = this.text || !this.#blocks ? given : given.trimStart();
     if (!text) return;
     this.text += text;
@@ -118,7 +119,7 @@ export class ReplyReader {
   }
 }
 
-/** Neighbours of one kind become one piece. */
+/** Adds a piece. Neighbors of one kind become one piece. */
 function give(out: TextPiece[], piece: Exclude<TextPiece, { type: 'retract' }>): void {
   const last = out.at(-1);
   const goesOn =

@@ -10,7 +10,7 @@ interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {
   readonly prompt: (context: ToolsPromptContext) => string;
 }
 
-/** Makes the request that the model gets. */
+/** Makes a function that turns an agent's request into the one that the model gets. */
 export function requestTeller({
   media,
   parallel,
@@ -35,20 +35,20 @@ export function requestTeller({
     if (typeof text !== 'string')
       throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must give a text.');
     const before = messages[0]?.role === 'system' ? messages[0] : undefined;
-    // The same object each time: its wire form is cached on it.
+    // Keeps the same object, because its wire form is cached on it.
     if (known?.before !== before || known?.text !== text)
       known = { before, text, message: withText(before, text) };
     return { ...rest, messages: [known!.message, ...messages.slice(before ? 1 : 0)], tools: [] };
   };
 }
 
-/** Models that take but one system message get but one. */
+/** Adds the text to the system message, because some models take only one. */
 function withText(system: Msg | undefined, text: string): Msg {
   if (!system) return createMessage('system', text, { id: 'tools' });
   return { ...system, content: [...system.content, { type: 'text', text: `\n${text}` }] };
 }
 
-/** Whether a request lets the model call tools. */
+/** Returns whether a request lets the model call tools. */
 export function offersTools({ tools, toolChoice }: ModelRequest): boolean {
   return tools.length > 0 && toolChoice !== 'none';
 }

@@ -6,8 +6,8 @@ import type { TextCall } from './parsed-reply.ts';
 export type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
 
 /**
- * The calls that a JSON value makes: an object with `tool_name`, or a list of such. `undefined`
- * where it is about none.
+ * Finds the calls of a JSON value: an object with `tool_name`, or a list of such objects. Returns
+ * `undefined` if nothing in it has `tool_name`.
  */
 export function callsIn(value: JsonValue): FoundCalls | undefined {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value];
@@ -22,7 +22,7 @@ export function callsIn(value: JsonValue): FoundCalls | undefined {
   return { calls };
 }
 
-/** A text that is meant as JSON: models forget to escape line breaks and tabs in strings. */
+/** Parses a text that is meant as JSON. Models forget to escape line breaks and tabs in strings. */
 export function readJson(text: string): JsonValue | undefined {
   return (
     parseJson(text) ??
@@ -36,7 +36,7 @@ export function readJson(text: string): JsonValue | undefined {
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** The call, or what is wrong with it. */
+/** Returns the call, or what is wrong with it. */
 function toCall(item: JsonValue): TextCall | string {
   if (!isObject(item) || !('tool_name' in item)) return 'it is no object with "tool_name".';
   const { tool_name: name, arguments: given, think, trust_mode: trust } = item;

@@ -10,8 +10,8 @@ interface Told {
 }
 
 /**
- * A conversation as a model without tool calls has it. Remembers each message, as its wire form and
- * its tokens are cached on it.
+ * Shows a conversation to a model without tool calls. Remembers each message, because its wire form
+ * and token count are cached on it.
  */
 export class TextHistory {
   readonly #media: ModelFeatures['media'];
@@ -22,8 +22,9 @@ export class TextHistory {
   }
 
   /**
-   * Calls as the assistant's text, the results of a reply's calls as one message of the user; other
-   * messages stay as they are.
+   * Turns calls into the assistant's text, and the results of a reply's calls into one user
+   * message. Drops assistant messages without words, media or calls. Other messages stay as they
+   * are.
    */
   render(messages: readonly Msg[]): readonly Msg[] {
     const view: Msg[] = [];
@@ -53,7 +54,7 @@ export class TextHistory {
     return message;
   }
 
-  /** OxyGent: attachments first, then all texts as one. */
+  /** Makes one message of several results: attachments first, then all texts as one (OxyGent). */
   #observation(group: readonly Msg[]): Msg {
     const results = group.flatMap(toolResultsOf);
     const media = results.flatMap(({ output }) =>
@@ -81,7 +82,7 @@ export class TextHistory {
   }
 }
 
-/** A reply of calls as it should be written. */
+/** Writes calls in the form that a reply should have. */
 export function callsText(calls: readonly ToolUse[]): string {
   const given = calls.map(({ name, input, raw }) => ({
     tool_name: name,

@@ -9,19 +9,19 @@ type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
 type Finish = Extract<ModelDelta, { type: 'finish' }>;
 
 export interface TextReplyOptions {
-  /** Whether there may be tool calls in it. */
+  /** Whether the reply may contain tool calls. */
   readonly scans: boolean;
-  /** Whether all text is held back to the end. */
+  /** Whether all text is held back until the end. */
   readonly holdsAll: boolean;
 }
 
 const block = 'text';
 
-/** One reply on its way from text to blocks. */
+/** Converts one reply from text to blocks. */
 export class TextReply {
   readonly #options: TextReplyOptions;
   #reader: ReplyReader;
-  /** What went out besides text. */
+  /** Deltas that went out besides text. */
   #passed: ModelDelta[] = [];
   /** The text that went out. */
   #given = '';
@@ -30,9 +30,9 @@ export class TextReply {
   #lastId: string | undefined;
   #ties: Pick<TextDelta, 'signature' | 'providerMetadata'> = {};
   #thoughts = '';
-  /** What would have gone out of the text if nothing were held back to the end. */
+  /** Text that would have gone out if nothing were held back until the end. */
   #words = '';
-  /** Whether the provider made calls of its own of it. */
+  /** Whether the provider itself returned tool calls. */
   callsNatively = false;
   hasMedia = false;
   finish: Finish | undefined;
@@ -50,7 +50,7 @@ export class TextReply {
     return this.#thoughts + this.#reader.thinking;
   }
 
-  /** Takes deltas in; gives what may go out. */
+  /** Takes deltas in and returns those that may go out. */
   take(batch: readonly ModelDelta[]): ModelDelta[] {
     const out: ModelDelta[] = [];
     for (const delta of batch) {
@@ -67,7 +67,7 @@ export class TextReply {
     return out;
   }
 
-  /** The text has ended. `words`: what of it is no call. */
+  /** Ends the text. `words`: the part that is not a call. */
   end(): { readonly deltas: readonly ModelDelta[]; readonly scan: Scan; readonly words: string } {
     const deltas: ModelDelta[] = [];
     const { pieces, scan } = this.#reader.end();
@@ -75,7 +75,7 @@ export class TextReply {
     return { deltas, scan, words: this.#words };
   }
 
-  /** What is still to be given out for the reply to be what it was read as. */
+  /** Returns the deltas that are still missing, so that the output matches the parsed reply. */
   settle(reply: ParsedReply): readonly ModelDelta[] {
     const out: ModelDelta[] = [];
     const calls = reply.type === 'calls' ? reply.calls : [];
@@ -101,7 +101,7 @@ export class TextReply {
   }
 
   #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
-    // As `textOf` joins blocks.
+    // Joins blocks as `textOf` does.
     const text =
       this.#lastId !== undefined && this.#lastId !== id && this.text ? `\n${delta}` : delta;
     this.#lastId = id;
@@ -126,7 +126,7 @@ export class TextReply {
         if (this.#given) this.#takeBack(out);
       } else {
         this.#words += piece.text;
-        // Nothing is taken back and told again without end.
+        // Holds text back after the second retraction, so that resets cannot go on without end.
         if (this.#options.holdsAll || this.#retracted > 1) continue;
         this.#given += piece.text;
         out.push({ type: 'text', id: block, delta: piece.text });
@@ -144,7 +144,7 @@ export class TextReply {
     out.push({ type: 'reset', reason: 'protocol' }, ...this.#passed);
   }
 
-  /** The reply begins anew. */
+  /** Starts the reply over. */
   #begin(reset: ModelDelta, out: ModelDelta[]): void {
     const { scans } = this.#options;
     this.#reader = new ReplyReader(scans);

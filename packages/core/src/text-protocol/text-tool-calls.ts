@@ -14,25 +14,26 @@ import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 
 export interface TextToolCallsOptions {
   /**
-   * Default `parseToolCalls`. With a parser of one's own, `parseOxygent` too, a reply is held back
-   * whole, if tools are offered.
+   * Parser of replies. Default `parseToolCalls`. With any other parser, `parseOxygent` too, the
+   * whole text of a reply is held back. This applies if the request offers tools or holds earlier
+   * calls.
    */
   readonly parse?: ParseReply;
-  /**
-   * Looks at each answer; what it gives back is told to the model as a correction. Default
-   * `refuseEmpty`.
-   */
+  /** Checks each answer; the model gets a returned text as a correction. Default `refuseEmpty`. */
   readonly reflect?: Reflect;
-  /** Whether a reply may make several calls, which run in parallel; default true. */
+  /** Whether a reply may make several calls, which run in parallel. Default true. */
   readonly parallel?: boolean;
   /**
-   * The words that tell the model of its tools, put behind the system prompt as they are. Default:
-   * English ones.
+   * Returns the text that tells the model about its tools. It is put after the system prompt
+   * unchanged. Default: an English text.
    */
   readonly prompt?: (context: ToolsPromptContext) => string;
 }
 
-/** What marks an invalid reply in `metadata.correction`, and what it was told. */
+/**
+ * Value of `metadata.correction`: `reply` marks an invalid reply, `message` the correction that the
+ * model got.
+ */
 export type CorrectionPart = 'reply' | 'message';
 
 interface Invalid {
@@ -41,14 +42,14 @@ interface Invalid {
 }
 
 /**
- * For an agent's `use` list: a model without tool calling acts by JSON in its text. Tools are
- * described behind the system prompt, calls and results of the log told as text; calls in a reply
- * become ordinary tool calls, `<think>` parts thinking. Text that may still be a call is held back;
- * what was released and has to go is taken back by a `step-reset`. An invalid reply costs an
- * iteration: the log gets it and the correction as two messages with `metadata.correction`. A tool
- * choice is told, not enforced; with `none` no tools are offered. Goes behind `outputGuards`,
- * before `fallback` and `retry`. Throws `CONFIGURATION` for an option of the wrong kind. (OxyGent:
- * its ReAct agent's protocol.)
+ * Lets a model without tool calling act by JSON in its text; for an agent's `use` list. The model
+ * reads its tools after the system prompt, and the log's calls and results as text. Calls in a
+ * reply become ordinary tool calls, and `<think>` parts become thinking. Text that may still be a
+ * call is held back. A `step-reset` takes back released text that has to go. An invalid reply costs
+ * an iteration: the log gets it and the correction as two messages with `metadata.correction`. The
+ * model is told a tool choice, but the choice is not enforced; with `none` no tools are offered.
+ * Put it after `outputGuards`, and before `fallback` and `retry`. Throws `CONFIGURATION` for an
+ * option of the wrong kind. (OxyGent: the protocol of its ReAct agent.)
  */
 export function textToolCalls(
   options: TextToolCallsOptions = {},
@@ -84,7 +85,7 @@ export function textToolCalls(
       };
     },
     on: {
-      // After other hooks: of what several ask for the first counts.
+      // Runs after other hooks: if several ask for something, the first request counts.
       'post-reasoning': { handle: correct, priority: 10_000 },
       'pre-summary': {
         handle: ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
@@ -94,7 +95,7 @@ export function textToolCalls(
   };
 }
 
-/** Refuses an answer of nothing but white space. */
+/** Rejects an answer of nothing but white space. */
 export function refuseEmpty(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }

@@ -6,11 +6,11 @@ export interface ToolsPromptContext {
   readonly toolsText: string;
   /** Whether a reply may make several calls. */
   readonly parallel: boolean;
-  /** `required`, or the tool that has to be called; else `auto`. */
+  /** `required`, the tool that the model has to call, or `auto`. */
   readonly toolChoice: Exclude<ToolChoice, 'none'>;
 }
 
-/** What the model is told about its tools, behind the system prompt. */
+/** Returns the text that tells the model about its tools, after the system prompt. */
 export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): string {
   const several = parallel
     ? 'To call several tools at once, make it a list of such objects.'
@@ -37,8 +37,8 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
 }
 
 /**
- * Names, descriptions and schemas, inserted as they are. `known`: the texts of tools that were told
- * before.
+ * Lists the tools' names, descriptions and schemas unchanged. `known`: the texts of tools that were
+ * described before.
  */
 export function describeTools(
   tools: readonly ToolSchema[],

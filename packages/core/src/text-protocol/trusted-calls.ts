@@ -3,13 +3,14 @@ import { isRecord } from '../message/is-record.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** What a delta of a trusted call has; it stays with the call in the log. */
+/** Metadata on the delta of a trusted call. It stays with the call in the log. */
 export const trustMark = { providerMetadata: { textProtocol: { returnDirect: true } } } as const;
 
 /**
- * For `returnDirect` of an agent or a call: the result is the answer where the model said so in its
- * call, by `"trust_mode": 1` beside `tool_name` (OxyGent), or the parser by `returnDirect`; else as
- * the tool says. The model knows of the flag only from a prompt of yours.
+ * Returns true if the model marked the result as the answer; for `returnDirect` of an agent or a
+ * call. The model does so in its call, by `"trust_mode": 1` beside `tool_name` (OxyGent), or the
+ * parser by `returnDirect`. Otherwise the tool decides. The model knows the flag only if your
+ * prompt describes it.
  */
 export function trustedCalls({ toolUseId }: ToolResult, reply: Msg): true | undefined {
   const mark = toolUsesOf(reply).find(({ id }) => id === toolUseId)?.providerMetadata?.[

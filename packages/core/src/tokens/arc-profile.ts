@@ -1,9 +1,9 @@
 import type { TokenProfile } from './token-profile.ts';
 
 /**
- * Arc Reactor's heuristic: four Latin letters a token, three CJK characters two tokens, an emoji
- * one, three of anything else one. A medium counts 1600 tokens, as most providers charge at most
- * for an image; Arc counts none.
+ * Arc Reactor's heuristic. One token is four ASCII characters, an emoji, or three other characters;
+ * three CJK characters are two tokens. A media block counts 1600 tokens, the most that most
+ * providers charge for an image. Arc Reactor does not count media.
  */
 export const arc: TokenProfile = {
   name: 'arc',
@@ -35,7 +35,7 @@ function countText(text: string): number {
   return Math.max(1, tokens);
 }
 
-/** Han, Hangul syllables, Hiragana and Katakana. */
+/** Matches Han, Hangul syllables, Hiragana and Katakana. */
 function isCjk(unit: number): boolean {
   return (
     (unit >= 0x4e00 && unit <= 0x9fff) ||
@@ -44,7 +44,7 @@ function isCjk(unit: number): boolean {
   );
 }
 
-/** Symbols, dingbats and variation selectors. */
+/** Matches symbols, dingbats and variation selectors. */
 function isBmpEmoji(unit: number): boolean {
   return unit <= 0x27bf || (unit >= 0xfe00 && unit <= 0xfe0f);
 }
@@ -57,7 +57,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** False for the `NaN` behind a text's end. */
+/** Returns false for the `NaN` after the end of a text. */
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }

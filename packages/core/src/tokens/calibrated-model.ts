@@ -2,10 +2,10 @@ import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import type { TokenCalibration } from './token-calibration.ts';
 
 /**
- * A model whose requests a calibration learns from, under the model's name, by the usage at the end
- * of each reply. It is to stand next to the model, within whatever asks it twice, or another in its
- * place, or adds to the request: `retry()` sums the usage of its attempts, a reply out of a cache
- * has that of another request, and each model of a `fallback()` is calibrated by itself.
+ * Wraps a model so that a calibration learns from its requests, under the model's name. It learns
+ * from the usage at the end of each reply. Put it directly around the model, inside wrappers that
+ * repeat, replace or extend requests. `retry()` sums the usage of its attempts, and a cached reply
+ * has the usage of another request. Calibrate each model of a `fallback()` by itself.
  */
 export function calibrated(model: ChatModel, calibration: TokenCalibration): ChatModel {
   const { provider, modelId, features } = model;

@@ -1,4 +1,4 @@
-/** What the estimator takes a UTF-16 unit for. The first eight are read in runs. */
+/** Classes that the estimator gives to UTF-16 units. It reads the first eight in runs. */
 export const LOWER = 0;
 export const UPPER = 1;
 /** A Latin letter beyond ASCII. */
@@ -9,7 +9,9 @@ export const SPACE = 5;
 export const NEWLINE = 6;
 export const TAB = 7;
 
-/** From here on a class is also the index of the counter of its characters (`text-features.ts`). */
+/**
+ * From here on, a class is also the index of the counter of its characters (`text-features.ts`).
+ */
 export const CYRILLIC = 24;
 /** Ukrainian, Serbian and the like. */
 export const CYRILLIC_SLAVIC = 25;
@@ -44,7 +46,7 @@ export const HIRAGANA = 49;
 export const KATAKANA = 50;
 export const HAN_RARE = 51;
 export const HAN_COMMON = 52;
-/** From here on a character that follows itself costs less. */
+/** From here on, a repeated character costs less. */
 export const CJK_PUNCTUATION = 53;
 /** Latin-1 signs, general punctuation. */
 export const SIGN = 54;
@@ -57,9 +59,7 @@ export const EMOJI_NEW = 58;
 export const JOINER = 59;
 /** Combining marks, Arabic and Hebrew points. */
 export const MARK = 60;
-/**
- * Han extensions, conjoining jamo, controls, lone surrogates, and whatever has no class of its own.
- */
+/** Han extensions, conjoining jamo, controls, lone surrogates, and all other units. */
 export const OTHER = 61;
 
 export const HIGH_SURROGATE = 62;

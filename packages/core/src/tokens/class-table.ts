@@ -48,7 +48,7 @@ import {
 } from './character-class.ts';
 import { commonHan } from './estimator-tables.ts';
 
-/** The class of each UTF-16 unit, by its code. */
+/** Makes the table of classes, indexed by the code of a UTF-16 unit. */
 export function makeClasses(): Uint8Array {
   const classes = new Uint8Array(0x1_00_00);
   let unit = 0;

@@ -9,26 +9,30 @@ import type { TokenProfile } from './token-profile.ts';
 
 type Counts = WeakMap<object, number>;
 
-/** Messages and tool schemas are never mutated, so an object is counted once a profile. */
+/**
+ * Counts by profile and object. Messages and tool schemas are never mutated, so each is counted
+ * once per profile.
+ */
 const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
 
 /**
- * Estimated tokens of a message: text, thinking, tool calls with their arguments, tool results, and
- * what the profile adds for the message and each call; an inline image by its size, other media at
- * a flat rate, never by their bytes. `INVALID_MESSAGE` for content that is none.
+ * Estimates the tokens of a message: text, thinking, tool calls with their arguments, and tool
+ * results. Adds the profile's tokens for the message and each call. An inline image counts by its
+ * size, other media at a flat rate, never by their bytes. Throws `INVALID_MESSAGE` if the content
+ * is not a list of blocks.
  */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
   return Math.round(tokensOf(message, profile));
 }
 
-/** Estimated tokens of several messages, rounded once. */
+/** Estimates the tokens of several messages, rounded once. */
 export function countMessages(messages: readonly Msg[], profile: TokenProfile = arc): number {
   return Math.round(sumOf(messages, profile));
 }
 
 /**
- * Estimated tokens of the tools' names, descriptions and parameters, as a model of this profile is
- * sent them.
+ * Estimates the tokens of the tools' names, descriptions and parameters, in the form that a model
+ * of this profile gets.
  */
 export function countTools(tools: readonly ToolSchema[], profile: TokenProfile = arc): number {
   if (tools.length === 0) return 0;
@@ -38,7 +42,7 @@ export function countTools(tools: readonly ToolSchema[], profile: TokenProfile =
   return Math.round(tools.reduce((sum, tool) => sum + cached(tool, profile, definition), once));
 }
 
-/** Estimated tokens of a whole request, with its frame. */
+/** Estimates the tokens of a whole request, with its frame. */
 export function countRequest(
   { messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>,
   profile: TokenProfile = arc,
@@ -56,7 +60,10 @@ function tokensOf(message: Msg, profile: TokenProfile): number {
   return cached(message, profile, (one) => profile.perMessage + countBlocks(one?.content, profile));
 }
 
-/** `count` comes before the key is kept, and refuses one that is no object. */
+/**
+ * Returns the cached count of a key. `count` runs before the key is stored, and rejects a key that
+ * is not an object.
+ */
 function cached<T extends object>(
   key: T,
   profile: TokenProfile,
@@ -94,7 +101,10 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
   }
 }
 
-/** An image's 255 beside its pixels are what the smallest one costs with the dearest provider. */
+/**
+ * Counts an image as 255 tokens plus its pixels. The smallest image costs 255 tokens with the most
+ * expensive provider.
+ */
 function countMedium(block: MediaBlock, { perMedia, imagePixels }: TokenProfile): number {
   const size = imagePixels && imageSize(block);
   return size ? Math.min(perMedia, 255 + (size.width * size.height) / imagePixels) : perMedia;

@@ -1,28 +1,28 @@
 /**
- * The counters of a text. Those of the characters of each class follow, from `CYRILLIC` to `OTHER`
- * (`character-class.ts`): a profile's weights have the same order.
+ * Indexes of a text's counters. The counters of the character classes follow, from `CYRILLIC` to
+ * `OTHER` (`character-class.ts`). A profile's weights have the same order.
  */
 export const WORDS = 0;
 export const LETTERS = 1;
-/** Levels of the letter pairs over their mean. */
+/** Sum of the letter pairs' levels above their mean. */
 export const BIGRAMS = 2;
-/** Levels of a word's letter pairs over two a letter. */
+/** Sum of the letter pairs' levels of a word above two per letter and 6 per word. */
 export const HARD_WORDS = 3;
-/** An upper case letter after a lower case one. */
+/** An uppercase letter after a lowercase one. */
 export const CAMEL = 4;
 export const UPPERCASE = 5;
 export const VIETNAMESE = 6;
 export const DIGITS = 7;
-/** Of three. */
+/** Groups of up to three digits. */
 export const DIGIT_GROUPS = 8;
 export const SPACED_DIGITS = 9;
 export const PUNCTUATION_MARKS = 10;
 export const PUNCTUATION_RUNS = 11;
-/** One punctuation mark with a letter behind it. */
+/** A single punctuation mark before a letter. */
 export const PUNCTUATION_WORDS = 12;
 export const PUNCTUATION_LINES = 13;
 export const NEWLINE_RUNS = 14;
-/** Of several spaces, or of tabs. */
+/** Runs of several spaces, or of tabs. */
 export const SPACE_RUNS = 15;
 export const SPACED_EMOJI = 16;
 export const REPEATS = 17;
@@ -32,7 +32,7 @@ export const INDIC_RUNS = 20;
 export const THAI_RUNS = 21;
 export const HANGUL_RUNS = 22;
 /**
- * A word that is all of a tag, without attributes: `<p>`, `</td>`; no parameter of a type, which
- * stands behind a letter: `List<T>`.
+ * A word that is a whole tag, without attributes: `<p>`, `</td>`. A type parameter follows a letter
+ * and does not count: `List<T>`.
  */
 export const TAGS = 23;

@@ -3,10 +3,10 @@ import { arc } from './arc-profile.ts';
 import type { TokenProfile } from './token-profile.ts';
 
 /**
- * Tokens of a text, estimated without a vocabulary in one pass. Default profile: `arc`, the
- * heuristic of Arc Reactor; the fitted ones (`o200k`, `claude5`, …) are nearer to their models. The
- * text is estimated as it is: what a model's tokenizer normalises (NFC) or the wire escapes
- * (`\uXXXX`) is the caller's to do first. `INVALID_INPUT` for what is no text.
+ * Estimates the tokens of a text in one pass, without a vocabulary. The default profile is `arc`,
+ * the heuristic of Arc Reactor; the fitted ones (`o200k`, `claude5`, …) are closer to their models.
+ * Counts the text as it is. If the model's tokenizer normalizes (NFC) or the wire escapes
+ * (`\uXXXX`), the caller must do so first. Throws `INVALID_INPUT` if `text` is not a string.
  */
 export function estimateTokens(text: string, profile: TokenProfile = arc): number {
   if (typeof text !== 'string')

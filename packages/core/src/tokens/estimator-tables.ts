@@ -1,13 +1,13 @@
 /**
- * The two tables that no short rule replaces. Both were measured once, over the vocabularies and
- * training texts of several tokenizer families; all profiles share them. What is frequent in them,
- * and in the profiles' weights, has the characters that are frequent in the code around them:
- * compressed, all of it is a twentieth smaller than with alphabets of their own.
+ * Two tables that no short rule can replace. Both were measured once, over the vocabularies and
+ * training texts of several tokenizer families. All profiles share them. Frequent values in them,
+ * and in the profiles' weights, use characters that are frequent in the surrounding code.
+ * Compressed, all of it is a twentieth smaller than with alphabets of their own.
  *
- * The 512 Han characters that stand most often in tokens of several characters: ranked over the
- * vocabularies of o200k, qwen3, llama3, deepseek3 and gemma3 by the sum of log(1 + tokens with the
- * character). In code point order, from U+4DFF on: each printable character is a step, its code
- * plus 50 modulo 92; `)` steps 90 without naming a character.
+ * The 512 Han characters that occur most often in tokens of several characters. They were ranked
+ * over the vocabularies of o200k, qwen3, llama3, deepseek3 and gemma3 by the sum of log(1 + tokens
+ * with the character). They are in code point order, from U+4DFF on. Each printable character is a
+ * step: its code plus 50, modulo 92. `)` steps 90 without naming a character.
  */
 export const commonHan: string =
   '+1,++,+/-.,20-7+4-+,/91J-,+,00+3-/804+57,14+.,.A,0P1,.,1.I6:l.7UMH)E)D/+,,75-./,-+8X=DD66/.,6,/0Ax-+++1+@@Z;+M+0' +
@@ -18,11 +18,11 @@ export const commonHan: string =
   '+,P2;/+]zo?z)J/+,,))))))))))T)900{5<,)2d)..)a)V5,51`))>))LJv)))))))))))E';
 
 /**
- * What two neighbouring letters add to the tokens of a word, 28 rows by 28 columns in eight levels:
- * `a` to `z`, then a word's edge, then any accented letter. A regression of the token counts of
- * 90,000 words of the training texts, the mean of o200k, cl100k, qwen3 and llama3. Each printable
- * character is two levels, in bits 3 to 5 and 0 to 2 of its code minus 24. The mean level of a text
- * in English is about `bigramMean`.
+ * Level that two neighboring letters add to the tokens of a word: 28 rows by 28 columns, in eight
+ * levels. Rows and columns are `a` to `z`, then a word's edge, then any accented letter. The levels
+ * come from a regression over 90,000 words of the training texts. It fitted their mean token counts
+ * in o200k, cl100k, qwen3 and llama3. Each printable character is two levels, in bits 3 to 5 and 0
+ * to 2 of its code minus 24. The mean level of English text is about `bigramMean`.
  */
 export const bigramLevels: string =
   ':bCd+)*9A)*:b2,4,E)@-dR-fN.,d,cA,Y=cI1eM+*+)b4c12*Bb*4*dba)b3:*)ab1X4de=)=gJ4dI:-M633=c1gJ*3Q*+?Dd+5,V.;cd*14><+' +

@@ -2,9 +2,10 @@ import { countFeatures } from './text-features.ts';
 import type { TokenProfile, ToolCosts } from './token-profile.ts';
 
 /**
- * A profile whose text estimator weighs the counters of a text; `weights` has one character a
- * counter (`decodeWeight`). Frame and tool calls cost what the dearest of the known chat templates
- * takes, a medium what an image of full size does, so that a request is not longer than estimated.
+ * Makes a profile that estimates a text by the weighted sum of its counters. `weights` has one
+ * character per counter (`decodeWeight`). Frame and tool calls cost as much as in the most
+ * expensive known chat template. Media cost as much as a full-size image. So a request is not
+ * longer than estimated.
  */
 export function fittedProfile(
   name: string,
@@ -36,8 +37,8 @@ export function fittedProfile(
 }
 
 /**
- * `R` to `~`, then `#` to `Q`, for -1.43 to 4.43, in steps that grow with the distance from `s`,
- * which is 0.
+ * Decodes a weight. `R` to `~`, then `#` to `Q`, stand for -1.43 to 4.43. The steps grow with the
+ * distance from `s`, which is 0.
  */
 export function decodeWeight(character: string): number {
   const steps = ((character.charCodeAt(0) + 10) % 92) - 33;

@@ -1,24 +1,24 @@
 import type { MediaBlock } from '../message/content-block.ts';
 
-/** In pixels. */
+/** Size of an image, in pixels. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * Base64 characters that are looked at, 96 kB: a JPEG has its size behind its thumbnail and colour
+ * Number of base64 characters to read, 96 kB. A JPEG has its size after its thumbnail and color
  * profile.
  */
 const headLength = 131_072;
 
 /**
- * The size that the head of an inline PNG, GIF, WebP or JPEG names; `undefined` for another medium,
- * or one behind a URL.
+ * Reads the size from the head of an inline PNG, GIF, WebP or JPEG. Returns `undefined` for other
+ * media, and for an image behind a URL.
  */
 export function imageSize({ type, source }: MediaBlock): ImageSize | undefined {
   if (type !== 'image') return undefined;
-  // An address that is no `data:` URL is no base64 either: its colon or dot is not.
+  // A URL other than `data:` cannot be decoded: its colon or dot is not base64.
   const data =
     source.type === 'url'
       ? source.url.slice(0, headLength).replace(/^data:[^,]*,/, '')
@@ -28,7 +28,7 @@ export function imageSize({ type, source }: MediaBlock): ImageSize | undefined {
   return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** Whole groups of four characters; nothing for what is no base64. */
+/** Decodes whole groups of four characters. Returns an empty string if the input is not base64. */
 function decode(base64: string): string {
   try {
     return atob(base64.slice(0, base64.length & ~3));
@@ -47,7 +47,7 @@ function gifSize(head: string): ImageSize | undefined {
   return { width: littleEndian(head, 6, 2), height: littleEndian(head, 8, 2) };
 }
 
-/** Lossy, lossless and extended files have their size in different places. */
+/** Reads the size of a WebP. Lossy, lossless and extended files have it in different places. */
 function webpSize(head: string): ImageSize | undefined {
   if (head.slice(8, 12) !== 'WEBP' || head.length < 30) return undefined;
   const kind = head.slice(12, 16);
@@ -64,7 +64,7 @@ function webpSize(head: string): ImageSize | undefined {
     : undefined;
 }
 
-/** Goes from segment to segment to the frame's, which has the size. */
+/** Walks over the segments to the frame segment, which has the size. */
 function jpegSize(head: string): ImageSize | undefined {
   if (!head.startsWith('\xff\xd8')) return undefined;
   for (
@@ -80,7 +80,7 @@ function jpegSize(head: string): ImageSize | undefined {
   return undefined;
 }
 
-/** An unsigned number, its highest byte first. */
+/** Reads an unsigned number, its highest byte first. */
 function number(bytes: string, at: number, size: number): number {
   let value = 0;
   for (let i = at; i < at + size; i++) value = value * 256 + bytes.charCodeAt(i);

@@ -14,7 +14,7 @@ import {
 import type { TokenProfile } from './token-profile.ts';
 import { claudeTools, compactTools, jsonTools } from './tool-costs.ts';
 
-/** GPT-4o, 4.1 and 5, o1 to o4, gpt-oss. Near: Kimi, Grok. */
+/** GPT-4o, 4.1 and 5, o1 to o4, gpt-oss. Close to Kimi and Grok. */
 export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile(
   'o200k',
   o200kWeights,
@@ -30,7 +30,7 @@ export const cl100k: TokenProfile = /* @__PURE__ */ fittedProfile(
   compactTools,
 );
 
-/** Qwen 2, 2.5 and 3. Near: GLM. */
+/** Qwen 2, 2.5 and 3. Close to GLM. */
 export const qwen3: TokenProfile = /* @__PURE__ */ fittedProfile('qwen3', qwen3Weights, jsonTools);
 
 /** Llama 3. */
@@ -47,7 +47,7 @@ export const deepseek3: TokenProfile = /* @__PURE__ */ fittedProfile(
   jsonTools,
 );
 
-/** Gemma 3. Near: Gemini. */
+/** Gemma 3. Close to Gemini. */
 export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile(
   'gemma3',
   gemma3Weights,
@@ -80,7 +80,7 @@ export const claude5: TokenProfile = /* @__PURE__ */ fittedProfile(
   750,
 );
 
-/** The middle of all of these but `cl100k`, for a model of an unknown family. */
+/** Fitted to the geometric mean of all of these but `cl100k`, for a model of an unknown family. */
 export const generic: TokenProfile = /* @__PURE__ */ fittedProfile(
   'generic',
   genericWeights,

@@ -50,25 +50,25 @@ import {
 } from './counter.ts';
 import { bigramLevels, bigramMean } from './estimator-tables.ts';
 
-/** Rows and columns of the letter pairs' table beside `a` to `z`. */
+/** Rows and columns of the letter-pair table, besides `a` to `z`. */
 const EDGE = 26;
 const ACCENT = 27;
 const ROW = 28;
 
 interface Tables {
   readonly classes: Uint8Array;
-  /** The counter of a class's runs; 0 for none. */
+  /** Index of the counter of a class's runs; 0 if it has none. */
   readonly runs: Uint8Array;
   readonly levels: Uint8Array;
   readonly counts: Float64Array;
 }
 
-/** Made at the first use: 64 kB, under a millisecond. */
+/** Made at the first use: 64 kB, in under a millisecond. */
 let tables: Tables | undefined;
 
 /**
- * Counts what the profiles weigh, in one pass over the UTF-16 units. The array is used again by the
- * next call.
+ * Counts the features that the profiles weigh, in one pass over the UTF-16 units. The next call
+ * reuses the array.
  */
 export function countFeatures(text: string): Float64Array {
   tables ??= makeTables();
@@ -107,7 +107,7 @@ export function countFeatures(text: string): Float64Array {
   return counts;
 }
 
-/** Counts a run of Latin letters; gives its end. */
+/** Counts a run of Latin letters and returns its end. */
 function countWord(text: string, start: number, { classes, levels, counts }: Tables): number {
   let pair = EDGE * ROW;
   let level = 0;
@@ -143,14 +143,14 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
   return i;
 }
 
-/** Whether a tag's `<` or `</` stands before a word, and no letter before that. */
+/** Returns whether a tag's `<` or `</` is before a word, and no letter before that. */
 function opensTag(text: string, start: number): boolean {
   const opener = text.charCodeAt(start - 1);
   const before = text.charCodeAt(start - 2) | 32;
   return (opener === 60 || opener === 47) && (before < 97 || before > 122);
 }
 
-/** Counts a run of digits, punctuation, spaces, newlines or tabs; gives its end. */
+/** Counts a run of digits, punctuation, spaces, newlines or tabs and returns its end. */
 function countRun(
   text: string,
   start: number,
@@ -180,7 +180,7 @@ function countRun(
   return i;
 }
 
-/** The class of a high surrogate with what follows it, which is `NaN` at a text's end. */
+/** Returns the class of a high surrogate and the unit after it, which is `NaN` at a text's end. */
 function astralClass(high: number, low: number): number {
   if (!isLowSurrogate(low)) return OTHER;
   if (high === 0xd83e || (high === 0xd83d && low >= 0xdf00)) return EMOJI_NEW;
@@ -191,7 +191,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** ă, đ, ơ, ư, and the letters with two marks. */
+/** Matches ă, đ, ơ, ư, and the letters with two marks. */
 function isVietnamese(unit: number): boolean {
   return unit >= 0x1ea0 || unit === 0x1b0 || unit === 0x1a1 || unit === 0x111 || unit === 0x103;
 }

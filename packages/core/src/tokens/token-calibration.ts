@@ -9,43 +9,47 @@ import type { TokenProfile } from './token-profile.ts';
 export interface TokenCalibrationOptions {
   /** The profile that the ratios correct. Default `arc`. */
   readonly profile?: TokenProfile;
-  /** Weight of a new request against what is known, above 0 to 1. Default 0.3. */
+  /** Weight of a new request against the known ratio, above 0 and up to 1. Default 0.3. */
   readonly weight?: number;
-  /** Ratios by model to begin with, as `ratios()` gave them. */
+  /** Initial ratios by model, as `ratios()` returns them. */
   readonly ratios?: Readonly<Record<string, number>>;
 }
 
-/** A request as it was sent, and what its provider says about it. */
+/** A request as it was sent, with the usage that its provider reported. */
 export interface ObservedRequest extends Pick<ModelRequest, 'messages' | 'responseSchema'> {
   /**
-   * Those that were sent, none as an empty array; a request that does not say is not learned from.
+   * Tools that were sent; an empty array if there were none. A request with `undefined` is not
+   * learned from.
    */
   readonly tools: ModelRequest['tools'] | undefined;
-  /** As the model reported it; not every provider does. */
+  /** Usage as the model reported it. Not every provider does. */
   readonly usage: Usage | undefined;
 }
 
-/** A ratio stays between these: what is farther away is no matter of the tokenizer. */
+/** Limits of a ratio. The tokenizer does not explain a larger deviation. */
 const lowest = 0.6;
 const highest = 2;
 
 /**
- * From so many estimated tokens on a request counts fully; of a short one, most are what the
- * provider adds.
+ * Estimated tokens from which a request counts fully. Most tokens of a short one are added by the
+ * provider.
  */
 const fullSize = 1000;
 
 /**
- * Learns, for each model, how many tokens its provider reports for one that a profile estimates: a
- * moving average of 0.6 to 2, by the model's name. A correction is a factor, so that messages
- * counted before need not be counted again.
+ * Learns, for each model, how many tokens its provider reports per token that a profile estimates.
+ * The ratio is a moving average of 0.6 to 2, by the model's name. A correction is a factor, so that
+ * messages counted before need not be counted again.
  */
 export class TokenCalibration {
   readonly #profile: TokenProfile;
   readonly #weight: number;
   readonly #models = new Map<string, { ratio: number; requests: number }>();
 
-  /** `CONFIGURATION` for a weight or a ratio that is none. */
+  /**
+   * Throws `CONFIGURATION` for a weight that is not above 0 and up to 1, or a ratio that is not
+   * above 0.
+   */
   constructor({ profile = arc, weight = 0.3, ratios = {} }: TokenCalibrationOptions = {}) {
     if (!(weight > 0 && weight <= 1))
       throw new AgentError('CONFIGURATION', `A weight of ${weight} is not above 0 and up to 1.`);
@@ -59,9 +63,9 @@ export class TokenCalibration {
   }
 
   /**
-   * Learns from a request. False for one that is no measure: with media, with a response schema,
-   * without reported tokens, with more of them from a cache than there were in all, or not saying
-   * which tools were sent.
+   * Learns from a request. Returns false if it is not usable: with media, with a response schema,
+   * or without reported tokens. The same holds for more cached than input tokens, or if `tools` is
+   * `undefined`.
    */
   observe(modelId: string, { messages, tools, responseSchema, usage }: ObservedRequest): boolean {
     const reported = usage?.inputTokens ?? 0;
@@ -77,17 +81,17 @@ export class TokenCalibration {
     return true;
   }
 
-  /** Reported tokens for an estimated one; 1 for a model that was not observed. */
+  /** Returns the reported tokens per estimated token; 1 for a model that was not observed. */
   ratioOf(modelId: string): number {
     return this.#models.get(modelId)?.ratio ?? 1;
   }
 
-  /** An estimate of the calibration's profile, corrected for a model. */
+  /** Corrects an estimate of the calibration's profile for a model. */
   correct(modelId: string, tokens: number): number {
     return Math.round(tokens * this.ratioOf(modelId));
   }
 
-  /** Of all models observed, to be stored. */
+  /** Returns the ratios of all observed models, for storage. */
   ratios(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#models].map(([modelId, { ratio }]) => [modelId, ratio]));
   }

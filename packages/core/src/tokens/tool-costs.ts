@@ -5,5 +5,5 @@ export const compactTools: ToolCosts = { once: 20, each: 6, factor: 0.95 };
 
 export const jsonTools: ToolCosts = { once: 60, each: 30, factor: 1.25 };
 
-/** With instructions for their use. */
+/** Claude's costs, with instructions for using tools. */
 export const claudeTools: ToolCosts = { once: 410, each: 30, factor: 1.25 };

@@ -9,41 +9,42 @@ import { headOf } from '../meter/request-head.ts';
 import { resultClearer } from './result-clearer.ts';
 
 export interface ClearToolResultsOptions {
-  /** Newest results that stay as they are. Default 3. */
+  /** Number of newest results that stay as they are. Default 3. */
   readonly keep?: number;
   /**
-   * Results are cleared so many at a time, so that requests in between begin with the same text.
+   * Number of results cleared at a time, so that requests in between begin with the same text.
    * Default: as `keep`, at least 1.
    */
   readonly every?: number;
-  /** Stands in their place. Default `[cleared]`. */
+  /** Text that replaces a cleared result. Default `[cleared]`. */
   readonly placeholder?: string;
-  /** Names of tools whose results are never cleared, and not counted by `keep`. */
+  /** Names of tools whose results are never cleared and do not count toward `keep`. */
   readonly exclude?: readonly string[];
   /**
-   * Tokens that are freed at a time: the oldest results go in batches of so many, until the request
-   * is no longer than `above`; what would free less stays (Spring AI Alibaba: `clearAtLeast`).
-   * Default: by `every`.
+   * Fewest tokens to free at a time. The oldest results go in batches of at least this size, until
+   * the request is no longer than `above`. A batch that would free less stays (Spring AI Alibaba:
+   * `clearAtLeast`). Default: by `every`.
    */
   readonly clearAtLeast?: number;
   /**
-   * Whether the arguments of their calls are cleared as well, to `{}` (Spring AI Alibaba:
+   * Whether the arguments of the cleared results' calls become `{}` (Spring AI Alibaba:
    * `clearToolInputs`). Default false.
    */
   readonly clearToolInputs?: boolean;
   /**
-   * Estimated tokens of a request; a shorter one is left alone. Default 0, with `clearAtLeast` or
+   * Longest request, in estimated tokens, that is left alone. Default 0; with `clearAtLeast` or
    * `clearToolInputs` 100,000.
    */
   readonly above?: number;
-  /** How `above` is counted. Default `arc`. */
+  /** Profile that counts tokens for `above`. Default `arc`. */
   readonly profile?: TokenProfile;
 }
 
 /**
- * Puts a placeholder in the place of old tool results, in the request alone: the calls, and that
- * they were answered, stay. What is shorter than the placeholder stays, too, and so do all results
- * that no model has answered yet. Throws `CONFIGURATION` for an option of another kind.
+ * Replaces old tool results with a placeholder, in the request only. The calls stay, each with an
+ * answer. Text results no longer than the placeholder stay. Results that no model has answered yet
+ * stay too, unless `clearAtLeast` or `clearToolInputs` is set. Throws `CONFIGURATION` for an option
+ * of the wrong kind.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
   const fields =
@@ -93,7 +94,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   return { name: 'clearToolResults', fit };
 }
 
-/** As Spring AI Alibaba's context editing interceptor does it. */
+/** Clears results as Spring AI Alibaba's context editing interceptor does. */
 function editContext({
   above,
   exclude,

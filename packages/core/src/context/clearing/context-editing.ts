@@ -11,21 +11,22 @@ import { headOf } from '../meter/request-head.ts';
 import { mapContent, resultClearer } from './result-clearer.ts';
 
 export interface ContextEditingOptions {
-  /** Estimated tokens of a request; only a longer one is edited. Default 100,000. */
+  /** Longest request, in estimated tokens, that is left alone. Default 100,000. */
   readonly trigger?: number;
-  /** Newest results that stay as they are. Default 3. */
+  /** Number of newest results that stay as they are. Default 3. */
   readonly keep?: number;
   /**
-   * Tokens that are freed at a time: the oldest results go in batches of so many, until the request
-   * is no longer than `trigger`; what would free less stays. Requests in between begin with the
-   * same text, so that prompt caches hold. Default 0: all but `keep` go.
+   * Fewest tokens to free at a time. The oldest results go in batches of at least this size, until
+   * the request is no longer than `trigger`. A batch that would free less stays. Requests in
+   * between begin with the same text, so that prompt caches hold. Default 0: clears all but `keep`
+   * results.
    */
   readonly clearAtLeast?: number;
-  /** Whether the arguments of their calls are cleared as well, to `{}`. Default false. */
+  /** Whether the arguments of the cleared results' calls become `{}`. Default false. */
   readonly clearToolInputs?: boolean;
-  /** Stands in their place. Default `[cleared]`. */
+  /** Text that replaces a cleared result. Default `[cleared]`. */
   readonly placeholder?: string;
-  /** Names of tools whose results are never cleared, and not counted by `keep`. */
+  /** Names of tools whose results are never cleared and do not count toward `keep`. */
   readonly excludeTools?: readonly string[];
   /** How tokens are counted. Default `arc`. */
   readonly profile?: TokenProfile;
@@ -33,10 +34,9 @@ export interface ContextEditingOptions {
 
 /**
  * Clears old tool results of a request that has grown too long, with the defaults of Spring AI
- * Alibaba's context editing interceptor. The calls, and that they were
- * answered, stay, and the log keeps all. It makes no promise to come below `trigger`: put
- * `fitContext` or `summarization` behind it. Throws `CONFIGURATION` for an option
- * of another kind.
+ * Alibaba's context editing interceptor. The calls stay, each with an answer, and the log keeps
+ * everything. The request may stay longer than `trigger`: put `fitContext` or `summarization` after
+ * it. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function contextEditing(options: ContextEditingOptions = {}): ContextPolicy {
   const fields =
@@ -61,7 +61,7 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
     for (let index = start; index < messages.length; index += 1)
       if (isOurs(messages[index]!)) results.push(index);
     const fitted = [...messages];
-    /** What is cleared once it is worth it. */
+    /** Cleared messages, applied once they free at least `clearAtLeast` tokens. */
     let batch = new Map<number, Msg>();
     let [total, freed] = [before, 0];
     for (const index of results.slice(0, Math.max(0, results.length - keep))) {
@@ -92,7 +92,7 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
   return { name: 'clearToolResults', fit };
 }
 
-/** The message whose calls these results are of; -1 where it is not there. */
+/** Returns the index of the message whose calls these results answer, or -1 if it is not there. */
 function callOf(messages: readonly Msg[], index: number): number {
   let at = index - 1;
   while (at >= 0 && toolResultsOf(messages[at]!).length) at -= 1;
@@ -101,8 +101,8 @@ function callOf(messages: readonly Msg[], index: number): number {
 }
 
 /**
- * Clears the arguments of the calls that `results` are of; for the same calls of a message the same
- * object each time.
+ * Makes a function that clears the arguments of the calls that `results` answer. It returns the
+ * same object each time for the same calls of a message.
  */
 function inputClearer(exclude: readonly string[]): (given: Msg, current: Msg, results: Msg) => Msg {
   const known = new WeakMap<Msg, Map<string, Msg>>();

@@ -2,17 +2,18 @@ import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 
 export interface ResultClearer {
-  /** Whether it has a result that may be cleared. */
+  /** Returns whether the message has a result that may be cleared. */
   isOurs(message: Msg): boolean;
   /**
-   * The message with a placeholder for its results; the same object each time, as counts and the
-   * wire form are cached on it.
+   * Returns the message with a placeholder for its results. It is the same object each time,
+   * because counts and the wire form are cached on it.
    */
   clear(message: Msg): Msg;
 }
 
 /**
- * `exclude`: names of tools whose results stay. What is shorter than the placeholder stays, too.
+ * Makes a clearer. `exclude`: names of tools whose results stay. Text results no longer than the
+ * placeholder stay, too.
  */
 export function resultClearer(placeholder: string, exclude: readonly string[]): ResultClearer {
   const cleared = new WeakMap<Msg, Msg>();
@@ -32,7 +33,7 @@ export function resultClearer(placeholder: string, exclude: readonly string[]): 
   };
 }
 
-/** The same message where no block changes. */
+/** Changes a message's blocks. Returns the same message if no block changes. */
 export function mapContent(message: Msg, change: (block: ContentBlock) => ContentBlock): Msg {
   const content = message.content.map(change);
   return content.every((block, index) => block === message.content[index])

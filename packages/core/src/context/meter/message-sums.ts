@@ -3,7 +3,7 @@ import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
- * Tokens of a list of messages as prefix sums. What a list begins with as the one before it did is
+ * Prefix sums of the tokens of a message list. Messages at the head of the previous list are
  * neither counted nor added again.
  */
 export class MessageSums {
@@ -15,7 +15,10 @@ export class MessageSums {
     this.#profile = profile;
   }
 
-  /** `sums[i]`: tokens of the first `i` messages. Good until the next call. */
+  /**
+   * Returns the prefix sums: `sums[i]` is the tokens of the first `i` messages. Valid until the
+   * next call.
+   */
   of(messages: readonly Msg[]): readonly number[] {
     const known = this.#messages;
     const sums = this.#sums;

@@ -4,15 +4,15 @@ import type { ContextRequest } from '../../loop/context-policy.ts';
 import { MessageSums } from './message-sums.ts';
 
 /**
- * Tokens of a whole request. Each gives what requests that grow one from the other cost: only what
- * is new is looked at.
+ * Makes a function that counts the tokens of a whole request. If a request extends the previous
+ * one, only the new messages are counted.
  */
 export function requestCounter(profile: TokenProfile): (request: ContextRequest) => number {
   const sums = new MessageSums(profile);
   return (request) => sums.of(request.messages).at(-1)! + countAround(request, profile);
 }
 
-/** Tokens of what is no message of the request. */
+/** Counts the tokens of a request outside of its messages. */
 export function countAround({ tools, beside }: ContextRequest, profile: TokenProfile): number {
   return (
     (profile.perRequest ?? 0) +

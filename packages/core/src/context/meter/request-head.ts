@@ -1,8 +1,8 @@
 import type { ContextRequest } from '../../loop/context-policy.ts';
 
 /**
- * How many messages stand before the history. System messages at its beginning are no history
- * either.
+ * Returns the number of messages before the history. System messages at its beginning are not part
+ * of the history.
  */
 export function headOf({ messages, head = 0 }: ContextRequest): number {
   let start = head;

@@ -9,23 +9,23 @@ import { MessageSums } from './message-sums.ts';
 import { countAround, requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';
 
-/** What is known of a model's real counts, as `TokenCalibration` learns it from reported usage. */
+/** Real token counts of models, as `TokenCalibration` learns them from reported usage. */
 export interface TokenRatios {
-  /** Reported tokens for an estimated one; 1 where nothing is known. */
+  /** Returns the reported tokens per estimated token; 1 if nothing is known. */
   ratioOf(modelId: string): number;
 }
 
 export interface WindowOptions {
   /**
-   * Tokens the model can hold. Default: what the model says in `features.contextWindow`;
-   * `CONFIGURATION` where it says nothing.
+   * Tokens the model can hold. Default: the model's `features.contextWindow`; throws
+   * `CONFIGURATION` if the model has none.
    */
   readonly window?: number;
   /** Tokens kept free for the answer. Default 4096. */
   readonly reserveOutput?: number;
   /** How tokens are counted. Default `arc`. */
   readonly profile?: TokenProfile;
-  /** Corrects what `profile` counts, for the model that is asked. Default: no correction. */
+  /** Corrects the counts of `profile` for the model in use. Default: no correction. */
   readonly calibration?: TokenRatios;
 }
 
@@ -34,17 +34,20 @@ export interface Measured {
   readonly reserveOutput: number;
   /** Index of the conversation's first message. */
   readonly start: number;
-  /** Index of the current prompt; one before `start`: there is none. */
+  /** Index of the current prompt; `start - 1` if there is none. */
   readonly prompt: number;
-  /** `sums[i]`: tokens of the first `i` messages, uncorrected, as `fixed` and `budget`. */
+  /**
+   * `sums[i]`: uncorrected tokens of the first `i` messages. `fixed` and `budget` are uncorrected
+   * too.
+   */
   readonly sums: readonly number[];
-  /** Tokens of all that stays: head, tools, what is sent beside. */
+  /** Tokens that always stay: head, tools and the message sent beside. */
   readonly fixed: number;
   /** Tokens the conversation may have. */
   readonly budget: number;
-  /** What uncorrected tokens are multiplied by. */
+  /** Factor from uncorrected to corrected tokens. */
   readonly factor: number;
-  /** Uncorrected tokens as corrected ones. */
+  /** Converts uncorrected tokens to corrected ones. */
   corrected(tokens: number): number;
 }
 
@@ -56,7 +59,7 @@ export class RequestMeter {
   readonly #sums: MessageSums;
   readonly #count: (request: ContextRequest) => number;
 
-  /** Throws `CONFIGURATION` that names `where` and the field. */
+  /** Throws `CONFIGURATION` with `where` and the field in its message. */
   constructor(where: string, options: WindowOptions) {
     checkFields(
       'CONFIGURATION',
@@ -72,7 +75,7 @@ export class RequestMeter {
     if (options.window !== undefined) this.#checkWindow(options.window);
   }
 
-  /** `extra`: tokens that are needed beside the answer. */
+  /** Measures a request. `extra`: tokens needed in addition to the answer. */
   measure(request: ContextRequest, extra = 0): Measured {
     const { messages, promptId, model } = request;
     const { window = model?.features.contextWindow, reserveOutput = defaultReserve } =
@@ -104,12 +107,12 @@ export class RequestMeter {
     };
   }
 
-  /** Corrected tokens of a whole request. */
+  /** Counts the corrected tokens of a whole request. */
   count(request: ContextRequest): number {
     return Math.round(this.#count(request) * this.#factor(request.model?.modelId));
   }
 
-  /** Uncorrected tokens. */
+  /** Counts the uncorrected tokens of a message. */
   countMessage(message: Msg): number {
     return countMessage(message, this.#profile);
   }
@@ -123,8 +126,8 @@ export class RequestMeter {
   }
 
   /**
-   * In steps of a twentieth, upwards: a ratio that moved a little with each reply would move the
-   * cut as well, and no prompt cache would hold.
+   * Returns the correction factor, rounded up to a twentieth. Without rounding, each reply would
+   * move the ratio and the cut a little, and no prompt cache would hold.
    */
   #factor(modelId: string | undefined): number {
     if (modelId === undefined) return 1;

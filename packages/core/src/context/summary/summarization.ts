@@ -7,18 +7,18 @@ import {
 
 export interface SummarizationOptions extends SummarizeHistoryOptions {
   /**
-   * Estimated tokens of a request; a longer one is summarized. It stands for `window` without a
-   * reserve, and other defaults hold: `keep` 20, `keepFirst` true (Spring AI Alibaba:
+   * Longest request, in estimated tokens; a longer one is summarized. It replaces `window`, without
+   * a reserve, and changes other defaults: `keep` 20, `keepFirst` true (Spring AI Alibaba:
    * `SummarizationHook`).
    */
   readonly maxTokens?: number;
 }
 
 /**
- * Puts a summary in the place of old messages of a request that has grown too long; the log keeps
- * all. The summary stays until the request is too long again. If there is no summary in time, the
- * oldest messages are left out, and `onError` is told. Throws `CONFIGURATION` for an option of
- * another kind.
+ * Replaces old messages of a request that has grown too long with a summary. The log keeps
+ * everything. The summary stays until the request is too long again. If no summary arrives in time,
+ * the oldest messages are left out, and `onError` gets the error. Throws `CONFIGURATION` for an
+ * option of the wrong kind.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
   checkFields('CONFIGURATION', 'summarization()', options, 'maxTokens:count|?');

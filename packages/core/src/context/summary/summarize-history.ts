@@ -25,64 +25,70 @@ import type { SummaryStore } from '../../memory/summary-store.ts';
 import { transcript } from './transcript.ts';
 
 export interface SummarizeHistoryOptions extends WindowOptions {
-  /** Asked for the summaries. Default: the agent's own. */
+  /** Model that writes the summaries. Default: the agent's model. */
   readonly model?: ChatModel;
   /**
-   * What the model is told to do; default: to keep what is needed to go on, in the conversation's
+   * Instruction for the model. Default: keep what is needed to go on, in the conversation's
    * language.
    */
   readonly prompt?: string;
   /**
-   * Room kept for the summary, in tokens. Default 1000. A summary of more than twice that is a
-   * failure.
+   * Room kept for the summary, in tokens. Default 1000. A summary of more than twice that size
+   * fails.
    */
   readonly summaryTokens?: number;
-  /**
-   * What is summarised comes in multiples of this many tokens. Default: a quarter of the window.
-   */
+  /** Messages are summarized in multiples of this many tokens. Default: a quarter of the window. */
   readonly step?: number;
   /**
-   * Newest messages that a summary leaves as they are, where they have room. Default: as many as
-   * have.
+   * Number of newest messages that a summary leaves as they are, if they fit. Default: as many as
+   * fit.
    */
   readonly keep?: number;
   /**
-   * Whether the user's message that the conversation begins with stays before the summary. Default
-   * false.
+   * Whether the user's message at the beginning of the conversation stays before the summary.
+   * Default false.
    */
   readonly keepFirst?: boolean;
-  /** Stands above the summary. Default: that it is what was said before, and no instruction. */
+  /** Text above the summary. Default: says that it is earlier conversation, not an instruction. */
   readonly heading?: string;
-  /** Milliseconds that a request may be held up by a summary, all in all. Default 30 000. */
+  /**
+   * Longest time, in milliseconds, that summaries may delay one request in total. Default 30 000.
+   */
   readonly timeoutMs?: number;
-  /** For the summary's request: `maxTokens`, `temperature`, … */
+  /** Options of the summary request: `maxTokens`, `temperature`, … */
   readonly generate?: GenerateOptions;
-  /** Where summaries outlive the process; default: nowhere. `forget` deletes a session's. */
+  /**
+   * Store in which summaries outlive the process. Default: none. `forget` deletes a session's
+   * summary.
+   */
   readonly store?: SummaryStore;
   /**
-   * Told why there is no summary, or none that is stored; the call goes on. Default:
+   * Gets the error if a summary fails or cannot be stored; the call goes on. Default:
    * `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface HistorySummarizer extends ContextPolicy {
-  /** Deletes a session's summary, from the store as well; with its log. */
+  /**
+   * Deletes a session's summary, in the store as well. Call it when you delete the session's log.
+   */
   forget(sessionId: string): Promise<void>;
 }
 
 /**
- * Keeps requests within the model's window by a summary in the place of the oldest messages; what
- * `fitContext` would leave out is what is summarised, whole groups of it. System messages at the
- * head and the newest messages stay as they are; of a prompt's own turn the prompt stays, too.
+ * Keeps requests within the model's window by replacing the oldest messages with a summary. It
+ * summarizes the messages that `fitContext` would leave out, in whole groups. System messages at
+ * the head and the newest messages stay as they are. If the prompt's own turn is summarized, the
+ * prompt still stays.
  *
- * The summary is kept for its messages and used until one of them is cut from the log, or until
- * there is no room behind it; then a new one is made of it and of what comes next. Where no summary
- * is to be had (a failure, the time-out), messages are left out as by `fitContext`, `onError` is
- * told, and the same call does not ask again. An abort ends the wait at once. The usage counts as
+ * A summary is reused until one of its messages is cut from the log or the messages after it no
+ * longer fit. In the second case, the next summary is made from it and the messages that follow. If
+ * a summary fails or times out, messages are left out as by `fitContext`, and `onError` gets the
+ * error. The same call does not ask again. An abort ends the wait at once. The usage counts toward
  * the call's.
  *
- * Throws `CONFIGURATION` for an option of another kind, and for a window with no room beside
+ * Throws `CONFIGURATION` for an option of the wrong kind, or for a window with no room beside
  * reserve and summary.
  */
 export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
@@ -98,8 +104,8 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   checkWhole(where, { keep: options.keep });
   const { keepFirst = false, heading = usualHeading } = options;
   const meter = new RequestMeter(where, options);
-  // A meter is quick where each request begins as the one before it did, which what a summary
-  // leaves of them does not.
+  // A meter is fast only if each request begins like the previous one. Requests with a summary do
+  // not, so they have a meter of their own.
   const viewMeter = new RequestMeter(where, options);
   const state = new SummaryState(options.store, heading);
 
@@ -144,7 +150,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     if (!model)
       throw new AgentError('CONFIGURATION', `${where}: model must be given where no agent asks.`);
     const given = meter.measure(request, summaryTokens);
-    // Another session may be measured while this one waits.
+    // The meter reuses `sums` if it measures another session while this one waits.
     const measured = { ...given, sums: [...given.sums] };
     const { start, sums, fixed, budget, corrected } = measured;
     const conversation = sums[messages.length]! - sums[start]!;
@@ -231,17 +237,18 @@ interface Task {
   readonly model: ChatModel;
   readonly measured: Measured;
   readonly messages: readonly Msg[];
-  /** What is new to the summary. */
+  /** Index of the first message that is not in the summary yet. */
   readonly from: number;
   readonly end: number;
-  /** Of what stands before `from`. */
+  /** Summary of the messages before `from`. */
   readonly summary: Summary | undefined;
   onUsage(usage: Usage): void;
 }
 
 /**
- * Where the part ends that is to be summarised: what would be trimmed, the prompt included where
- * its turn is trimmed; more where no more than `keep` messages are to stay.
+ * Returns the end of the part to summarize: the messages that trimming would drop. It includes the
+ * prompt if the prompt's turn is trimmed. It is longer if otherwise more than `keep` messages would
+ * stay.
  */
 function endOf(
   messages: readonly Msg[],
@@ -261,21 +268,20 @@ function endOf(
   });
   const end = turn > held ? turn : history;
   if (keep === undefined || messages.length - end <= keep) return end;
-  // The group that the cut would go through stays whole, as does the newest one.
+  // The group at the cut stays whole, and so does the newest group.
   const [wished] = groupOf(messages, Math.min(messages.length - keep, messages.length - 1), from);
   return Math.max(end, wished);
 }
 
-/**
- * With the message of the user that the conversation begins with as a part of the head, which
- * always stays.
- */
+/** Adds the user's message at the beginning of the conversation to the head, which always stays. */
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headOf(request);
   return request.messages[first]?.role === 'user' ? { ...request, head: first + 1 } : request;
 }
 
-/** The prompt's group, where the summary is of it as well: a call's own prompt is always seen. */
+/**
+ * Returns the prompt's group if the summary covers it: the model always sees a call's own prompt.
+ */
 function promptShown(
   summary: Summary,
   messages: readonly Msg[],
@@ -286,7 +292,7 @@ function promptShown(
   return messages.slice(first, end);
 }
 
-/** What one request for a summary can hold. */
+/** Returns how many tokens of the conversation fit in one summary request. */
 function partsFor(
   model: ChatModel,
   { window, reserveOutput, factor }: Measured,

@@ -5,19 +5,19 @@ import type { Usage } from '../../model/usage.ts';
 export interface SummaryRequest {
   readonly model: ChatModel;
   readonly instruction: string;
-  /** Of what stands before `conversation`. */
+  /** Summary of the messages before `conversation`. */
   readonly summary: string | undefined;
   readonly conversation: string;
   readonly generate: GenerateOptions;
   readonly signal: AbortSignal;
   readonly run: RunInfo | undefined;
-  /** Told what the request has cost, also where it fails in the end. */
+  /** Gets the usage of the request, even if it fails in the end. */
   onUsage(usage: Usage): void;
 }
 
 /**
- * Asks a model for a summary. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply
- * without text.
+ * Asks a model for a summary. Rejects with the model's errors, and with `MODEL_BAD_RESPONSE` for a
+ * reply without text.
  */
 export function requestSummary({
   instruction,
@@ -35,7 +35,7 @@ export function requestSummary({
   });
 }
 
-/** What is enclosed must not end the block. */
+/** Wraps a text in a tag. Escapes that tag in the text, so that the text cannot end the block. */
 export function enclose(tag: string, text: string): string {
   return `<${tag}>\n${text.replaceAll(new RegExp(`<(?=/?${tag}>)`, 'gi'), '&lt;')}\n</${tag}>`;
 }

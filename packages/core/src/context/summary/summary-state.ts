@@ -6,43 +6,49 @@ import type { SummaryStore } from '../../memory/summary-store.ts';
 import { enclose } from './summary-request.ts';
 
 /**
- * A summary of the first `count` messages of a history, from the one with the id `first` to the one
- * with the id `last`.
+ * A summary of the first `count` messages of a history. `first` and `last` are the ids of the first
+ * and the last of them.
  */
 export interface Summary {
   readonly first: string;
   readonly last: string;
   readonly count: number;
   readonly text: string;
-  /** As the model sees it; made of the fields above, so that it is the same in another process. */
+  /**
+   * Message that the model sees. It is made from the fields above, so that it is the same in
+   * another process.
+   */
   readonly message: Msg;
 }
 
 export interface SessionSummary {
   summary?: Summary | undefined;
-  /** The prompt of the call in which no summary could be had: it is not held up again. */
+  /** Prompt of the call whose summary failed. That call does not wait for a summary again. */
   failedFor?: string | undefined;
 }
 
 /**
- * More sessions than this at once is no agent's own policy, but one for a server: what was used
- * longest ago is read anew.
+ * Most sessions kept in memory, for a policy that a server shares. Beyond it, the least recently
+ * used session is dropped and later read from the store again.
  */
 const maxSessions = 1000;
 
-/** The summaries of sessions, in memory and, where there is one, in a store. */
+/** The summaries of sessions, in memory and in an optional store. */
 export class SummaryState {
   readonly #sessions: Map<string, SessionSummary> = new Map();
   readonly #store: SummaryStore | undefined;
   readonly #heading: string;
 
-  /** `heading`: what summaries that are read from the store are shown with. */
+  /** `heading`: text above summaries that are read from the store. */
   constructor(store: SummaryStore | undefined, heading: string) {
     this.#store = store;
     this.#heading = heading;
   }
 
-  /** Rejects as the store does; then, and where what is stored is no summary, nothing is known. */
+  /**
+   * Returns a session's summary. Rejects as the store does, and with `STORAGE_FAILED` if the stored
+   * summary is damaged. After a rejection the session has no summary.
+   */
   async of(sessionId: string): Promise<SessionSummary> {
     let session = this.#sessions.get(sessionId);
     this.#sessions.delete(sessionId);
@@ -78,7 +84,7 @@ export function makeSummary(messages: readonly Msg[], text: string, heading: str
   );
 }
 
-/** Whether a history that begins at `start` still begins with what the summary is of. */
+/** Returns whether a history that begins at `start` still begins with the summarized messages. */
 export function covers(
   { first, last, count }: Summary,
   messages: readonly Msg[],
@@ -99,7 +105,7 @@ function withMessage(summary: Omit<Summary, 'message'>, heading: string): Summar
         text: `${heading}\n${enclose('conversation_summary', text)}`,
       },
     ],
-    // A multi-agent formatter is not to take it for something that was said.
+    // A multi-agent formatter must not treat the summary as part of the conversation.
     metadata: { bypassHistory: true },
     createdAt: new Date(0).toISOString(),
   };
@@ -123,7 +129,10 @@ function parseSummary(stored: string, heading: string): Summary {
   throw new AgentError('STORAGE_FAILED', 'The stored summary is damaged.');
 }
 
-/** Of a store shared with the session log, whose keys begin with `s:`. */
+/**
+ * Returns the key of a session's summary. The store may also hold the session log, whose keys begin
+ * with `s:`.
+ */
 function keyOf(sessionId: string): string {
   return `summary:${encodeURIComponent(sessionId)}`;
 }

@@ -4,8 +4,8 @@ import type { Msg } from '../../message/msg.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
- * A conversation as text, in parts of at most so many estimated tokens. A message that is longer
- * than a part loses its middle; what was only thought is left out.
+ * Writes a conversation as text, in parts of at most `partTokens` estimated tokens. A message that
+ * is longer than a part loses its middle. Thinking is left out.
  */
 export function transcript(
   messages: readonly Msg[],
@@ -62,7 +62,7 @@ function shorten(text: string, maxTokens: number, profile: TokenProfile): string
   ) {
     const length = Math.floor((shortened.length * maxTokens) / tokens / 2) - 4;
     if (length < 1) return '';
-    // Half a surrogate pair is no text that every server takes.
+    // Some servers reject text with half a surrogate pair.
     const head = shortened.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
     shortened = `${head} … ${shortened.slice(-length).replace(/^[\uDC00-\uDFFF]/, '')}`;
   }
