@@ -11,6 +11,7 @@ export const steps: readonly Step[] = [
   { name: 'types', run: () => command('tsc', '-b') },
   { name: 'lint', run: () => command('oxlint', '--deny-warnings') },
   { name: 'layers', run: () => command('node', 'scripts/check-layers.ts') },
+  { name: 'comments', run: () => command('node', 'scripts/check-prose.ts') },
   { name: 'format', run: () => command('oxfmt', '--check') },
   { name: 'build', run: () => command('vite', 'build') },
   vitestStep({ name: 'node', needs: ['types'] }),

@@ -29,16 +29,21 @@ import { echoHeader } from './turn/session.ts';
 import { streamRoute } from './routes/stream-route.ts';
 
 /**
- * An agent as a chat endpoint: a Worker's default export, or mounted into another Hono app by
- * `app.route('/', handler)`.
+ * Creates a chat endpoint for an agent. Use it as a Worker's default export, or mount it in another
+ * Hono app with `app.route('/', handler)`.
  *
- * `/api/chat` speaks with AI SDK's `useChat`, `POST /v1/chat/completions` and `GET /v1/models` with
- * OpenAI's clients, `POST /api/run` with any other; `/llm/v1` hands requests of agents in pages on
- * to a model. `GET /healthz` asks nobody who they are. An error is `{ error: { code, message,
- * requestId } }`, under `/v1` OpenAI's `{ error: { message, type, code, param } }`. Where its class
- * `Session` is bound as `CHAT_SESSION`, each conversation is a Durable Object; else it is kept in
- * KV. Throws `CONFIGURATION` where `models` is empty, for an option of `sessions` or `limits`, for
- * one of `cors` that is no origin, and for `llm.maxTokens` and `llm.timeoutMs`.
+ * - `/api/chat` serves AI SDK's `useChat`.
+ * - `POST /v1/chat/completions` and `GET /v1/models` serve OpenAI's clients.
+ * - `POST /api/run` serves any other client.
+ * - `/llm/v1` forwards requests of agents in pages to a model.
+ * - `GET /healthz` needs no authorization.
+ *
+ * Errors are `{ error: { code, message, requestId } }`. Under `/v1` and `/llm/v1` they are OpenAI's
+ * `{ error: { message, type, code, param } }`. If the class `Session` is bound as `CHAT_SESSION`,
+ * each conversation is a Durable Object; otherwise it is kept in KV.
+ *
+ * Throws `CONFIGURATION` if `models` is empty or an entry of `cors` is not an origin. Also throws
+ * it for invalid values in `sessions`, `limits`, `llm.maxTokens` and `llm.timeoutMs`.
  *
  * @example
  * export default createAgentHandler<Env>({
@@ -52,8 +57,8 @@ import { streamRoute } from './routes/stream-route.ts';
 export function createAgentHandler<Env extends object>(
   options: AgentHandlerOptions<Env>,
 ): AgentHandler<Env> {
-  // Hono's types do not follow bindings that are a type parameter: inside they are an object, what
-  // goes in and out is `Env`.
+  // Hono's types cannot follow bindings that are a type parameter. Inside they are an object; the
+  // public types use `Env`.
   const settings: HandlerSettings = {
     ...(options as AgentHandlerOptions),
     models: options.models ?? ['default'],
@@ -66,7 +71,7 @@ export function createAgentHandler<Env extends object>(
   const counted = rateLimited(settings);
   const allowed: MiddlewareHandler<EdgeEnv> = (c, next) =>
     identified(c, async () => void (await counted(c, next)));
-  // Per path, not for all: mounted in another app, its other routes are none of ours.
+  // Registered per path: mounted in another app, the middleware must not affect that app's routes.
   for (const [path, face] of paths)
     app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
 
@@ -100,7 +105,7 @@ export function createAgentHandler<Env extends object>(
     return errorResponse(
       new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`),
       {
-        // Set where the path is ours and only the proxy is not.
+        // Already set if the path is in `paths` but the model proxy is not configured.
         requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
         face,
         headers: Object.fromEntries(securityHeaders),

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
 
 /**
- * Throws `CONFIGURATION` for what would be passed over in silence: a limit that is no number limits
+ * Throws `CONFIGURATION` for options that would fail silently: a limit that is not a number limits
  * nothing.
  */
 export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSettings): void {
@@ -18,7 +18,10 @@ export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSet
     throw wrong('llm.timeoutMs must be a number above 0');
 }
 
-/** An object without events is put to sleep after about a minute. */
+/**
+ * Largest heartbeat, in milliseconds. The runtime puts an object without events to sleep after
+ * about a minute.
+ */
 const maxHeartbeatMs = 60_000;
 
 function checkSessions({
@@ -39,7 +42,7 @@ function checkSessions({
 
 function checkLimits(limits: EdgeLimits): void {
   for (const [name, limit] of Object.entries(limits)) {
-    // 0 is a client's turn that ends with its client.
+    // With 0, a turn ends when its client disconnects.
     if (
       !(typeof limit === 'number' && (limit > 0 || (limit === 0 && name === 'afterDisconnectMs')))
     ) {
@@ -48,7 +51,7 @@ function checkLimits(limits: EdgeLimits): void {
   }
 }
 
-/** One that is written otherwise than browsers do would be nobody's. */
+/** Throws for an origin not written as browsers write it: it would never match. */
 function checkOrigins(origins: readonly string[] = []): void {
   for (const origin of origins) {
     if (URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*'))

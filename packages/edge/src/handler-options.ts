@@ -4,11 +4,11 @@ import type { LlmOptions } from './proxy/llm-options.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import type { SchemaChecker } from './completions/response-format.ts';
 
-/** Whose conversation it is. */
+/** The user a conversation belongs to. */
 export interface Caller {
   /**
-   * Identifies the caller: well-formed text of 1 to 256 characters, percent-encoded. Nobody reads
-   * another user's sessions.
+   * User id: well-formed text of 1 to 256 characters, counted percent-encoded. Users read only
+   * their own sessions.
    */
   readonly user: string;
 }
@@ -16,154 +16,160 @@ export interface Caller {
 export interface SessionSetup<Env = object> extends Caller {
   readonly env: Env;
   /**
-   * The conversation's id as the client chose it, unique within its user; of a request to `/v1` a
-   * new one.
+   * The conversation's id, chosen by the client and unique within its user. A request to `/v1`
+   * without `x-isoloop-session` gets a new one.
    */
   readonly session: string;
 }
 
 export interface MemorySetup<Env = object> extends SessionSetup<Env> {
-  /** What the client knows of the session, as `KvMemory` signed it; not checked yet. */
+  /** The session state that the client last saw, signed by `KvMemory`; not verified yet. */
   readonly echo?: string;
   /**
-   * What `KvMemory` does for a client without an echo: the session is new to it (`start`), or it
-   * has seen some of it (`latest`).
+   * How `KvMemory` treats a client without an echo. `start`: the session is new to the client.
+   * `latest`: the client has seen some of it.
    */
   readonly withoutEcho: 'start' | 'latest';
 }
 
 export interface AgentSetup<Env = object> extends SessionSetup<Env> {
-  /** Holds the conversation: give it to the agent. */
+  /** Memory of the conversation; pass it to the agent. */
   readonly memory: Memory;
   /** One of `models`. */
   readonly model: string;
 }
 
-/** An agent with what it keeps elsewhere than in its session's memory. */
+/** An agent, with callbacks for the data it keeps outside the session's memory. */
 export interface SessionAgent {
   readonly agent: ReActAgent;
   /**
-   * Resolves when nothing is being written any more, as `longTermMemory().settled`; awaited behind
-   * each turn and before `forget`. The place to close what the factory opened, such as
-   * `mcpTools()`.
+   * Resolves when all background writes are done, such as `longTermMemory().settled`. Awaited after
+   * each turn and before `forget`. Close here what the factory opened, such as `mcpTools()`.
    */
   readonly settled?: () => Promise<void>;
   /**
-   * Deletes what is kept of the session elsewhere: `LongTermMemory.deleteSession`,
-   * `summarization().forget`. Called when the session is deleted or expires, before its memory
-   * is; where it rejects nothing else is deleted.
+   * Deletes the session's data kept elsewhere: `LongTermMemory.deleteSession`,
+   * `summarization().forget`. Called when the session is deleted or expires, before its memory is
+   * deleted. If it rejects, nothing else is deleted.
    */
   readonly forget?: (sessionId: string) => Promise<unknown>;
 }
 
 export interface AgentHandlerOptions<Env extends object = object> {
   /**
-   * Makes the agent of a session, anew for each turn: what two turns must not share is made in
-   * here. It is given what is stored, never a request: a Durable Object goes on with a turn when no
-   * client is there.
+   * Creates the agent of a session, anew for each turn. Objects that two turns must not share have
+   * to be created here. It gets stored data, never a request: a Durable Object resumes turns
+   * without a client.
    */
   readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent | SessionAgent>;
   /**
-   * Who asks; `null` or a failure: 401. Reads the body, if it must, from a `clone()`. Without it
-   * only requests to `localhost`, `127.0.0.1` and `[::1]` are answered, all as one user, and none
-   * that a proxy or Cloudflare says is from elsewhere.
+   * Identifies the caller of a request; `null` or a failure: 401. To read the body, use
+   * `request.clone()`. Default: answers only requests to `localhost`, `127.0.0.1` and `[::1]`, all
+   * as one user. The default refuses requests that a proxy or Cloudflare marks as coming from
+   * elsewhere.
    */
   readonly authorize?: (request: Request, env: Env) => Awaitable<Caller | null>;
   /**
-   * Origins whose pages may call the endpoint, as `https://example.com`. Default: none but its own.
+   * Origins whose pages may call the endpoint, such as `https://example.com`. Default: only its
+   * own.
    */
   readonly cors?: readonly string[];
-  /** Names a client may ask for, the first for one that names none. Default `['default']`. */
+  /**
+   * Model names a client may request; the first is used if a request names none. Default
+   * `['default']`.
+   */
   readonly models?: readonly string[];
   /**
-   * Where a session is kept. Default: `KvMemory` in the namespace bound as `CHAT_KV`, with echoes
-   * where a secret is bound as `SESSION_SECRET` (32 characters or more); `SESSION_SECRET_OLD` is
-   * accepted, too, while the secret is changed.
+   * Opens the memory of a session. Default: the database of the session's Durable Object if there
+   * is one, else `KvMemory` in the namespace bound as `CHAT_KV`. Echoes in KV need a secret of 32
+   * or more characters, bound as `SESSION_SECRET`. While you replace it, `SESSION_SECRET_OLD` is
+   * accepted too.
    */
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /**
-   * Sends the agent's events along, as `data-isoloop-event` parts without prompts; false: to
-   * clients that post `events: true`.
+   * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
+   * If false (default), only clients that post `events: true` get them.
    */
   readonly events?: boolean;
   /**
-   * What `/v1` makes of a client's system and developer messages: its user's words (default), or
-   * system messages behind the agent's own prompt, which is for clients that are trusted as you
-   * are.
+   * How `/v1` treats a client's system and developer messages. `as-user` (default) turns them into
+   * user messages. `keep` puts them as system messages after the agent's own prompt; use it only
+   * for clients you fully trust.
    */
   readonly systemMessages?: 'as-user' | 'keep';
   /**
-   * Checks answers of `/v1` by the JSON Schema a client asks for: `jsonSchema` of
-   * `@isoloop/core/json-schema`. Default: only that they are JSON.
+   * Validates `/v1` answers against the JSON Schema a client sends: `jsonSchema` of
+   * `@isoloop/core/json-schema`. Default: checks only that they are JSON.
    */
   readonly jsonSchema?: SchemaChecker;
   readonly limits?: Partial<EdgeLimits>;
   /**
-   * The limiter that counts each user's requests. Default: the rate limit bound as `RATE_LIMITER`,
-   * where there is one.
+   * Returns the limiter that counts each user's requests. Default: the rate limit bound as
+   * `RATE_LIMITER`, if any.
    */
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
-  /** The model proxy at `/llm/v1`; default: there is none. */
+  /** Options of the model proxy at `/llm/v1`. Default: no proxy. */
   readonly llm?: LlmOptions<Env>;
-  /** For sessions in Durable Objects. */
+  /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
 }
 
 export interface SessionOptions {
   /**
-   * How often a turn is gone on with whose isolate died, each time with new requests to the model;
-   * default 3. After that, and with 0, its open tool calls are closed and what there is of its
-   * answer stays.
+   * How often a turn is resumed after its isolate died; default 3. Each time sends new requests to
+   * the model. After that, or with 0, the open tool calls are closed and the partial answer stays.
    */
   readonly resumeAttempts: number;
-  /** Milliseconds without a turn until a session is deleted; default: never. */
+  /** Time without a turn, in milliseconds, after which a session is deleted; default: never. */
   readonly expireAfterMs: number;
   /**
-   * Milliseconds between the alarms that keep a running turn's object awake, and find a turn whose
-   * isolate died; default 30,000.
+   * Time between alarms, in milliseconds; default 30,000. Alarms keep a running turn's object
+   * awake, and find a turn whose isolate died.
    */
   readonly heartbeatMs: number;
   /**
-   * Turns of a session that may wait behind the one that runs; default 50. More: 503 `OVERLOADED`.
+   * Turns of a session that may wait behind the running one; default 50. More: 503 `OVERLOADED`.
    */
   readonly queuedTurns: number;
 }
 
 export interface EdgeLimits {
-  /** Bytes of a request's body; default 1 MiB. Longer: 413 `PAYLOAD_TOO_LARGE`. */
+  /** Largest request body, in bytes; default 1 MiB. Larger: 413 `PAYLOAD_TOO_LARGE`. */
   readonly bodyBytes: number;
-  /** Messages one request may hold; default 1000. More: 413 `PAYLOAD_TOO_LARGE`. */
+  /** Most messages in one request; default 1000. More: 413 `PAYLOAD_TOO_LARGE`. */
   readonly messages: number;
   /**
-   * Characters of one tool's result that a client sends, and of its reason for a refusal; default
-   * 200,000. More: 413 `PAYLOAD_TOO_LARGE`.
+   * Longest tool result or refusal reason a client may send, in characters; default 200,000.
+   * Longer: 413 `PAYLOAD_TOO_LARGE`.
    */
   readonly toolResultChars: number;
   /**
-   * Tokens a client of `/v1` may ask a reply to have at most; one that asks for more gets these.
-   * Default: what it asks for.
+   * Most tokens per reply that a `/v1` client may request; larger values are reduced to this.
+   * Default: the client's value.
    */
   readonly outputTokens: number;
   /**
-   * Milliseconds a turn goes on without its client, before it is stopped and what there is of the
-   * answer is kept; default 25,000. Workers ends a request's work 30 seconds after its client has
-   * gone.
+   * Time a turn continues after its client disconnects, in milliseconds; default 25,000. Then the
+   * turn stops and the partial answer is kept. Workers ends a request's work 30 seconds after its
+   * client has gone.
    */
   readonly afterDisconnectMs: number;
-  /** Milliseconds of silence on a stream until a comment keeps it alive; default 15,000. */
+  /**
+   * Longest silence on a stream, in milliseconds, before a comment keeps it alive; default 15,000.
+   */
   readonly keepAliveMs: number;
 }
 
-/** The endpoint: a Worker's default export, or `route()`d into another Hono app. */
+/** The endpoint: a Worker's default export, or a Hono app to mount with `route()`. */
 export type AgentHandler<Env extends object = object> = Hono<EdgeEnv<Env>> & {
   /**
-   * The class of the Durable Objects that sessions are, to be exported by the Worker; used where it
-   * is bound as `CHAT_SESSION`.
+   * The Durable Object class for sessions. Export it from the Worker; the handler uses it if it is
+   * bound as `CHAT_SESSION`.
    */
   readonly Session: AgentSessionClass<Env>;
 };
 
-/** A class for `wrangler.toml`, under `new_sqlite_classes`. */
+/** A Durable Object class, listed in `wrangler.toml` under `new_sqlite_classes`. */
 export type AgentSessionClass<Env extends object = object> = new (
   ctx: DurableObjectState,
   env: Env,
@@ -175,14 +181,14 @@ export interface EdgeEnv<Env extends object = object> {
 }
 
 export interface RequestVariables {
-  /** Names the request in its error, in `x-request-id` and in the log. */
+  /** Id of the request in its error, in `x-request-id` and in the log. */
   requestId: string;
-  /** Whose shape an error has. */
+  /** The API whose error format the response uses. */
   face: 'isoloop' | 'openai';
   user: string;
 }
 
-/** The options with all defaults in. */
+/** The options, with every default filled in. */
 export interface HandlerSettings<Env extends object = object> extends AgentHandlerOptions<Env> {
   readonly models: readonly string[];
   readonly limits: EdgeLimits;

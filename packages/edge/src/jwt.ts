@@ -8,20 +8,20 @@ import type { Caller } from './handler-options.ts';
 export type JwtOptions<Env extends object = object> = JwtClaims & (JwtByKeySet | JwtBySecret<Env>);
 
 interface JwtClaims {
-  /** Who has to have made the token (`iss`). */
+  /** Required issuer of the token (`iss`). */
   readonly issuer: string;
-  /** Whom it has to be for (`aud`). */
+  /** Required audience of the token (`aud`). */
   readonly audience: string;
-  /** The user in its claims; `null`: nobody. Default: `sub`. */
+  /** Returns the user from the claims, or `null` for nobody. Default: `sub`. */
   readonly user?: (claims: JWTPayload) => string | null;
   /** Seconds by which clocks may differ; default 5. */
   readonly clockTolerance?: number;
 }
 
 interface JwtByKeySet {
-  /** The issuer's public keys: its JWKS document, fetched when it is needed and kept. */
+  /** URL of the issuer's public keys, a JWKS document; fetched when needed and cached. */
   readonly jwksUrl: string;
-  /** Default `RS256`, `PS256`, `ES256` and `EdDSA`. */
+  /** Accepted algorithms; default `RS256`, `PS256`, `ES256` and `EdDSA`. */
   readonly algorithms?: readonly string[];
   /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
@@ -29,15 +29,16 @@ interface JwtByKeySet {
 
 interface JwtBySecret<Env> {
   /**
-   * A secret of 32 bytes or more that the issuer signs with (HS256), from the Worker's bindings.
+   * Returns the secret that the issuer signs with (HS256), from the Worker's bindings; 32 bytes or
+   * more.
    */
   readonly secret: (env: Env) => string;
 }
 
 /**
- * For `authorize`: callers by a JSON Web Token in `Authorization: Bearer …`, checked by jose:
- * signature, issuer, audience and expiry, which it must have. A token that does not pass is
- * nobody's. Throws `CONFIGURATION`.
+ * Creates an `authorize` function that reads a JSON Web Token from `Authorization: Bearer …`. jose
+ * checks its signature, issuer, audience and expiry, which is required. An invalid token identifies
+ * nobody. Throws `CONFIGURATION`.
  *
  * @example
  * authorize: jwt({
@@ -69,7 +70,7 @@ export function jwt<Env extends object = object>(
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
     const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'], fetch: send } = options;
-    // One that is signed with a public key as if it were a secret must not pass.
+    // Otherwise a token signed with the public key as the secret would pass.
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
       throw new AgentError(
         'CONFIGURATION',
@@ -77,7 +78,7 @@ export function jwt<Env extends object = object>(
       );
     }
     const url = new URL(jwksUrl);
-    // Whoever stands between could put their own keys in.
+    // Over plain http, an attacker in between could replace the keys.
     if (url.protocol !== 'https:' && !isLocalHost(url.hostname))
       throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
     keys ??= createRemoteJWKSet(url, send && { [customFetch]: send });
@@ -91,7 +92,7 @@ export function jwt<Env extends object = object>(
       const name: unknown = user(await verify(token, env));
       return typeof name === 'string' && name ? { user: name } : null;
     } catch (error) {
-      // The token's fault; what is wrong with the issuer's keys is for the log.
+      // The token is invalid. Errors of the issuer's keys are rethrown, so they reach the log.
       if (
         error instanceof errors.JOSEError &&
         !/^ERR_(JWKS_INVALID|JWKS_TIMEOUT|JWK_INVALID|JOSE_GENERIC)$/.test(error.code)

@@ -4,8 +4,8 @@ import { createOpenAiEncoder, toChatCompletion, toOpenAiError } from '@isoloop/c
 import type { OpenAiEncoderOptions } from '@isoloop/core/openai';
 
 /**
- * An answer that is not streamed. Throws `PENDING_TOOL_CALLS` for a run that waits for what cannot
- * be given here.
+ * Returns an answer that is not streamed. Throws `PENDING_TOOL_CALLS` if the run waits for a
+ * decision that cannot be given here.
  */
 export function wholeCompletion(
   result: AgentResult,
@@ -19,7 +19,10 @@ export function wholeCompletion(
   });
 }
 
-/** The chunks of one that is; a run that waits for what cannot be given here ends with an error. */
+/**
+ * Creates an encoder for the chunks of a streamed answer. A run that waits for a decision that
+ * cannot be given here ends with an error.
+ */
 export function completionEncoder(
   completion: OpenAiEncoderOptions,
 ): (batch: EventBatch) => readonly object[] {
@@ -43,7 +46,10 @@ export function completionEncoder(
   };
 }
 
-/** A run that waits for what no client of this API can give, such as an approval. */
+/**
+ * Returns an error if the run waits for something that no client of this API can give, such as an
+ * approval.
+ */
 function waitsHere({ pending }: AgentResult): AgentError | undefined {
   if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;
   const names = [...new Set(pending.map(({ name }) => name))].join(', ');

@@ -5,14 +5,14 @@ import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { readResponseFormat } from './response-format.ts';
 
-/** How a chat-completions request is to be answered. */
+/** How to answer a chat-completions request. */
 export interface CompletionCall {
   readonly options: CallOptions;
-  /** The answer goes out in one piece: its tries are no part of it. */
+  /** Whether the answer is sent in one piece, without failed tries. */
   readonly wholeText: boolean;
-  /** Names the client's tools. */
+  /** Returns whether a name is that of a client's tool. */
   readonly isExternal: (name: string) => boolean;
-  /** Throws `INVALID_INPUT` for an agent that has a tool of one of the client's names. */
+  /** Throws `INVALID_INPUT` if the agent has a tool with the name of a client's tool. */
   readonly check: (agent: ReActAgent) => void;
 }
 
@@ -26,14 +26,14 @@ const fields = [
   'max_tokens',
 ] as const;
 
-/** Of a request what `readCall` reads, to be kept with a turn that is queued. */
+/** Returns the fields that `readCall` reads, to store them with a queued turn. */
 export function callFields(body: RequestBody): RequestBody {
   return Object.fromEntries(
     fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]])),
   );
 }
 
-/** Throws `INVALID_INPUT` that names the field. */
+/** Reads how to answer a request. Throws `INVALID_INPUT` that names the field. */
 export function readCall(
   body: RequestBody,
   { jsonSchema, limits }: Pick<HandlerSettings, 'jsonSchema' | 'limits'>,

@@ -8,7 +8,8 @@ import type { SessionTurn } from '../session/session-turn.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
 /**
- * The posted messages, checked one by one: kinds, addresses of media, ids and size of tool results.
+ * Converts the posted messages and checks each: kinds, media addresses, tool call ids and tool
+ * result sizes.
  */
 export function readPosted(posted: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
   return fromOpenAiMessages(posted).map((message, index) => {
@@ -39,9 +40,9 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
 }
 
 /**
- * A conversation that is all the client's. Each tool call in it needs its result, right behind it,
- * and none may be of a tool that runs here: an open one would be run, a closed one would say what
- * that tool never said. Throws `INVALID_INPUT`.
+ * Checks a conversation that comes entirely from the client. Each tool call needs its result
+ * directly after it, and no call may be of a tool that runs here. An open call would be run; a
+ * closed one could carry a false result. Throws `INVALID_INPUT`.
  */
 export function checkConversation(messages: readonly Msg[], { tools }: ReActAgent): void {
   const open = new Set<string>();
@@ -79,8 +80,8 @@ export function checkConversation(messages: readonly Msg[], { tools }: ReActAgen
 }
 
 /**
- * What a client says as the system is said by its user: it must not pass for the agent's own
- * prompt. Marked, so that no title is made of it.
+ * Turns a client's system messages into user messages: they must not pass for the agent's own
+ * prompt. Marks them, so that they become a title only if there is no other text.
  */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
   return messages.map((message) =>
@@ -91,9 +92,9 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
 }
 
 /**
- * What is new in the posted messages, where the history is the server's: what stands behind the
- * client's last assistant message. Either results of external calls that the session waits for, or
- * messages of the user. Throws `INVALID_INPUT` where it is nothing or both.
+ * Returns the new messages if the server keeps the history: those after the client's last assistant
+ * message. They are either results of external calls that the session waits for, or messages of the
+ * user. Throws `INVALID_INPUT` if there are none or both.
  */
 export function readTail(
   messages: readonly Msg[],

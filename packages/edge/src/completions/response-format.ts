@@ -6,12 +6,12 @@ import type { StandardSchema } from '@isoloop/core/tools';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
-/** Checks values by a client's JSON Schema: `jsonSchema` of `@isoloop/core/json-schema`. */
+/** Creates a validator for a client's JSON Schema: `jsonSchema` of `@isoloop/core/json-schema`. */
 export type SchemaChecker = (schema: JsonObject) => StandardSchema;
 
 /**
- * The `response_format` of a chat-completions request; nothing for text. Throws `INVALID_INPUT`
- * that names the field.
+ * Reads the `response_format` of a chat-completions request; returns `undefined` for text. Throws
+ * `INVALID_INPUT` that names the field.
  */
 export function readResponseFormat(
   { response_format: format }: RequestBody,

@@ -9,7 +9,7 @@ export function isLocalHost(hostname: string): boolean {
   return localHosts.has(hostname);
 }
 
-/** Lets nobody in whom `authorize` does not know; sets `user`. Throws `UNAUTHORIZED`. */
+/** Refuses callers that `authorize` does not identify, and sets `user`. Throws `UNAUTHORIZED`. */
 export function access({
   authorize,
 }: Pick<AgentHandlerOptions, 'authorize'>): MiddlewareHandler<EdgeEnv> {
@@ -41,13 +41,13 @@ async function identify(
 }
 
 /**
- * What one user's keys begin with in every store: with a session's id behind it no longer than they
- * take.
+ * Longest user id, percent-encoded. Store keys begin with it and must have room for the session id.
  */
 const maxUser = 256;
 
 function checkUser(user: string): string {
-  // Throws for half a character: stores write the same mark for each, and two users would be one.
+  // `encodeURIComponent` throws for half a character. Stores write the same mark for every half, so
+  // two users could become one.
   if (encodeURIComponent(user).length <= maxUser) return user;
   throw new AgentError(
     'CONFIGURATION',
@@ -55,7 +55,9 @@ function checkUser(user: string): string {
   );
 }
 
-/** A host header says what its sender likes: what stands between tells whom the request is of. */
+/**
+ * Headers in which proxies name the sender. The `host` header proves nothing: the sender writes it.
+ */
 const senders: readonly string[] = [
   'cf-connecting-ip',
   'true-client-ip',

@@ -2,17 +2,17 @@ import { AgentError } from '@isoloop/core';
 import type { Awaitable } from '@isoloop/core';
 import type { Caller } from '../handler-options.ts';
 
-/** A user's token, or several while one is replaced by another; of those some may be missing. */
+/** Tokens by user: one, or a list while you replace a token. Entries of a list may be missing. */
 export type UserTokens = Readonly<Record<string, string | readonly (string | undefined)[]>>;
 
-/** Shorter ones can be guessed. */
+/** Shortest token, in characters; shorter ones can be guessed. */
 const shortest = 16;
 
 /**
- * For `authorize`: callers by the token in `Authorization: Bearer …`. `tokens` gives each user's
- * from the Worker's secrets, or one text: the token of the user `token`. Compared by their digests,
- * all of them each time, so that the time tells nothing. A secret that is not set, or has less than
- * 16 characters, lets nobody in.
+ * Creates an `authorize` function that reads a token from `Authorization: Bearer …`. `tokens`
+ * returns each user's tokens from the Worker's secrets, or one text: the token of the user `token`.
+ * All tokens are compared by their digests each time, so timing reveals nothing. If a user's token
+ * is not set, or has less than 16 characters, nobody gets in.
  *
  * @example
  * authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN, env.CI_TOKEN_OLD] }))
@@ -39,7 +39,7 @@ export function bearerToken<Env extends object = object>(
   };
 }
 
-/** The token in `Authorization: Bearer …`; nothing where there is none. */
+/** Returns the token in `Authorization: Bearer …`, if there is one. */
 export function readBearer(request: Request): string | undefined {
   return /^Bearer +([!-~]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
 }

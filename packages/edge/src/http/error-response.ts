@@ -3,8 +3,8 @@ import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
 import type { RequestVariables } from '../handler-options.ts';
 
 /**
- * HTTP status of each code. A model's refusal is the endpoint's trouble with its upstream: 5xx, but
- * for what the client can mend.
+ * HTTP status of each code. A refusal by the model's server is an upstream error, 5xx, unless the
+ * client can fix it.
  */
 const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   INVALID_INPUT: 400,
@@ -52,8 +52,8 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
 };
 
 /**
- * What a client reads in place of messages that others wrote: they may quote a key, a query, a
- * path. The log has them.
+ * Messages that replace upstream texts, which may quote a key, a query or a path. The log has the
+ * original texts.
  */
 const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   ABORTED: 'The request was aborted.',
@@ -82,12 +82,12 @@ const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
 };
 
 export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'face'> {
-  /** Where it is not the code's own. */
+  /** HTTP status; default: that of the error's code. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A failed request's answer. */
+/** Returns the response for a failed request. */
 export function errorResponse(
   thrown: unknown,
   { requestId, face, headers, status: given }: ErrorResponseOptions,
@@ -102,7 +102,7 @@ export function errorResponse(
       headers: {
         'x-request-id': requestId,
         'cache-control': 'no-store',
-        // OpenAI's clients try a 409 again: this one would stay the same.
+        // OpenAI's clients retry a 409, but this one would stay the same.
         ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
         ...(status === 401 && { 'www-authenticate': 'Bearer' }),
         ...headers,
@@ -115,8 +115,8 @@ export function errorResponse(
 }
 
 /**
- * The same for a failure after the stream began: an `error` event tells a client no more than a
- * response would.
+ * Replaces the errors in a batch with public ones. An `error` event in a stream must tell a client
+ * no more than a response would.
  */
 export function withPublicErrors(batch: EventBatch): EventBatch {
   if (!batch.some(({ type }) => type === 'error')) return batch;
@@ -125,7 +125,7 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
   );
 }
 
-/** Into the Worker's log: failures that are not the client's doing. */
+/** Writes failures that the client did not cause to the Worker's log. */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
   const { code } = publicError(error.toJSON());
@@ -133,7 +133,10 @@ export function logError(thrown: unknown, requestId: string): void {
     console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
 }
 
-/** An unknown code may be anything as well. */
+/**
+ * Returns the error as a client may see it. An unknown code becomes `INTERNAL`: its message may
+ * contain anything.
+ */
 function publicError(error: AgentErrorData): AgentErrorData {
   const code = Object.hasOwn(statusOf, error.code) ? error.code : 'INTERNAL';
   return { ...error, code, message: neutralMessages[code] ?? error.message };

@@ -5,9 +5,9 @@ import { errorResponse } from './error-response.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /**
- * Refuses requests of pages that are not on the list: a browser would keep the answer from them,
- * but the turn would have run. Programs send no origin, the endpoint's own pages its own; on a
- * machine of one's own any local page may ask.
+ * Refuses requests from pages of unlisted origins. A browser would hide the answer from such a
+ * page, but the turn would have run. Programs send no origin and pass, and so do the endpoint's own
+ * pages. On a local host, any local page may call.
  */
 export function knownOrigins(origins: readonly string[]): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
@@ -26,6 +26,6 @@ function isOwn(origin: string, url: string): boolean {
   if (!URL.canParse(origin)) return false;
   const page = new URL(origin);
   const own = new URL(url);
-  // By host: behind a proxy that ends TLS the schemes differ.
+  // Compares only hosts: behind a proxy that ends TLS, the schemes differ.
   return page.host === own.host || (isLocalHost(page.hostname) && isLocalHost(own.hostname));
 }

@@ -3,14 +3,14 @@ import type { MiddlewareHandler } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 
-/** What a rate limit binding does; Workers counts per location. */
+/** A rate limit binding; Workers counts per location. */
 export interface RateLimiter {
   limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
 /**
- * Counts a user's requests where a limiter is bound. Throws `LIMIT_EXCEEDED`, and `OVERLOADED`
- * where the limiter fails.
+ * Counts a user's requests if a limiter is bound. Throws `LIMIT_EXCEEDED`, or `OVERLOADED` if the
+ * limiter fails.
  */
 export function rateLimited({
   rateLimit,

@@ -4,9 +4,10 @@ import { AgentError } from '@isoloop/core';
 export type RequestBody = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON object a client posted. `PAYLOAD_TOO_LARGE` as soon as it is longer than `maxBytes`;
- * `INVALID_INPUT` where it is no JSON object or does not say so: a page of another origin can post
- * other media types without asking first. `mayBeEmpty`: nothing is `{}`.
+ * Reads the JSON object that a client posted. Rejects with `PAYLOAD_TOO_LARGE` as soon as it
+ * exceeds `maxBytes`. Rejects with `INVALID_INPUT` if it is not a JSON object or has another
+ * content type. Pages of other origins can post other content types without a preflight request.
+ * With `mayBeEmpty`, an empty body is `{}`.
  */
 export async function readJson(
   request: Request,
@@ -21,7 +22,7 @@ export async function readJson(
   }
   const text = await readText(request, maxBytes);
   if (mayBeEmpty && !text) return {};
-  // Parsing stands any depth; what walks the value after it does not.
+  // `JSON.parse` handles any depth, but code that walks the value does not.
   if (isDeeper(text, maxDepth))
     throw new AgentError('INVALID_INPUT', `The body is nested deeper than ${maxDepth} levels.`);
   const body = parse(text);
@@ -32,13 +33,13 @@ export async function readJson(
 
 const maxDepth = 64;
 
-/** An `INVALID_INPUT` that names the field it is about. */
+/** Creates an `INVALID_INPUT` error that names the field. */
 export function invalidField(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
 /**
- * The posted messages, each still to be checked; `PAYLOAD_TOO_LARGE` where there are more than
+ * Returns the posted messages, still unchecked. Throws `PAYLOAD_TOO_LARGE` if there are more than
  * `max`.
  */
 export function readMessages({ messages }: RequestBody, max: number): readonly unknown[] {
@@ -48,7 +49,7 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
   return messages;
 }
 
-/** The model's name, checked against the list; `NOT_FOUND` where it is not on it. */
+/** Returns the model's name. Throws `NOT_FOUND` if it is not in the list. */
 export function checkModel(model: unknown, models: readonly string[]): string {
   if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
   if (!models.includes(model)) {
@@ -64,7 +65,7 @@ export function checkModel(model: unknown, models: readonly string[]): string {
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {
-  // Not made ahead: an error costs its stack, for each request that needs none.
+  // Created only when needed: each error captures its stack.
   const tooLarge = (): AgentError =>
     new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
@@ -85,8 +86,8 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
 }
 
 /**
- * Whether lists and objects stand in each other deeper than that; brackets in texts count for
- * nothing. By characters: to match them costs more than parsing.
+ * Returns whether lists and objects nest deeper than `max`; ignores brackets in strings. Scans
+ * characters: pattern matching costs more than parsing.
  */
 function isDeeper(text: string, max: number): boolean {
   let depth = 0;

@@ -2,21 +2,19 @@ import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, SessionAgent } from '../handler-options.ts';
 
-/**
- * Keeps the Worker alive until `promise` has settled; where there is no Worker it settles anyway.
- */
+/** Keeps the Worker alive until `promise` has settled. Outside a Worker, it settles anyway. */
 export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {
   const settled = promise.catch(() => {});
   try {
     c.executionCtx.waitUntil(settled);
   } catch {
-    // Hono throws where the request came without an ExecutionContext.
+    // Hono throws if the request came without an ExecutionContext.
   }
 }
 
 /**
- * Calls once when the client goes away. Workers tells by the request's signal only under the flag
- * `enable_request_signal`.
+ * Calls `listener` once, when the client disconnects. In Workers, the request's signal reports this
+ * only with the flag `enable_request_signal`.
  */
 export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
   const { signal } = c.req.raw;
@@ -25,8 +23,8 @@ export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
 }
 
 /**
- * Has the Worker wait until what belongs to an agent is written and closed, behind its run if it
- * has one.
+ * Keeps the Worker alive until the agent's `settled` has resolved, after the agent's run if it has
+ * one.
  */
 export function settleBehind(
   c: Context<EdgeEnv>,

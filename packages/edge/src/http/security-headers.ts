@@ -1,6 +1,6 @@
 /**
- * On every answer: it is data, to be shown in no page, kept by nobody who is not told to, and of no
- * other type than it says.
+ * Headers of every response. Responses are data: browsers must not guess another type or show them
+ * in a frame. Other sites must not load them.
  */
 export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
   ['x-content-type-options', 'nosniff'],

@@ -1,7 +1,7 @@
 /**
- * Why a host is none of the public internet; nothing for one that may be. Takes a `URL`'s
- * `hostname`: the URL parser has written IPv4 addresses in octal, hexadecimal or as one number in
- * the usual way by then. A name is judged by itself: what it resolves to is not known here.
+ * Returns why a host is not on the public internet, or `undefined` if it may be. Takes a `URL`'s
+ * `hostname`: the URL parser has already normalized IPv4 addresses in octal, hexadecimal or as one
+ * number. Checks a name alone: it does not know what the name resolves to.
  */
 export function privateReason(hostname: string): string | undefined {
   const host = hostname.toLowerCase().replace(/\.+$/, '');
@@ -11,7 +11,7 @@ export function privateReason(hostname: string): string | undefined {
   if (!host.includes('.')) return 'a name without a domain';
   const ending = privateEndings.find((name) => `.${host}`.endsWith(name));
   if (ending) return `a name in "${ending}"`;
-  // Such names resolve to the address that stands in them.
+  // Such names resolve to the address that they contain.
   const embedded = /(?:^|[.-])(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?:[.-]|$)/.exec(
     host,
   );
@@ -42,7 +42,7 @@ const privateEndings: readonly string[] = [
 
 type Range = readonly [first: number, bits: number, what: string];
 
-/** IANA's special-purpose registry, as far as it is not globally reachable. */
+/** The ranges in IANA's special-purpose registry that are not globally reachable. */
 const ipv4Ranges: readonly Range[] = (
   [
     ['0.0.0.0', 8, 'this network'],
@@ -77,8 +77,8 @@ function privateIpv4(octets: readonly number[]): string | undefined {
 }
 
 /**
- * As the URL parser writes them: no zone, no dotted quad. Only global unicast, `2000::/3`, can be
- * public.
+ * Returns why an IPv6 address is not public. Expects the URL parser's form: no zone, no dotted
+ * quad. Only global unicast, `2000::/3`, can be public.
  */
 function privateIpv6(text: string): string | undefined {
   const [left = '', right] = text.split('::');
@@ -91,8 +91,8 @@ function privateIpv6(text: string): string | undefined {
   const ipv4At = (index: number): readonly number[] =>
     all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
   const zeros = all.slice(0, 5).every((word) => word === 0);
-  // Addresses that carry an IPv4 one: mapped, compatible, translated (RFC 6052, and 6 to 4) are
-  // judged by it.
+  // Addresses that contain an IPv4 address are judged by it: mapped, compatible, translated (RFC
+  // 6052) and 6to4.
   if (zeros && (all[5] === 0xffff || all[5] === 0))
     return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
   if (a === 0x64 && b === 0xff9b) return c === 0 ? privateIpv4(ipv4At(6)) : 'a private network';

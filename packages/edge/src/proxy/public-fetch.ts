@@ -2,28 +2,28 @@ import { AgentError } from '@isoloop/core';
 import { privateReason } from './public-address.ts';
 
 export interface PublicFetchOptions {
-  /** What asks; default: the global `fetch`. */
+  /** Sends the requests; default: the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /**
-   * Hosts that may be asked at all, `example.com` or `*.example.com`; default: every public one.
-   */
+  /** Allowed hosts, `example.com` or `*.example.com`; default: every public one. */
   readonly hosts?: readonly string[];
-  /** Whether `http:` may be asked, too; default false. */
+  /** Whether `http:` is allowed too; default false. */
   readonly http?: boolean;
-  /** Redirects that are followed, each checked like the first address; default 5. */
+  /** Most redirects to follow, each checked like the first address; default 5. */
   readonly redirects?: number;
 }
 
-/** Headers that say who asks: another origin is not told. */
+/** Headers that identify the caller; another origin must not get them. */
 const credentials = ['authorization', 'cookie', 'proxy-authorization'];
 
 /**
- * A `fetch` for addresses that a model or a user has made up: for tools, and as `fetch` of
- * `mcpTools()`. It asks public hosts only, by the usual ports, and follows redirects itself, with
- * each hop checked. Rejects with `INVALID_INPUT`, before anything is sent, for private, loopback,
- * link-local and metadata addresses in all their spellings, and for addresses with a user name in
- * them. A public name that resolves to a private address is not seen: Workers resolves names
- * outside every private network, elsewhere let the network forbid it.
+ * Creates a `fetch` for addresses that a model or a user made up: for tools, and as `fetch` of
+ * `mcpTools()`. It calls only public hosts on the usual ports, and follows redirects itself,
+ * checking each hop.
+ *
+ * Rejects with `INVALID_INPUT` for private, loopback, link-local and metadata addresses in all
+ * spellings, before it sends them anything. It also rejects addresses that contain a user name. It
+ * does not detect a public name that resolves to a private address. Workers resolves names outside
+ * every private network; elsewhere, let the network forbid it.
  */
 export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
   const { fetch: given, redirects = 5 } = options;
@@ -32,7 +32,7 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
     const mode = init?.redirect ?? (input instanceof Request ? input.redirect : 'follow');
     for (let hop = 0; ; hop++) {
       const url = checkAddress(request.url, options);
-      // A body that is a stream can be sent but once: kept for a redirect that sends it again.
+      // A stream body can be sent only once, so a copy is kept for a redirect.
       const again = request.body && mode === 'follow' ? request.clone() : request;
       const response = await (given ?? fetch)(request);
       const location = response.headers.get('location');
@@ -82,7 +82,7 @@ function isHost(name: string, pattern: string): boolean {
   return pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern;
 }
 
-/** The request to the next hop, as browsers make it. */
+/** Creates the request to the next hop, as browsers do. */
 function redirected(request: Request, status: number, url: URL): Request {
   const headers = new Headers(request.headers);
   if (new URL(request.url).origin !== url.origin)

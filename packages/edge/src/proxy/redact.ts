@@ -1,6 +1,6 @@
 /**
- * Takes a secret out of bytes on their way, also where it lies across two reads; holds back no more
- * than the part that may be one.
+ * Replaces secrets in a stream of bytes with `***`, even if a secret spans two reads. Holds back
+ * only bytes that may be the beginning of a secret.
  */
 export function redactStream(secrets: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
   const hidden = secrets.filter(Boolean).map((secret) => new TextEncoder().encode(secret));
@@ -27,8 +27,8 @@ export function redactText(text: string, secrets: readonly string[]): string {
 const stars = new TextEncoder().encode('***');
 
 /**
- * `used`: up to where the bytes belonged to a secret. Most reads have none and are given back as
- * they are.
+ * Replaces the secrets in `bytes`; `used` is the end of the last one. Most reads have none and are
+ * returned as they are.
  */
 function redacted(
   bytes: Uint8Array,
@@ -44,7 +44,7 @@ function redacted(
   return { clean: [...parts, bytes.subarray(used)].reduce(joined), used };
 }
 
-/** The first secret from there on. */
+/** Finds the first secret at or after `from`. */
 function findSecret(
   bytes: Uint8Array,
   from: number,
@@ -60,7 +60,7 @@ function findSecret(
   return first;
 }
 
-/** Bytes at the end that a secret may begin with. */
+/** Returns how many bytes at the end may begin a secret. */
 function startOfSecret(bytes: Uint8Array, from: number, secrets: readonly Uint8Array[]): number {
   const longest = Math.max(0, ...secrets.map(({ length }) => length - 1));
   for (let at = Math.max(from, bytes.length - longest); at < bytes.length; at++) {

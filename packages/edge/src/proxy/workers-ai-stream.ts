@@ -1,7 +1,7 @@
 /**
- * Replies of Workers AI as chat-completion chunks. Its own format has `{ response, tool_calls,
- * usage }` in each event, or in the whole of a reply that does not stream; what has `choices` is
- * passed on as it is.
+ * Converts replies of Workers AI to chat-completion chunks. Its own format has
+ * `{ response, tool_calls, usage }` in each event, or in the whole reply if it does not stream.
+ * Replies with `choices` pass unchanged.
  */
 export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder();
@@ -37,7 +37,7 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
 }
 
 interface State {
-  /** Calls so far: those of its own format have no index. */
+  /** Number of calls so far: calls in Workers AI's own format have no index. */
   calls: number;
 }
 
@@ -57,8 +57,8 @@ interface OwnCall {
 }
 
 /**
- * Nothing for what is no such chunk: it is handed on as it is, and the reader tells what is wrong
- * with it.
+ * Converts one event; returns `undefined` if it is not such a chunk. The caller passes it on
+ * unchanged, and the reader reports what is wrong with it.
  */
 function toChunk(data: string, state: State): string | undefined {
   let chunk: OwnChunk & { readonly choices?: unknown; readonly result?: unknown };
@@ -81,7 +81,7 @@ function toChunk(data: string, state: State): string | undefined {
   return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
 }
 
-/** A structured answer comes as a value. */
+/** Returns an answer as text. A structured answer is a value, and becomes JSON. */
 function textOf(response: unknown): string {
   return typeof response === 'string' ? response : JSON.stringify(response);
 }
@@ -89,7 +89,7 @@ function textOf(response: unknown): string {
 function toCall(call: OwnCall, state: State): readonly object[] {
   const name = call.function?.name ?? call.name;
   const given = call.function?.arguments ?? call.arguments;
-  // A fragment of nothing ends a call.
+  // An empty fragment ends a call.
   if (!name && !call.id && (given == null || given === '')) return [];
   if (name) state.calls += 1;
   const text = given == null ? '' : typeof given === 'string' ? given : JSON.stringify(given);

@@ -3,29 +3,33 @@ import type { ChatModel, ModelFeatures } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { toChunks } from './workers-ai-stream.ts';
 
-/** What of the Workers AI binding is used. */
+/** The part of the Workers AI binding that this module uses. */
 export interface WorkersAiBinding {
   run(model: string, inputs: object, options: object): Promise<unknown>;
 }
 
 export interface WorkersAiOptions {
-  /** `@cf/…`. */
+  /** Model name, `@cf/…`. */
   readonly model: string;
-  /** Requests go through this AI Gateway. */
+  /** AI Gateway for the requests; default: none. */
   readonly gateway?: {
     readonly id: string;
     readonly skipCache?: boolean;
     readonly cacheTtl?: number;
   };
-  /** Default: tools and images, no known window. A model without tools: `{ tools: false }`. */
+  /**
+   * Model features; default: tools and images, no known window. For a model without tools:
+   * `{ tools: false }`.
+   */
   readonly features?: Partial<ModelFeatures>;
   /** Longest silence in milliseconds, before the reply and within it. Default 5 minutes. */
   readonly timeoutMs?: number;
 }
 
 /**
- * A model of Workers AI by the Worker's binding (`[ai]` in `wrangler.toml`): no key, no address.
- * Takes both of its stream formats, its own and chat completions. Rejects as `openai()` does.
+ * Creates a model of Workers AI from the Worker's binding (`[ai]` in `wrangler.toml`): no key, no
+ * address. Reads both of its stream formats, its own and chat completions. Rejects as `openai()`
+ * does.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
   const { model, gateway, features, timeoutMs } = options;
@@ -63,8 +67,8 @@ interface WireRequest {
 }
 
 /**
- * The binding refuses `content: null` and a tool by name: that tool alone is offered then, and one
- * is required.
+ * Converts a request for the binding, which refuses `content: null` and a tool choice by name. For
+ * a named tool, only that tool is offered, and a call is required.
  */
 function toInputs({
   model: _model,
@@ -87,7 +91,10 @@ function toInputs({
   };
 }
 
-/** A response, a stream of events, or a whole reply: what the binding gives differs by model. */
+/**
+ * Converts the binding's reply: a response, a stream of events or a whole reply, depending on the
+ * model.
+ */
 function toResponse(reply: unknown): Response {
   if (reply instanceof Response)
     return reply.ok && reply.body ? new Response(toChunks(reply.body), reply) : reply;
@@ -96,14 +103,17 @@ function toResponse(reply: unknown): Response {
   return new Response(toChunks(new Response(JSON.stringify(reply)).body!));
 }
 
-/** The binding's errors say their number: `3040: Capacity temporarily exceeded`. */
+/**
+ * Creates the response for an error. The binding's errors contain their number: `3040: Capacity
+ * temporarily exceeded`.
+ */
 function refusal(error: unknown): Response {
   const message = messageOf(error);
   const code = /\b(\d{4,5})\b/.exec(message)?.[1] ?? '';
   return Response.json({ error: { message, code } }, { status: statusOf[code] ?? 500 });
 }
 
-/** From the table of errors in the documentation of Workers AI. */
+/** HTTP statuses by error number, from the Workers AI documentation. */
 const statusOf: Readonly<Record<string, number>> = {
   '3003': 400,
   '3006': 413,

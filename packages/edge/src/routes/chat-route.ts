@@ -8,11 +8,13 @@ import { turnHost, type HostSettings } from '../session/turn-host.ts';
 import { checkSession, echoHeader } from '../turn/session.ts';
 
 /**
- * `POST /api/chat`: what AI SDK's `useChat` posts, answered with its UI message stream. Of the
- * posted messages only the last counts, the history is the server's, or what it says of tool calls
- * that wait for somebody. A message that the history has already is asked again: it and what came
- * after it are taken out. A client that goes away does not lose its turn. Where the memory has an
- * echo, the answer's metadata carry it, and what is posted brings the last one.
+ * Handles `POST /api/chat`: reads what AI SDK's `useChat` posts, and answers with its UI message
+ * stream. The server keeps the history: of the posted messages only the last counts, or its
+ * decisions about pending tool calls. A message that the history has already is asked again. It and
+ * everything after it are removed first.
+ *
+ * The turn continues if its client disconnects. If the memory has an echo, the answer's metadata
+ * carry it, and the next post returns it.
  */
 export async function chatRoute(
   c: Context<EdgeEnv>,
@@ -31,15 +33,15 @@ export async function chatRoute(
   });
 }
 
-/** Whether the client wants the agent's events as well. */
+/** Returns whether the client wants the agent's events as well. */
 function readEvents({ events = false }: RequestBody): boolean {
   if (typeof events === 'boolean') return events;
   throw invalidField('events', 'must be a boolean');
 }
 
 /**
- * The echo in the header, or else in the last message that has one; a client that posts more than a
- * first message has seen the session.
+ * Reads the echo from the header, or else from the last message that has one. A client that posts
+ * more than a first message has seen the session.
  */
 function readEcho(
   c: Context<EdgeEnv>,

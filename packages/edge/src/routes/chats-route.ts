@@ -11,9 +11,10 @@ import { checkSession, openMemory } from '../turn/session.ts';
 const maxLimit = 1000;
 
 /**
- * `GET /api/chats`: the user's conversations, `{ chats: [{ id, title?, createdAt, updatedAt }] }`,
- * the newest first; `?limit=` (default 100, at most 1000; more where several were written at the
- * same time) and `?before=`, the last `updatedAt`, for the next page.
+ * Handles `GET /api/chats`: returns the user's conversations, `{ chats: [{ id, title?, createdAt,
+ * updatedAt }] }`, newest first. `?limit=` is 100 by default, at most 1000; a page has more if
+ * several conversations were written at the same time. For the next page, `?before=` takes the last
+ * `updatedAt`.
  */
 export async function chatsRoute(
   c: Context<EdgeEnv>,
@@ -37,8 +38,8 @@ export async function chatsRoute(
 }
 
 /**
- * `DELETE /api/chat/:id`: forgets the conversation, and what was kept elsewhere of it; 204, also
- * where there was none.
+ * Handles `DELETE /api/chat/:id`: deletes the conversation and its data kept elsewhere. Answers
+ * 204, also if there was none.
  */
 export async function deleteRoute(
   c: Context<EdgeEnv>,
@@ -81,7 +82,7 @@ async function chatsInKv(
   const sessions = await listSessions(new KvStore(kv), { startsWith: prefix });
   return (
     sessions
-      // Another user's name may begin with this one's and a slash; a session id has none.
+      // Another user's id may begin with this one and a slash; a session id has no slash.
       .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
       .map(({ sessionId, title, createdAt, updatedAt }) => ({
         id: sessionId.slice(prefix.length),

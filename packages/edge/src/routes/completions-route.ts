@@ -22,7 +22,7 @@ import { turnHost, type HostSettings } from '../session/turn-host.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import type { Completion } from '../session/turn-face.ts';
 
-/** Names a stored session; without it a request to `/v1` is all the conversation there is. */
+/** Header that names a stored session. Without it, a request to `/v1` is the whole conversation. */
 export const sessionHeader = 'x-isoloop-session';
 
 /** A checked request. */
@@ -36,11 +36,16 @@ interface Asked {
 }
 
 /**
- * `POST /v1/chat/completions`: the agent as an OpenAI model. Stateless: the posted messages are the
- * whole history, and a client that goes away ends the run. With `x-isoloop-session` it is a turn of
- * that session as any other: the history is the server's, of the posted messages those behind the
- * last of the assistant count, and a client that goes away does not lose it. The agent's tools run
- * here and do not show; calls of the client's own end the run and go out as `tool_calls`.
+ * Handles `POST /v1/chat/completions`: offers the agent as an OpenAI model.
+ *
+ * - Without `x-isoloop-session` it is stateless: the posted messages are the whole history. The run
+ *   ends if the client disconnects.
+ * - With `x-isoloop-session` it is a turn of that session, and the server keeps the history. Only
+ *   the messages after the last assistant message count. The turn continues if the client
+ *   disconnects.
+ *
+ * The agent's tools run here and do not show. Calls of the client's own tools end the run and are
+ * returned as `tool_calls`.
  */
 export async function completionsRoute(
   c: Context<EdgeEnv>,
@@ -99,7 +104,8 @@ async function answerOnce(
       onCancel: () => waitUntil(c, run.cancel()),
       onError: (error) => logError(error, requestId),
     });
-    // Not before it is read: it would go on without its reader.
+    // Requested only after the stream has its reader: a run whose `result` is requested first
+    // continues without one.
     ended = run.result;
     return answer;
   } finally {
@@ -140,7 +146,9 @@ async function streamed(
   return new Response(body, { headers: eventStreamHeaders });
 }
 
-/** What would change the answer's meaning if it were passed over. */
+/**
+ * Throws `INVALID_INPUT` for fields that would change the answer's meaning if they were ignored.
+ */
 function refuseUnsupported(body: RequestBody): void {
   for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
     const value = body[field];

@@ -6,17 +6,18 @@ import { askSession, sessionObject } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 
 /**
- * `stop` (default) ends the turn at its next interrupt point with words of the agent's, or with
- * `message`; `abort` ends it at once and adds no words.
+ * `stop` (default) ends the turn at its next interrupt point, with the agent's own words or with
+ * `message`. `abort` ends it at once and adds no words.
  */
 export type InterruptMode = 'stop' | 'abort';
 
 const maxMessage = 10_000;
 
 /**
- * `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or nothing: stops the session's turn,
- * whoever began it; `{ interrupted }` says whether there was one. `NEEDS_DURABLE_OBJECT` without a
- * Durable Object: nothing else reaches a run from another connection.
+ * Handles `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or no body. Stops the session's
+ * turn, whoever began it; `{ interrupted }` says whether there was one. Throws
+ * `NEEDS_DURABLE_OBJECT` without a Durable Object: nothing else reaches a run from another
+ * connection.
  */
 export async function interruptRoute(
   c: Context<EdgeEnv>,

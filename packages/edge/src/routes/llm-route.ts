@@ -9,9 +9,9 @@ import type { RequestBody } from '../http/request-body.ts';
 import { onDisconnect } from '../http/request-context.ts';
 
 /**
- * `POST /llm/v1/chat/completions`: the request goes to the model's server with the key put in, its
- * answer comes back read by read as the server writes it. Only models on the list, only known
- * fields, and no more output than the cap.
+ * Handles `POST /llm/v1/chat/completions`: adds the key and forwards the request to the model's
+ * server. The answer is passed on read by read, as the server writes it. Allows only listed models
+ * and known fields, and no more output than the cap.
  */
 export async function llmRoute(
   c: Context<EdgeEnv>,
@@ -42,15 +42,15 @@ export async function llmRoute(
       headers: { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   } catch (thrown) {
-    // Not the cause: runtimes quote what they were given.
+    // Drops the cause: runtimes quote the values they were given.
     const { code, message, retryable } = AgentError.from(thrown, 'MODEL_UNREACHABLE');
     throw new AgentError(code, redactText(message, secrets), { retryable });
   }
 }
 
 /**
- * What every chat-completions server may be told; what is not here could cost more, be kept, or
- * act.
+ * Fields that may go to every chat-completions server. Others could cost more, store data, or
+ * trigger actions.
  */
 const fields: ReadonlySet<string> = new Set(
   (
@@ -72,7 +72,7 @@ function toWire(
   const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
   if (unknown !== undefined) throw invalidField(unknown, 'is not passed on here');
   if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
-  // A server's own tools would search and run at your cost.
+  // The server's own tools would search and run at your cost.
   const { tools } = body;
   if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
     throw invalidField('tools', 'must be functions of the client');
@@ -98,7 +98,10 @@ function isClientTool(tool: unknown): boolean {
   return type === 'function' || type === 'custom';
 }
 
-/** Ends the request when the client goes away; that of an answer under way ends with its body. */
+/**
+ * Sends the request, and ends it if the client disconnects. Once the answer has begun, the request
+ * ends with the answer's body.
+ */
 async function ask(
   c: Context<EdgeEnv>,
   url: string,
@@ -128,7 +131,7 @@ async function ask(
       },
       body,
       signal: controller.signal,
-      // To follow one would give the key to another server.
+      // Following a redirect would give the key to another server.
       redirect: 'manual',
     });
   } catch (error) {
@@ -144,7 +147,7 @@ async function ask(
   }
 }
 
-/** The server's words go to the log, and only there. */
+/** Answers a refusal by the model's server. The server's text goes only to the log. */
 async function refusal(
   response: Response,
   secrets: readonly string[],
@@ -161,8 +164,8 @@ async function refusal(
 }
 
 /**
- * The second: the status to answer with where it is not the code's own. What the client sent
- * wrongly is for it to mend: 400.
+ * Returns the error code, and the status if it is not the code's own. A mistake in the client's
+ * request gets 400.
  */
 function classify(
   status: number,
@@ -193,8 +196,8 @@ async function startOf({ body }: Response): Promise<string> {
 }
 
 /**
- * Headers that say who asks and how: to take such an address, name or date for a secret would take
- * it out of answers.
+ * Headers that only describe the caller or the request. Treating such an address, name or date as a
+ * secret would remove it from answers.
  */
 const publicHeader =
   /^(accept.*|content-type|user-agent|(http-)?referer|origin|(x-)?title|.*-version)$/i;
@@ -203,6 +206,6 @@ function secretsOf({ apiKey, headers = {} }: LlmUpstream): readonly string[] {
   const values = Object.entries(headers).map(([name, value]) =>
     publicHeader.test(name) ? '' : value.replace(/^Bearer /i, ''),
   );
-  // Shorter ones are no secrets, and would take words out of answers.
+  // Shorter values are not secrets, and redacting them would remove words from answers.
   return [apiKey ?? '', ...values].filter(({ length }) => length >= 8);
 }

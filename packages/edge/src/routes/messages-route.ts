@@ -16,9 +16,9 @@ interface Conversation {
 }
 
 /**
- * `GET /api/chat/:id/messages`: the conversation as `useChat` shows it, `{ messages, echo }`; an
- * unknown one is empty. The last message's metadata have the echo, too, so that `useChat` sends it
- * back.
+ * Handles `GET /api/chat/:id/messages`: returns the conversation as `useChat` shows it,
+ * `{ messages, echo }`. An unknown conversation is empty. The last message's metadata have the echo
+ * too, so that `useChat` sends it back.
  */
 export async function messagesRoute(
   c: Context<EdgeEnv>,
@@ -40,10 +40,10 @@ export async function messagesRoute(
 }
 
 /**
- * `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`: after a
- * `SESSION_CONFLICT` the client's branch and the one that won, `{ yours, theirs }`, each as `GET
- * …/messages` gives it. What is posted with a branch's echo goes on with that branch. A session in
- * a Durable Object has none: `{}`.
+ * Handles `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`.
+ * After a `SESSION_CONFLICT` it returns the client's branch and the one that won,
+ * `{ yours, theirs }`. Each has the shape of `GET …/messages`. A post with a branch's echo
+ * continues that branch. A session in a Durable Object has no branches: `{}`.
  */
 export async function branchesRoute(
   c: Context<EdgeEnv>,

@@ -12,11 +12,15 @@ import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
 /**
- * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?,
- * input }` asks, with a text or a UI message; `{ id, decisions }` decides about calls that wait; `{
- * id }` alone goes on from the log. The events have no prompts in them. With `Last-Event-ID`, as
- * clients of event streams post again after their connection was lost, it begins nothing: it is
- * `GET /api/chat/:id/stream?events=only`.
+ * Handles `POST /api/run`: runs a turn and answers with the agent's own events, without prompts.
+ * For clients without AI SDK.
+ *
+ * - `{ id, model?, input }` asks, with a text or a UI message.
+ * - `{ id, decisions }` decides about pending calls.
+ * - `{ id }` alone continues from the log.
+ *
+ * Event stream clients post again with `Last-Event-ID` after a lost connection. Such a request
+ * starts no turn; it acts like `GET /api/chat/:id/stream?events=only`.
  */
 export async function runRoute(
   c: Context<EdgeEnv>,
@@ -41,7 +45,7 @@ const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];
 
 function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
   const unknown = Object.keys(body).find((field) => !fields.includes(field));
-  // An input by another name would go on from the log, without it.
+  // An input under another name would be ignored, and the agent would continue from the log.
   if (unknown !== undefined)
     throw invalidField(unknown, `is no field of a run: there is ${fields.join(', ')}`);
   const { input, decisions } = body;
@@ -51,7 +55,7 @@ function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
     return { kind: 'decide', decisions: readDecisions(decisions, limits) };
   if (input === undefined) return { kind: 'continue' };
   if (typeof input === 'string' && !input.trim()) throw invalidField('input', 'must not be empty');
-  // An id of our own: one that is in the log already would be two messages there.
+  // Gets a new id: an id already in the log would name two messages there.
   const message =
     typeof input === 'string'
       ? userMessage(input)

@@ -6,9 +6,10 @@ import { checkSession } from '../turn/session.ts';
 import type { StreamFace } from '../session/turn-face.ts';
 
 /**
- * `GET /api/chat/:id/stream`: the turn that runs, whoever began it, from its beginning on, or from
- * behind the event that `Last-Event-ID` names; 204 where none runs, and where sessions are in KV.
- * `?events=true` adds the agent's events, `?events=only` gives them as `POST /api/run` does.
+ * Handles `GET /api/chat/:id/stream`: streams the running turn, whoever began it. Starts at its
+ * beginning, or after the event that `Last-Event-ID` names. Answers 204 if no turn is running, and
+ * always if sessions are in KV. `?events=true` adds the agent's events; `?events=only` returns them
+ * as `POST /api/run` does.
  */
 export async function streamRoute(
   c: Context<EdgeEnv>,

@@ -5,10 +5,12 @@ import type { SessionCommand, SessionRequest } from './session-command.ts';
 import { SessionHost, type SessionSettings } from './session-host.ts';
 
 /**
- * The Durable Object that one session is; of an empty session id, the list of its user's sessions.
+ * Returns the Durable Object class that holds one session. The object with an empty session id
+ * holds the list of its user's sessions.
  */
 export function agentSession(settings: SessionSettings): AgentSessionClass {
-  // Not of `cloudflare:workers`: what imports the endpoint can be tested anywhere.
+  // Does not extend a class of `cloudflare:workers`, so that code that imports the endpoint can be
+  // tested anywhere.
   return class AgentSession {
     readonly #host: SessionHost;
     readonly #index: ChatIndex;

@@ -1,4 +1,4 @@
-/** A conversation as a list shows it; times in milliseconds since 1970. */
+/** A conversation's entry in the list; times in milliseconds since 1970. */
 export interface ChatInfo {
   readonly id: string;
   readonly title?: string;
@@ -8,17 +8,17 @@ export interface ChatInfo {
 
 export interface ChatListOptions {
   /**
-   * More are given where several were written at the time of the last: the next page begins before
-   * it.
+   * Most conversations in one page. A page has more if several share the last one's time, because
+   * the next page begins before that time.
    */
   readonly limit: number;
-  /** Only what was last written before this time. */
+  /** Only conversations last written before this time; default: all. */
   readonly before?: number;
 }
 
 /**
- * The conversations of one user, in the database of an object of their own; a conversation's object
- * tells it of each turn.
+ * The list of one user's conversations, in the database of its own Durable Object. A conversation's
+ * object reports each turn to it.
  */
 export class ChatIndex {
   readonly #storage: DurableObjectStorage;
@@ -28,7 +28,7 @@ export class ChatIndex {
     this.#storage = storage;
   }
 
-  /** The newest first. */
+  /** Returns the conversations, newest first. */
   list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
     const last =
@@ -46,7 +46,7 @@ export class ChatIndex {
 
   put({ id, title, createdAt, updatedAt }: ChatInfo): void {
     const { sql } = this.#storage;
-    // Not before there is something to put in: the object of a session has no list.
+    // The table is created on the first write: the object of a session has no list.
     if (!this.#isMade) {
       const columns =
         'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';

@@ -4,7 +4,7 @@ export interface Deferred<T> {
   reject(error: unknown): void;
 }
 
-/** A promise to be settled from outside; nobody has to wait for it. */
+/** Creates a promise that is settled from outside; its rejection may stay unhandled. */
 export function deferred<T>(): Deferred<T> {
   let settle!: Omit<Deferred<T>, 'promise'>;
   const promise = new Promise<T>((resolve, reject) => (settle = { resolve, reject }));

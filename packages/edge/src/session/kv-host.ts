@@ -18,7 +18,10 @@ import { beginTurn } from './session-turn.ts';
 import { opens } from './turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
-/** Runs a turn in the request that brings it. The session is in KV, or where `settings.memory` keeps it. */
+/**
+ * Returns a host that runs a turn in the request that brings it. The session is in KV, or in the
+ * memory that `settings.memory` opens.
+ */
 export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
   const setup = { env: c.env, user: c.get('user'), session };
   return {
@@ -46,8 +49,8 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
       const body = eventStream({
         batches: await awaitOpening(batches, (batch) => opens(face, batch)),
         encode: encoderOf(request, memory),
-        // A client that lost its connection posts again with this place. The turn is then not asked
-        // for twice, although nothing can be replayed.
+        // A client that lost its connection posts again with this id. No second turn begins,
+        // although nothing can be replayed.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
         keepAliveMs: settings.limits.keepAliveMs,
         onCancel: leave,
@@ -77,7 +80,10 @@ function placeOf({ runId }: AgentStream, batch: EventBatch): string {
   return `${runId}:${batch.at(-1)!.seq}`;
 }
 
-/** The first chunk carries the state that the turn goes on from, the last one the new state. */
+/**
+ * Adds the echo to a chunk. The first chunk carries the state before the turn, the last one the new
+ * state.
+ */
 function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
   if (echo === undefined) return chunk;
   if (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')

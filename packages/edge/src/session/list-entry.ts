@@ -12,7 +12,7 @@ export interface ListEntryOptions {
   readonly memory: Memory;
 }
 
-/** A session in its user's list, which is an object of its own. */
+/** A session's entry in its user's list; the list is a Durable Object of its own. */
 export class ListEntry {
   readonly #options: ListEntryOptions;
   #telling: Promise<void> = Promise.resolve();
@@ -22,9 +22,7 @@ export class ListEntry {
     this.#options = options;
   }
 
-  /**
-   * Tells the list of the last change, one after the other; what fails is left to be tried again.
-   */
+  /** Sends the last change to the list, one update at a time. A failed update is retried later. */
   update(): void {
     this.#telling = this.#telling.then(async () => {
       const { identity, record } = this.#options;
@@ -46,12 +44,12 @@ export class ListEntry {
     });
   }
 
-  /** Until the list has what it was told of. */
+  /** Resolves when the list has all changes sent so far, or their updates failed. */
   get told(): Promise<void> {
     return this.#telling;
   }
 
-  /** Tells the list nothing any more. */
+  /** Stops further updates of the list. */
   close(): void {
     this.#isClosed = true;
   }
@@ -62,7 +60,8 @@ export class ListEntry {
   }
 
   /**
-   * None of a conversation that cannot be read: it is listed without, to be deleted for instance.
+   * Returns the title, or `undefined` if the conversation cannot be read. Without a title it is
+   * still listed, so that it can be deleted.
    */
   async #title(): Promise<string | undefined> {
     const { memory } = this.#options;

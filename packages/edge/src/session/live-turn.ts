@@ -16,15 +16,15 @@ import { toPublicEvents } from '../turn/public-events.ts';
 import { opens, type TurnFace } from './turn-face.ts';
 import type { QueuedTurn } from './turn-queue.ts';
 
-/** A turn that runs, for any number of readers. */
+/** A running turn with any number of readers. */
 export interface LiveTurn {
   readonly turn: QueuedTurn;
   readonly agent: ReActAgent;
-  /** Detached: it goes on without readers, and keeps what it said. */
+  /** The detached stream: it continues without readers, and keeps its events. */
   readonly stream: AgentStream;
-  /** Of one that a completion asked for. */
+  /** Set if a chat-completions request asked for the turn. */
   readonly call?: CompletionCall | undefined;
-  /** What the log had of the answer before this run went on with it. */
+  /** The part of the answer that was in the log before this run resumed the turn. */
   readonly before: readonly Msg[];
 }
 
@@ -32,8 +32,8 @@ export interface LiveResponseOptions {
   readonly face: TurnFace;
   readonly settings: Pick<HandlerSettings, 'limits'>;
   /**
-   * The reader has not just posted the turn: it gets the whole answer, or what came after the event
-   * that it has seen last.
+   * Set if the reader did not just post the turn. It gets the whole answer, or the events after the
+   * last one it has seen.
    */
   readonly replay?: { readonly lastEventId?: string | undefined };
 }
@@ -41,8 +41,9 @@ export interface LiveResponseOptions {
 type Encode = (batch: EventBatch) => readonly object[];
 
 /**
- * A turn as its reader wants it; a stream of one that waits for its turn begins with silence. What
- * came at once ends in an id, `<run>:<event>`, which a reader comes back with as `Last-Event-ID`.
+ * Answers with a turn in the reader's format. The stream of a queued turn begins with silence.
+ * Except for a completion, each chunk ends with an id, `<run>:<event>`. A returning reader sends it
+ * as `Last-Event-ID`.
  */
 export async function liveResponse(
   given: LiveTurn | Promise<LiveTurn>,
@@ -59,7 +60,7 @@ export async function liveResponse(
       live = await given;
     } catch (error) {
       encode = encoderOf(undefined, options);
-      // A queued turn that could not begin.
+      // The queued turn could not begin.
       return yield [eventOf({ type: 'error', error: AgentError.from(error).toJSON() })];
     }
     encode = encoderOf(live, options);
@@ -72,17 +73,17 @@ export async function liveResponse(
   const batches = read();
   return new Response(
     eventStream({
-      // Who comes back may have seen all there is.
+      // A returning reader may have seen all events.
       batches:
         waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
       encode: (batch) => encode(batch),
-      // Events of agents that are called as tools have another run's name, and this one's number.
+      // Events of agents called as tools have another run's id, but this run's numbering.
       place: (batch) =>
         live && face.kind !== 'completion'
           ? `${live.stream.runId}:${batch.at(-1)!.seq}`
           : undefined,
       keepAliveMs: settings.limits.keepAliveMs,
-      // Others may read on, and without any the turn goes on as well.
+      // Other readers may remain, and the turn continues even without readers.
       onCancel: () => {},
     }),
     { headers: face.kind === 'ui' ? uiStreamHeaders : eventStreamHeaders },
@@ -119,7 +120,8 @@ function encoderOf(live: LiveTurn | undefined, { face, replay }: LiveResponseOpt
 }
 
 /**
- * The number of the run's event that a reader has seen last; nothing where it was another run's.
+ * Returns the number of the run's last event that the reader has seen. Returns `undefined` if that
+ * event is of another run.
  */
 function seqIn(lastEventId: string | undefined, runId: string): number | undefined {
   const [run, seq] = lastEventId?.split(':') ?? [];

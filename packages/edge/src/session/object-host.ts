@@ -11,7 +11,10 @@ export interface ObjectHostOptions {
   readonly identity: Omit<SessionRequest, 'command'>;
 }
 
-/** The session's Durable Object: it queues the turn, and goes on without its clients. */
+/**
+ * Returns a host that forwards turns to the session's Durable Object. The object queues them and
+ * continues without clients.
+ */
 export function objectHost(
   c: Context<EdgeEnv>,
   settings: Pick<HostSettings, 'agent'>,
@@ -19,7 +22,7 @@ export function objectHost(
 ): TurnHost {
   const ask = (command: SessionRequest['command']): Promise<Response> =>
     askSession(object, { ...identity, command });
-  /** Here already: what is refused then leaves no session behind. */
+  /** Checks before the object is asked, so that a refused turn leaves no session behind. */
   const check = async ({ call, turn }: TurnRequest): Promise<void> => {
     if (turn.call?.['tools'] == null) return;
     const { user, session } = identity;

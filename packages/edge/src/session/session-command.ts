@@ -4,13 +4,10 @@ import type { ChatInfo, ChatListOptions } from './chat-index.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
 import type { NewTurn } from './turn-queue.ts';
 
-/**
- * What the Worker asks of a session's object, checked and in the name of a known user; JSON, posted
- * to it.
- */
+/** The Worker's request to a session's object, checked and for a known user; posted as JSON. */
 export interface SessionRequest {
   readonly user: string;
-  /** Empty: the user's list of sessions. */
+  /** Session id; empty for the user's list of sessions. */
   readonly session: string;
   readonly requestId: string;
   readonly command: SessionCommand;
@@ -31,8 +28,8 @@ interface Bindings {
 }
 
 /**
- * The object of a session; nothing where none is bound as `CHAT_SESSION`. A session id has no
- * slash: two users' objects are never the same.
+ * Returns the object of a session, or `undefined` if none is bound as `CHAT_SESSION`. A session id
+ * has no slash, so two users' objects are never the same.
  */
 export function sessionObject(
   env: unknown,
@@ -44,8 +41,8 @@ export function sessionObject(
 }
 
 /**
- * The object's answer, an error's as well. Rejects with `OVERLOADED` or `STORAGE_FAILED` where the
- * object cannot be reached.
+ * Sends a request to the object and returns its response, also if that is an error. Rejects with
+ * `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
  */
 export async function askSession(
   object: DurableObjectStub,
@@ -56,7 +53,7 @@ export async function askSession(
       method: 'POST',
       body: JSON.stringify(request),
     });
-    // Of one that was fetched the headers cannot be set.
+    // A copy, because the headers of a fetched response cannot be set.
     return new Response(response.body, response);
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };

@@ -15,7 +15,7 @@ import { checkFirst, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './turn-runner.ts';
 
-/** Of a session that has begun, for as long as the object is awake. */
+/** The parts of an open session, kept while the object is awake. */
 interface Parts {
   readonly memory: Memory;
   readonly turns: TurnRunner;
@@ -23,19 +23,20 @@ interface Parts {
 }
 
 /**
- * Until an expiry that failed is tried again: what fails each time must not keep an object awake.
+ * Time before a failed expiry is retried, in milliseconds. An expiry that always fails must not
+ * keep the object awake.
  */
 const expiryRetryMs = 10 * 60_000;
 
-/** What a session's object needs of the handler's settings. */
+/** The handler settings that a session's object needs. */
 export type SessionSettings = RunnerSettings & Pick<HandlerSettings, 'memory' | 'models'>;
 
 type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 
 /**
  * One session in its Durable Object. Turns are queued on disk and run one after the other; clients
- * only watch. One alarm keeps the object awake while a turn runs, goes on with one whose isolate
- * died, and lets idle sessions expire.
+ * only watch. One alarm keeps the object awake while a turn runs, resumes a turn whose isolate
+ * died, and expires idle sessions.
  */
 export class SessionHost {
   readonly #storage: DurableObjectStorage;
@@ -57,7 +58,7 @@ export class SessionHost {
     const { turn, face } = command;
     const identity = await this.#identify(user, session, turn.turn);
     const { turns, entry } = await this.#open(identity);
-    // Opening takes its time, and a session may be deleted meanwhile.
+    // The session may have been deleted while it was being opened.
     if (this.#deleting) return this.turn(request, command);
     const again = turns.find(turn);
     if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
@@ -78,7 +79,7 @@ export class SessionHost {
     return liveResponse(live, { face, settings: this.#settings, replay: { lastEventId } });
   }
 
-  /** Whether a turn was running. */
+  /** Interrupts the running turn; resolves with whether there was one. */
   async interrupt({ mode, message }: Command<'interrupt'>): Promise<boolean> {
     const running = await this.#wake();
     if (!running) return false;
@@ -94,7 +95,7 @@ export class SessionHost {
     const { memory, turns } = await this.#open(identity);
     const shown = toUiMessages(await memory.read(), { pending: await waitingCalls(memory) });
     const last = shown.at(-1);
-    // So that a page which goes on with the stream finds the message that it tells of.
+    // A page that resumes the stream must find the message that the stream continues.
     if (turns.live && last?.role === 'assistant') last.id = turns.live.turn.messageId;
     return shown;
   }
@@ -102,7 +103,7 @@ export class SessionHost {
   delete(): Promise<void> {
     return (this.#deleting ??= this.#delete().finally(() => {
       this.#deleting = undefined;
-      // Closed, also where the deletion failed.
+      // The parts are closed even if the deletion failed.
       this.#parts = undefined;
     }));
   }
@@ -140,7 +141,7 @@ export class SessionHost {
       memory,
       onChange: (hasBegun) => {
         this.#record.touch();
-        // A list that has the session is told at the turn's end.
+        // The list already has the session, and is updated when the turn ends.
         if (!hasBegun) entry.update();
       },
       onRest: () => void this.#schedule().catch((error: unknown) => logError(error, 'alarm')),
@@ -149,8 +150,8 @@ export class SessionHost {
   }
 
   /**
-   * Whose session it is; throws where a turn would go on from nothing, which then leaves nothing
-   * behind.
+   * Returns the session's identity. Throws if a first turn has nothing to continue from, so that it
+   * leaves no session behind.
    */
   async #identify(user: string, session: string, turn: SessionTurn): Promise<Identity> {
     await this.#deleting?.catch(() => {});
@@ -158,7 +159,7 @@ export class SessionHost {
     return this.#record.identity ?? { user, session, createdAt: Date.now() };
   }
 
-  /** Goes on with what an isolate has left behind; gives the turn that runs now. */
+  /** Resumes the turns that a dead isolate left behind; returns the running turn. */
   async #wake(): Promise<
     { readonly turns: TurnRunner; readonly opened: Promise<LiveTurn> } | undefined
   > {
@@ -188,7 +189,7 @@ export class SessionHost {
     await this.#storage.deleteAll();
   }
 
-  /** The next alarm: soon while there is something to do, else when the session expires. */
+  /** Sets the next alarm: soon while there is something to do, else when the session expires. */
   async #schedule(): Promise<void> {
     await this.#parts?.entry.told;
     if (!this.#record.identity || this.#deleting) return;
@@ -196,7 +197,7 @@ export class SessionHost {
     const isBusy = this.#parts?.turns.isBusy || !this.#record.isListed;
     const now = Date.now();
     const expiresAt = this.#record.expiresAt(sessions);
-    // An expiry that failed is due already.
+    // The expiry is due already if the last attempt failed.
     const next = expiresAt > now ? expiresAt : now + expiryRetryMs;
     const at = isBusy ? now + sessions.heartbeatMs : next;
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());

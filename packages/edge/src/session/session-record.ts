@@ -1,20 +1,20 @@
 import type { SessionOptions } from '../handler-options.ts';
 
-/** What an object knows of its session; an alarm brings none of it. */
+/** The identity of a session; stored because an alarm does not carry it. */
 export interface Identity {
   readonly user: string;
   readonly session: string;
-  /** Milliseconds since 1970. */
+  /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number;
 }
 
-/** The last change: when, and how many there were; several may fall into a millisecond. */
+/** The last change: its time, and the number of changes so far. Several may share a millisecond. */
 interface Touched {
   readonly at: number;
   readonly count: number;
 }
 
-/** What an object keeps of its session besides the conversation. */
+/** The data that an object stores about its session, besides the conversation. */
 export class SessionRecord {
   readonly #storage: DurableObjectStorage;
 
@@ -22,19 +22,21 @@ export class SessionRecord {
     this.#storage = storage;
   }
 
-  /** Nothing before the first turn, and after the session was deleted. */
+  /**
+   * The session's identity; `undefined` before the first turn and after the session was deleted.
+   */
   get identity(): Identity | undefined {
     return this.#storage.kv.get<Identity>('identity');
   }
 
-  /** Whether the session began with that. */
+  /** Stores the identity; returns false if the session had already begun. */
   begin(identity: Identity): boolean {
     if (this.identity) return false;
     this.#storage.kv.put('identity', identity);
     return true;
   }
 
-  /** Notes a change. */
+  /** Records a change. */
   touch(): void {
     this.#storage.kv.put<Touched>('touched', { at: Date.now(), count: this.touched.count + 1 });
   }
@@ -43,7 +45,7 @@ export class SessionRecord {
     return this.#storage.kv.get<Touched>('touched') ?? { at: 0, count: 0 };
   }
 
-  /** Notes that the user's list has the session as of that change. */
+  /** Records that the user's list has the change with this number. */
   listed(count: number): void {
     if (this.identity) this.#storage.kv.put('listed', count);
   }

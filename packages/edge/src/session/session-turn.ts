@@ -8,9 +8,9 @@ import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /**
- * What is to be done in a session, plain JSON: what `useChat` wants of it, or, for the other
- * clients, to take messages in, to decide about calls that wait, or to go on from the log. System
- * messages are taken in at the beginning of a session only.
+ * A turn of a session, as plain JSON. `useChat` sends a `Turn`. Other clients send new messages,
+ * decide about pending calls, or continue from the log. System messages count only at the beginning
+ * of a session.
  */
 export type SessionTurn =
   | Turn
@@ -19,15 +19,15 @@ export type SessionTurn =
   | { readonly kind: 'continue' };
 
 /**
- * What to call the agent with; nothing where it goes on from the log. The log is read, and cut
- * where the turn replaces some of it.
+ * Reads the log, removes what the turn replaces, and returns the agent's input. Returns `undefined`
+ * if the agent continues from the log.
  */
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
   { systemMessages }: Pick<HandlerSettings, 'systemMessages'>,
 ): Promise<AgentInput | undefined> {
-  // In any case: only a log that was read tells whether the session is new.
+  // Always read: only a log that was read tells whether the session is new.
   const stored = await agent.memory.read();
   switch (turn.kind) {
     case 'messages': {
@@ -46,8 +46,8 @@ export async function beginTurn(
 }
 
 /**
- * What to call the agent with for a turn whose isolate died after it had begun; nothing where the
- * turn had ended.
+ * Returns the agent's input, in an object, for a turn whose isolate died after the turn had begun.
+ * Returns `undefined` if the turn had ended.
  */
 export async function resumeTurn(
   agent: ReActAgent,
@@ -80,7 +80,7 @@ export async function resumeTurn(
   }
 }
 
-/** Throws where the turn would go on from nothing: in a session that nobody has begun. */
+/** Throws if a session's first turn has nothing to continue from. */
 export function checkFirst(turn: SessionTurn): void {
   if (turn.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to go on from.');

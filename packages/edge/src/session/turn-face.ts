@@ -10,15 +10,20 @@ export type TurnFace =
   | StreamFace
   | { readonly kind: 'completion'; readonly stream: boolean; readonly completion: Completion };
 
-/** Plain JSON: a turn that is queued is told of by another isolate. */
+/**
+ * Options of a completion, as plain JSON: the Worker sends them to the Durable Object, which
+ * encodes the answer.
+ */
 export type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
 
-/** How one that comes back reads it. */
+/** How a returning client reads a turn. */
 export type StreamFace =
   | { readonly kind: 'ui'; readonly events: boolean }
   | { readonly kind: 'events' };
 
-/** Whether a batch opens the answer: until then a refusal can be told by the response's status. */
+/**
+ * Returns whether a batch opens the answer. Until then, the response's status can report a refusal.
+ */
 export function opens({ kind }: TurnFace, batch: EventBatch): boolean {
   return kind === 'completion' ? hasOutput(batch) : hasBegun(batch);
 }

@@ -7,31 +7,34 @@ import { sessionObject } from './session-command.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
 import type { NewTurn } from './turn-queue.ts';
 
-/** A turn that a client asks for. */
+/** A client's request for a turn. */
 export interface TurnRequest {
   readonly turn: NewTurn;
   readonly face: TurnFace;
-  /** The same as `turn.call`, read. */
+  /** The parsed `turn.call`. */
   readonly call?: CompletionCall;
-  /** What the client knows of the session's state. A Durable Object needs none of it. */
+  /** The client's echo of the session's state. A Durable Object does not need it. */
   readonly echo: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
 }
 
 /** Where the turns of one session run. */
 export interface TurnHost {
-  /** Runs a turn, and answers as its client reads it. */
+  /** Runs a turn, and answers in the client's format. */
   answer(request: TurnRequest): Promise<Response>;
-  /** The turn that runs, for a client that comes back; 204 if there is none. */
+  /** Answers a returning client with the running turn; 204 if there is none. */
   reconnect(face: StreamFace, lastEventId: string | undefined): Promise<Response>;
 }
 
-/** What hosts need of the handler's settings. */
+/** The handler settings that hosts need. */
 export type HostSettings = Pick<
   HandlerSettings,
   'agent' | 'jsonSchema' | 'limits' | 'memory' | 'systemMessages'
 >;
 
-/** A Durable Object, if one is bound as `CHAT_SESSION`, else the Worker with its KV. */
+/**
+ * Returns the session's host: a Durable Object if one is bound as `CHAT_SESSION`, else the Worker
+ * with its KV.
+ */
 export function turnHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
   const user = c.get('user');
   const object = sessionObject(c.env, user, session);

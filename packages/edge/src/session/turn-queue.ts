@@ -4,22 +4,25 @@ import type { SessionTurn } from './session-turn.ts';
 export interface NewTurn {
   readonly turn: SessionTurn;
   readonly model: string;
-  /** What a chat-completions request says of how it is to be answered, as it was posted. */
+  /** The fields of a chat-completions request that say how to answer it, as posted. */
   readonly call?: RequestBody;
-  /** The id under which clients know the answer, also where another run goes on with it. */
+  /** Id of the answer for clients; it stays the same when another run resumes the turn. */
   readonly messageId: string;
-  /** Of the request that brought it, for the log. */
+  /** Id of the request that brought the turn, for the log. */
   readonly requestId: string;
-  /** What its client calls it, to be given it again where it asks with that once more. */
+  /** The client's idempotency key: a request with the same key gets this turn again. */
   readonly key?: string;
 }
 
 export interface QueuedTurn extends NewTurn {
-  /** Grows from turn to turn. */
+  /** Number of the turn; it grows from turn to turn. */
   readonly id: number;
-  /** Whether the log has been cut for it: from then on its input is in the log, or is to be. */
+  /**
+   * Whether the log has been cut for the turn. From then on its input is in the log, or about to
+   * be.
+   */
   readonly begun: boolean;
-  /** Runs so far. */
+  /** Number of runs so far. */
   readonly attempts: number;
 }
 
@@ -29,13 +32,10 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly attempts: number;
 }
 
-/** A row has 2 MB at most. */
+/** Largest piece of a turn, in bytes; a row holds at most 2 MB. */
 const pieceBytes = 1_000_000;
 
-/**
- * The turns of a session that have not ended, in the database of its object: they outlive the
- * isolate.
- */
+/** The unfinished turns of a session, in the database of its object. They outlive the isolate. */
 export class TurnQueue {
   readonly #storage: DurableObjectStorage;
 
@@ -76,8 +76,8 @@ export class TurnQueue {
   }
 
   /**
-   * The first that is what is looked for. One after the other is read: all of them may be more than
-   * an isolate holds.
+   * Returns the first turn that matches. Reads them one by one: together they may exceed an
+   * isolate's memory.
    */
   find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
     for (const row of this.#storage.sql
@@ -93,7 +93,7 @@ export class TurnQueue {
     return this.#storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n;
   }
 
-  /** Notes that the log is cut for the turn. */
+  /** Records that the log is cut for the turn. */
   begin(id: number): void {
     this.#storage.sql.exec('UPDATE isoloop_turns SET begun = 1 WHERE id = ?', id);
   }

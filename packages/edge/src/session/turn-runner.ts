@@ -23,25 +23,28 @@ export interface TurnRunnerOptions {
   readonly queue: TurnQueue;
   readonly memory: Memory;
   /**
-   * A turn has begun or ended, or the session was given its title; none of one that was refused
+   * Called when a turn begins or ends, or the session gets its title. Not called for a turn refused
    * before it could begin.
    */
   readonly onChange: (hasBegun?: boolean) => void;
-  /** No turn is left. */
+  /** Called when no turn is left. */
   readonly onRest: () => void;
 }
 
 /**
- * Runs a session's turns one after the other, each by an agent of its own; of what an isolate has
- * left behind it goes on with the first.
+ * Runs a session's turns one after the other, each with its own agent. If an isolate died, resumes
+ * the first unfinished turn.
  */
 export class TurnRunner {
   readonly #options: TurnRunnerOptions;
-  /** Of the turns that somebody waits for. */
+  /** Promises of the turns that somebody waits for, by turn id. */
   readonly #opened: Map<number, Deferred<LiveTurn>> = new Map();
   readonly #settling: Set<Promise<void>> = new Set();
   #live: LiveTurn | undefined;
-  /** The last one, if it has a key and an answer: its client may not have had it. */
+  /**
+   * The last finished turn, if it has a key and an answer. Its client may not have received the
+   * answer.
+   */
   #ended: LiveTurn | undefined;
   #abort: AbortController | undefined;
   #working: Promise<void> | undefined;
@@ -51,17 +54,17 @@ export class TurnRunner {
     this.#options = options;
   }
 
-  /** The turn that runs, once it has begun. */
+  /** The running turn, once it has begun. */
   get live(): LiveTurn | undefined {
     return this.#live;
   }
 
-  /** Whether a turn runs, or what belongs to one is being written. */
+  /** Whether a turn is running, or its agent's `settled` is pending. */
   get isBusy(): boolean {
     return this.#working !== undefined || this.#settling.size > 0;
   }
 
-  /** Throws `OVERLOADED` where no further turn may wait. */
+  /** Throws `OVERLOADED` if no further turn may wait. */
   checkRoom(): void {
     const { queue, settings } = this.#options;
     if (queue.size <= settings.sessions.queuedTurns) return;
@@ -71,14 +74,14 @@ export class TurnRunner {
     });
   }
 
-  /** Puts the turn behind those that wait, to be run by `work`. */
+  /** Adds the turn to the end of the queue; `work` runs it. */
   add(turn: NewTurn): { readonly waits: boolean; readonly opened: Promise<LiveTurn> } {
     const { queue } = this.#options;
     const waits = queue.size > 0;
     return { waits, opened: this.#whenOpened(queue.add(turn).id) };
   }
 
-  /** The turn that a client asks for again, if that is what it does. */
+  /** Returns the turn that a request asks for again, if there is one. */
   find(asked: NewTurn): { readonly opened: Promise<LiveTurn> } | undefined {
     const again = this.#options.queue.find((turn) => isAskedAgain(asked, turn));
     if (again) {
@@ -89,12 +92,12 @@ export class TurnRunner {
     return ended && ended.turn.key === asked.key ? { opened: Promise.resolve(ended) } : undefined;
   }
 
-  /** Goes on with what is queued; gives the turn that runs now. */
+  /** Resumes the queue; returns the running turn. */
   wake(): { readonly opened: Promise<LiveTurn> } | undefined {
     const next = this.#isClosed ? undefined : this.#options.queue.first();
     if (!next) return undefined;
     this.work();
-    // At once: after an await the turn may have ended.
+    // Requested synchronously: after an await the turn may have ended.
     return { opened: this.#whenOpened(next.id) };
   }
 
@@ -114,13 +117,13 @@ export class TurnRunner {
     );
   }
 
-  /** Ends the turn that runs; whether there was one. */
+  /** Aborts the running turn; returns whether there was one. */
   abort(): boolean {
     this.#abort?.abort();
     return this.#abort !== undefined;
   }
 
-  /** Ends all turns, for good. */
+  /** Ends all turns permanently. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.abort();
@@ -136,7 +139,7 @@ export class TurnRunner {
 
   #rest(): void {
     this.#working = undefined;
-    // One may have come as the last one ended.
+    // A turn may have arrived as the last one ended.
     if (!this.#isClosed && this.#options.queue.size) return this.work();
     if (!this.#isClosed) this.#options.onRest();
   }
@@ -164,7 +167,7 @@ export class TurnRunner {
     const { queue, memory, settings, setup } = this.#options;
     const abort = new AbortController();
     this.#abort = abort;
-    // Before anything that could end the isolate.
+    // Counted before anything that could end the isolate.
     queue.attempt(turn.id);
     const { resumeAttempts } = settings.sessions;
     if (!turn.begun && turn.attempts > Math.max(1, resumeAttempts)) {
@@ -204,7 +207,7 @@ export class TurnRunner {
     });
     this.#live = { turn, agent, stream, call, before };
     this.#opened.get(turn.id)?.resolve(this.#live);
-    // From now on it is `#live`.
+    // From now on, `#live` holds the turn.
     this.#opened.delete(turn.id);
     try {
       await stream.result;

@@ -3,23 +3,23 @@ import type { KeyValueStore } from '@isoloop/core';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 
 /**
- * A value has 2 MB, key and row included:
+ * Longest value, in bytes; the limit is 2 MB, key and row included:
  * https://developers.cloudflare.com/durable-objects/platform/limits/
  */
 const maxValueBytes = 2_000_000 - 4096;
-/** Parameters that one statement may have. */
+/** Most parameters in one statement. */
 const maxParameters = 100;
 
 /**
- * Values in the SQLite database of a Durable Object, in a table of their own (`isoloop_values`);
- * made with the object's `ctx.storage`, of a class that the migrations name under
- * `new_sqlite_classes`. What was written is on disk when the write resolves.
+ * A key-value store in the SQLite database of a Durable Object, in its own table `isoloop_values`.
+ * Create it with the object's `ctx.storage`. The migrations must list the object's class under
+ * `new_sqlite_classes`. A write resolves when the data is on disk.
  */
 export class DurableStore implements KeyValueStore {
   readonly features: StoreFeatures = { atomic: true, compareAndSet: true, maxValueBytes };
   readonly #storage: DurableObjectStorage;
 
-  /** Throws `CONFIGURATION` where the object has no SQLite database. */
+  /** Throws `CONFIGURATION` if the object has no SQLite database. */
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     try {
@@ -78,7 +78,7 @@ export class DurableStore implements KeyValueStore {
 
   async keys(prefix: string): Promise<readonly string[]> {
     return this.#read(() => {
-      // Keys are ASCII: no key that begins so sorts behind the prefix and this.
+      // Keys are ASCII, so all keys with the prefix sort before the prefix plus `\x7f`.
       const rows = this.#storage.sql.exec<Pick<Row, 'key'>>(
         'SELECT key FROM isoloop_values WHERE key >= ? AND key < ? ORDER BY key',
         prefix,

@@ -4,15 +4,15 @@ import type { StoreFeatures } from '@isoloop/core/adapter';
 
 export interface KvStoreOptions {
   /**
-   * Seconds after which a value vanishes, counted from its last write; at least 60. Default: never.
+   * Lifetime of a value in seconds, counted from its last write; at least 60. Default: no limit.
    */
   readonly expirationTtl?: number;
   /**
-   * Milliseconds before a refused write is tried again; KV takes one write a second for each key.
-   * Default 1100.
+   * Milliseconds before a refused write is retried; default 1100. KV accepts one write per second
+   * for each key.
    */
   readonly retryDelayMs?: number;
-  /** How it waits, in milliseconds; default `setTimeout`. */
+  /** Waits the given milliseconds; default `setTimeout`. */
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
@@ -20,14 +20,14 @@ export interface KvStoreOptions {
 const maxValueBytes = 25 * 1024 * 1024;
 const maxKeyBytes = 512;
 const minTtl = 60;
-/** Keys one bulk read may ask for. */
+/** Most keys in one bulk read. */
 const pageSize = 100;
-/** Times a write is tried that KV refuses for its rate. */
+/** Most attempts for a write that KV refuses because of its rate limit. */
 const maxAttempts = 3;
 
 /**
- * Values in Cloudflare KV. Eventually consistent: another location may read a value, or its
- * absence, for a minute after it has changed. Writes are neither atomic nor conditional.
+ * A key-value store in Cloudflare KV. It is eventually consistent: for a minute after a change,
+ * other locations may read the old value or its absence. Writes are neither atomic nor conditional.
  */
 export class KvStore implements KeyValueStore {
   readonly features: StoreFeatures;
@@ -36,7 +36,7 @@ export class KvStore implements KeyValueStore {
   readonly #retryDelayMs: number;
   readonly #sleep: (ms: number) => Promise<void>;
 
-  /** Throws `CONFIGURATION` for a time to live of less than a minute. */
+  /** Throws `CONFIGURATION` for an `expirationTtl` of less than a minute. */
   constructor(
     kv: KVNamespace,
     { expirationTtl, retryDelayMs = 1100, sleep = wait }: KvStoreOptions = {},
@@ -103,7 +103,7 @@ export class KvStore implements KeyValueStore {
     }
   }
 
-  /** A bulk read gives at most 25 MiB; one that asks for more is halved. */
+  /** Reads one page of keys. A bulk read returns at most 25 MiB, so a larger page is halved. */
   async #getPage(keys: readonly string[]): Promise<readonly (readonly [string, string])[]> {
     try {
       const values = await request('read', () => this.#kv.get([...keys]));
@@ -125,8 +125,8 @@ export class KvStore implements KeyValueStore {
 }
 
 /**
- * KV tells what went wrong by its message alone, which names the HTTP status, or the limit of the
- * plan.
+ * Runs a KV operation and converts its errors. KV describes an error only in its message, which
+ * names the HTTP status or the plan's limit.
  */
 async function request<T>(what: string, operation: () => Promise<T>): Promise<T> {
   try {

@@ -2,12 +2,12 @@ import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { AgentEvent, EventBatch, Msg } from '@isoloop/core';
 import { isQuestion } from './chat-turn.ts';
 
-/** What answers the last user message so far. */
+/** Returns the messages that answer the last user message so far. */
 export function answerSoFar(messages: readonly Msg[]): readonly Msg[] {
   return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }
 
-/** What the log has of an answer, as it was told when it came. */
+/** Converts an answer in the log to the events that readers got when it was produced. */
 export function toEvents(messages: readonly Msg[]): EventBatch {
   const toolUses = new Map(messages.flatMap(toolUsesOf).map((toolUse) => [toolUse.id, toolUse]));
   return messages.flatMap((message) => {
@@ -34,7 +34,7 @@ export function toEvents(messages: readonly Msg[]): EventBatch {
   });
 }
 
-/** An event of no run. */
+/** Creates an event that belongs to no run. */
 export function eventOf(fields: object): AgentEvent {
   return {
     runId: '',

@@ -6,8 +6,8 @@ import type { NewTurn } from '../session/turn-queue.ts';
 const keyHeader = 'idempotency-key';
 
 /**
- * What a client that tries again by itself calls its turn, in the header `Idempotency-Key`;
- * `INVALID_INPUT` unless it is 1 to 255 visible characters.
+ * Reads the header `Idempotency-Key`, which marks retries of the same turn. Throws `INVALID_INPUT`
+ * unless it is 1 to 255 visible characters.
  */
 export function readKey(c: Context<EdgeEnv>): Pick<NewTurn, 'key'> {
   const key = c.req.header(keyHeader);
@@ -23,8 +23,8 @@ export function readKey(c: Context<EdgeEnv>): Pick<NewTurn, 'key'> {
 }
 
 /**
- * Whether a client that asks for a turn means one that has not ended: by its key, or else by the
- * message, which has the same id and words.
+ * Returns whether a client asks again for a turn that has not ended. Compares the keys; without
+ * keys, the model and the message's id and words.
  */
 export function isAskedAgain(asked: NewTurn, { turn, model, key }: NewTurn): boolean {
   if (asked.key !== undefined || key !== undefined) return asked.key === key;

@@ -3,13 +3,13 @@ import type { AgentEvent, EventBatch, ReActAgent } from '@isoloop/core';
 
 export interface BatchesAfterOptions {
   readonly runId: string;
-  /** The last event that the reader has seen. */
+  /** Number of the last event that the reader has seen. */
   readonly after: number;
-  /** Takes in what the reader has seen already: an encoder has to know it. */
+  /** Feeds the encoder the events that the reader has already seen. */
   readonly prime: (batch: EventBatch) => unknown;
 }
 
-/** What a detached run said after an event, and goes on to say. */
+/** Yields the batches of a detached run after an event, and then those that follow. */
 export async function* batchesAfter(
   agent: ReActAgent,
   { runId, after, prime }: BatchesAfterOptions,
@@ -17,7 +17,7 @@ export async function* batchesAfter(
   const rest = attach(agent, { runId, afterSeq: after })?.batches();
   const all = attach(agent, { runId })?.batches();
   if (!rest || !all) return;
-  // In one tick: both read the same.
+  // Both reads start in one tick, so they see the same events.
   const [reading, told] = [rest.next(), (await all.next()).value ?? []];
   await all.return(undefined);
   prime(told.filter(({ seq }) => seq <= after));
@@ -25,7 +25,7 @@ export async function* batchesAfter(
   const first = await reading;
   if (first.done) return;
   const [next] = first.value;
-  // Of joined deltas the reader has seen some: the encoder has to know that their block has begun.
+  // The reader has seen part of a joined delta. The encoder must know that its block has begun.
   if (next && straddling?.seq === next.seq && deltaOf(straddling).length > deltaOf(next).length)
     prime([{ ...next, delta: '' } as AgentEvent]);
   yield first.value;

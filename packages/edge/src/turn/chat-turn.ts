@@ -8,9 +8,12 @@ import type { RequestBody } from '../http/request-body.ts';
 import { isMessageId, readUserMessage } from './user-message.ts';
 
 /**
- * What a client wants of a conversation, plain JSON: a new message, or an old one in new words;
- * another answer, to the message it posts or names, or else to the last that is stored; or to go on
- * with what it decided about tool calls.
+ * A client's request for a turn, as plain JSON.
+ *
+ * - `message`: a new message, or an old one in new words.
+ * - `regenerate`: another answer, to the posted message, to the one at `place`, or else to the last
+ *   one stored.
+ * - `decisions`: continues with decisions about tool calls.
  */
 export type Turn =
   | { readonly kind: 'message'; readonly message: Msg }
@@ -22,8 +25,8 @@ export type Turn =
     };
 
 /**
- * What `useChat` posted: only its last message counts, or the one of the assistant's that
- * `messageId` names for its decisions.
+ * Reads the turn that `useChat` posted. Only the last message counts. Decisions may also come in
+ * the assistant message that `messageId` names.
  */
 export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   const { trigger } = body;
@@ -40,7 +43,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
       return { kind: 'regenerate', message: readUserMessage(last) };
     return { kind: 'regenerate', ...(messageId !== undefined && { place: messageId }) };
   }
-  // A message that was refused for the calls that wait may stand behind them.
+  // A user message that was refused because of pending calls may follow the assistant message.
   const told =
     messages.findLast(
       (message) => Object(message).role === 'assistant' && Object(message).id === messageId,
@@ -57,7 +60,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   return { kind: 'decisions', decisions, messageId: id };
 }
 
-/** Throws for what cannot be the first turn of a session: it would go on from nothing. */
+/** Throws if a session's first turn has nothing to continue from. */
 export function checkFirstTurn(turn: Turn): void {
   if (turn.kind === 'decisions')
     throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
@@ -65,8 +68,8 @@ export function checkFirstTurn(turn: Turn): void {
 }
 
 /**
- * Takes out of the log what the turn replaces, and gives what to call the agent with; nothing where
- * it goes on from the log.
+ * Removes from the log what the turn replaces, and returns the agent's input. Returns `undefined`
+ * if the agent continues from the log.
  */
 export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput | undefined> {
   if (turn.kind === 'decisions') return acceptDecisions(agent, turn.decisions, { isHistory: true });
@@ -82,10 +85,9 @@ export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput 
     return undefined;
   }
   const index = stored.findIndex(({ id }) => id === message.id);
-  // A message that never arrived is a new one, also where the client asks for another answer to it.
+  // A message that never arrived is new, even if the client asks for another answer to it.
   if (index < 0) return message;
-  // Two messages of one id could not be told apart: what is done to the one would be done to the
-  // other.
+  // Ids must be unique: deleting one message would delete the other too.
   if (!isQuestion(stored[index]!))
     throw new AgentError(
       'INVALID_MESSAGE',
@@ -97,8 +99,8 @@ export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput 
 }
 
 /**
- * What a user said: what the agent told the model in their stead, to have a reply mended, is none
- * of theirs.
+ * Returns whether the user wrote the message. Corrections that the agent writes in the user's role
+ * do not count.
  */
 export function isQuestion({ role, metadata }: Msg): boolean {
   return role === 'user' && !metadata?.['correction'];
@@ -112,7 +114,7 @@ function noQuestion(): AgentError {
   return new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
 }
 
-/** The calls that wait for somebody; none where the memory has no log of them. */
+/** Returns the pending tool calls; empty if the memory has no log of them. */
 export async function waitingCalls(memory: Memory): Promise<readonly PendingCall[]> {
   if (!(memory instanceof SessionMemory)) return [];
   const { calls } = await memory.view();
@@ -122,9 +124,9 @@ export async function waitingCalls(memory: Memory): Promise<readonly PendingCall
 const maxTitle = 80;
 
 /**
- * A new session is called by what it began with, until it is renamed; to be asked for before its
- * first run. Noted once guards have seen the message and it is in the log, and written with what is
- * written next.
+ * Titles a new session by its first message; the title stays until the session is renamed. Call it
+ * before the session's first run. The title is noted after guards have passed the message and the
+ * log has it. The next write stores the title.
  */
 export function entitle(agent: ReActAgent, onTitle?: () => void): void {
   const { memory } = agent;
@@ -145,8 +147,8 @@ export function entitle(agent: ReActAgent, onTitle?: () => void): void {
 }
 
 /**
- * The beginning of the first text a user said, of a client's system message only where there is no
- * other; empty where there is none.
+ * Returns the beginning of the first text a user wrote; empty if there is none. Uses a client's
+ * system message only if there is no other text.
  */
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);

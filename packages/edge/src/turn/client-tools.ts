@@ -7,15 +7,15 @@ import type { RequestBody } from '../http/request-body.ts';
 export interface ClientTools {
   /** External tools: their calls end the run and go to the client. */
   readonly tools: readonly Tool[];
-  /** For the first request of the run: the rounds after it are the agent's own affair. */
+  /** Tool choice for the first request of the run; the agent decides in later rounds. */
   readonly toolChoice?: GenerateOptions['toolChoice'];
 }
 
-/** As OpenAI has it. */
+/** Most tools in one request; OpenAI's limit. */
 const maxTools = 128;
 
 /**
- * The `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT` that names
+ * Reads `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT` that names
  * the field.
  */
 export function readClientTools(body: RequestBody): ClientTools {
@@ -38,8 +38,8 @@ export function readClientTools(body: RequestBody): ClientTools {
 }
 
 /**
- * Throws `INVALID_INPUT` where a client's tool has the name of one of the agent's: it could take
- * its place.
+ * Throws `INVALID_INPUT` if a client's tool has the name of an agent's tool, because it could
+ * replace it.
  */
 export function refuseOwnNames(
   { tools }: ReActAgent,
@@ -55,8 +55,8 @@ export function refuseOwnNames(
 }
 
 /**
- * Has a call offer the client's tools beside the agent's, and answer in `format` where there is
- * one.
+ * Returns an output mode that offers the client's tools beside the agent's. It answers in `format`
+ * if one is given.
  */
 export function withClientTools(
   { tools, toolChoice }: ClientTools,

@@ -2,15 +2,21 @@ import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, ReActAgent } from '@isoloop/core';
 import type { EdgeLimits } from '../handler-options.ts';
 
-/** Of an agent that is about to go on. */
+/** The parts of an agent that are needed to check decisions. */
 export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
 
 /**
- * The decisions that count, of what a client says: each about another call that waits for it.
- * Throws `INVALID_DECISION` for one about a call that the agent did not ask for, that does not wait
- * or is over, or of another name; a result of a tool that runs here or that waits for an approval;
- * an approval of what waits for a result; other arguments than the model's. `isHistory`: what
- * finished calls gave is told along, and left out.
+ * Checks a client's decisions about pending tool calls and returns those that count. Throws
+ * `INVALID_DECISION` if there are none, or for a decision that:
+ *
+ * - is about a call that the agent did not make, that is not pending, that has ended, or that is
+ *   decided twice;
+ * - has the name of another tool;
+ * - is a result for a tool that runs here or waits for an approval;
+ * - is an approval for a call that waits for a result;
+ * - changes the model's arguments.
+ *
+ * With `isHistory`, the claims may repeat results of finished calls, which are skipped.
  */
 export async function acceptDecisions(
   { memory, tools, status }: Deciding,
@@ -50,8 +56,8 @@ export async function acceptDecisions(
 }
 
 /**
- * Throws `PAYLOAD_TOO_LARGE` for a result or a reason of more than `toolResultChars`; `param` names
- * the field by its index.
+ * Throws `PAYLOAD_TOO_LARGE` for a result or a reason of more than `toolResultChars`. `param`
+ * returns the field's name for an index.
  */
 export function checkSizes(
   decisions: readonly Decision[],
@@ -77,7 +83,7 @@ export function checkSizes(
   }
 }
 
-/** What a tool call may be called by: 1 to 256 visible characters. */
+/** Returns whether a value is a valid tool call id: 1 to 256 visible characters. */
 export function isCallId(id: unknown): id is string {
   return typeof id === 'string' && /^[!-~]{1,256}$/.test(id);
 }

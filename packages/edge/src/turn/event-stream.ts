@@ -3,21 +3,23 @@ import { withPublicErrors } from '../http/error-response.ts';
 
 export interface EventStreamOptions {
   readonly batches: AsyncIterator<EventBatch>;
-  /** What a batch says on the wire; nothing is a silent batch. */
+  /** Converts a batch to the objects sent to the client; for an empty list nothing is sent. */
   readonly encode: (batch: EventBatch) => readonly object[];
-  /** Names the place behind a batch, for a reader that comes back with it as `Last-Event-ID`. */
+  /**
+   * Returns the id of the position after a batch. A returning reader sends it as `Last-Event-ID`.
+   */
   readonly place?: (batch: EventBatch) => string | undefined;
   /** Longest silence in milliseconds. */
   readonly keepAliveMs: number;
-  /** The client has gone. */
+  /** Called when the client disconnects. */
   readonly onCancel: () => void;
-  /** The run failed; its `error` event has told the client. */
+  /** Called when the run fails, after its `error` event has reached the client. */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Event batches as the body of an event stream, one chunk of bytes a batch, made when the client
- * reads; ends with `[DONE]`. A failed run ends it the same way: its `error` event has been told.
+ * Creates the body of an event stream, with one chunk of bytes per batch, encoded when the client
+ * reads. Ends with `[DONE]`. A failed run ends the same way, after its `error` event.
  */
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
@@ -42,7 +44,7 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        // One timer for the whole stream: setting one a batch costs more than the batch.
+        // One timer for the whole stream: a timer per batch costs more than the batch.
         timer = setInterval(() => {
           if (waiting && silent) controller.enqueue(encoder.encode(': keep-alive\n\n'));
           silent = true;
@@ -80,7 +82,7 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
-/** Of a stream that AI SDK reads. */
+/** Headers of a stream that AI SDK reads. */
 export const uiStreamHeaders: Readonly<Record<string, string>> = {
   ...eventStreamHeaders,
   'x-vercel-ai-ui-message-stream': 'v1',
@@ -96,23 +98,24 @@ const preludes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a batch tells of output: until then a failure can still be told by the response's status.
+ * Returns whether a batch contains output. Until then, the response's status can still report a
+ * failure.
  */
 export function hasOutput(batch: EventBatch): boolean {
   return batch.some(({ type }) => !preludes.has(type));
 }
 
 /**
- * Whether a batch tells that the input was taken: until then a refusal of it can be told by the
- * response's status.
+ * Returns whether a batch shows that the agent accepted the input. Until then, the response's
+ * status can still report a refusal.
  */
 export function hasBegun(batch: EventBatch): boolean {
   return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
 }
 
 /**
- * Waits for the first batch that `opens` the stream, and gives them all; rejects as a run does that
- * fails before it.
+ * Waits for the first batch that `opens` the stream, and returns an iterator over all batches.
+ * Rejects if the run fails before that batch.
  */
 export async function awaitOpening(
   batches: AsyncIterator<EventBatch>,

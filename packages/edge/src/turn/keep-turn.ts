@@ -8,22 +8,22 @@ import { leaveMemory } from './session.ts';
 
 export interface KeptTurn {
   readonly stream: AgentStream;
-  /** To be called when the client has gone; then the run has some time left. */
+  /** Called when the client disconnects; the run then continues for `limits.afterDisconnectMs`. */
   readonly leave: () => void;
 }
 
 export interface KeepTurnOptions extends SessionAgent {
-  /** The session's, whatever the agent makes of it. */
+  /** The session's memory, even if the agent wraps it. */
   readonly memory: Memory;
-  /** Gives what to call the agent with, or throws where the turn is refused. */
+  /** Returns the agent's input, or rejects if the turn is refused. */
   readonly begin: () => Promise<AgentInput | undefined>;
   readonly settings: Pick<HandlerSettings, 'limits'>;
   readonly call?: CallOptions | undefined;
 }
 
 /**
- * A turn of a session that no object has, in the request that brings it: it ends also without its
- * client. Rejects as `begin`.
+ * Runs a turn in the request that brings it, for a session without a Durable Object. If the client
+ * disconnects, the turn continues for `limits.afterDisconnectMs`. Rejects as `begin` does.
  */
 export async function keepTurn(
   c: Context<EdgeEnv>,

@@ -3,8 +3,8 @@ import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import { echoOf } from './session.ts';
 
 /**
- * Events as a client may see them: what the model was asked with stays here. The first and the last
- * have the echo of a memory with one.
+ * Converts events to what a client may see: the model's prompts stay here. The first and the last
+ * event carry the memory's echo, if it has one.
  */
 export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly object[] {
   return batch.map((event) => {
@@ -20,7 +20,7 @@ export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly obj
   });
 }
 
-/** What a timeline leaves out and a client needs to show the turn. */
+/** Returns the fields that a timeline omits and a client needs to show the turn. */
 function more(event: AgentEvent): object {
   switch (event.type) {
     case 'pre-acting':

@@ -1,6 +1,6 @@
 import type { AgentSetup, HandlerSettings, SessionAgent } from '../handler-options.ts';
 
-/** The agent that the factory makes, and what belongs to it. */
+/** Calls the `agent` factory, and returns the agent with its callbacks. */
 export async function makeAgent(
   { agent }: Pick<HandlerSettings, 'agent'>,
   setup: AgentSetup,

@@ -6,12 +6,11 @@ import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.t
 import { KvMemory } from '../store/kv-memory.ts';
 
 /**
- * A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`,
- * `.` and `:`, and neither `.` nor `..`.
+ * Returns a session id that a client posted. Throws `INVALID_INPUT` unless it is 1 to 128 letters,
+ * digits, `_`, `-`, `.` and `:`, and neither `.` nor `..`.
  */
 export function checkSession(id: unknown): string {
-  // In an address those two are taken for folders: nobody could read, stop or delete such a
-  // session.
+  // URLs treat those two as folders: nobody could read, stop or delete such a session.
   if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
   throw new AgentError(
     'INVALID_INPUT',
@@ -28,7 +27,7 @@ interface Bindings {
   readonly SESSION_SECRET_OLD?: string;
 }
 
-/** Where the session is kept; `CONFIGURATION` where there is no such place. */
+/** Opens the session's memory. Rejects with `CONFIGURATION` if there is no place to keep it. */
 export async function openMemory(
   settings: Pick<HandlerSettings, 'memory'>,
   setup: MemorySetup,
@@ -44,10 +43,10 @@ export async function openMemory(
       'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
     throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
   }
-  // For as long as the isolate lives: a session's next turn often comes to the same one.
+  // Cached while the isolate lives: a session's next turn often reaches the same isolate.
   const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
   caches.set(kv, cache);
-  // A session id has no slash: two users' keys are never the same.
+  // A session id has no slash, so two users' keys are never the same.
   const { user, session, echo, withoutEcho } = setup;
   return new KvMemory(kv, `${user}/${session}`, {
     ...(secret && { secrets: old ? [secret, old] : [secret] }),
@@ -57,25 +56,30 @@ export async function openMemory(
   });
 }
 
-/** Of the stored text; an isolate has 128 MB, and parsed it takes some three times as much. */
+/**
+ * Cache size, in characters of stored text. An isolate has 128 MB, and parsed text takes about
+ * three times as much.
+ */
 const cachedCharacters = 4_000_000;
 const caches: WeakMap<KVNamespace, BatchCache> = new WeakMap();
 
-/** The header that carries an echo where no message does. */
+/** Header that carries the echo if no message does. */
 export const echoHeader = 'x-isoloop-echo';
 
-/** What a client sends in the header alone: without an echo it goes on from the latest state. */
+/**
+ * Reads the echo from the header alone. Without an echo, the turn continues from the latest state.
+ */
 export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
   const echo = c.req.header(echoHeader);
   return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
 }
 
-/** Tells the memory that its turn's client has gone, where it wants to know. */
+/** Tells the memory that the turn's client has gone, if the memory has a `leave` method. */
 export function leaveMemory(memory: Memory): void {
   (memory as { readonly leave?: () => void }).leave?.();
 }
 
-/** What the client is to send with its next request, where the memory has such a thing. */
+/** Returns the echo that the client sends with its next request, if the memory has one. */
 export function echoOf(memory: Memory): string | undefined {
   const { echo } = memory as { readonly echo?: unknown };
   return typeof echo === 'string' ? echo : undefined;

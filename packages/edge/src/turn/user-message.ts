@@ -3,8 +3,9 @@ import type { Msg } from '@isoloop/core';
 import { fromUiMessage } from '@isoloop/core/ai-sdk';
 
 /**
- * A UI message of the user. Throws `INVALID_MESSAGE` for any other, for an id that is not 1 to 128
- * visible characters, and for media whose address is none of http, https and data.
+ * Reads a UI message of the user. Throws `INVALID_MESSAGE` for any other message and for an id that
+ * is not 1 to 128 visible characters. Also throws it for media whose address is not http, https or
+ * data.
  */
 export function readUserMessage(value: unknown): Msg {
   const { id } = Object(value) as { readonly id?: unknown };
@@ -26,12 +27,12 @@ export function readUserMessage(value: unknown): Msg {
   return message;
 }
 
-/** What a message may be called by: 1 to 128 visible characters. */
+/** Returns whether a value is a valid message id: 1 to 128 visible characters. */
 export function isMessageId(id: unknown): id is string {
   return typeof id === 'string' && /^[!-~]{1,128}$/.test(id);
 }
 
-/** Whether a model may be given the address: none of a machine's own files. */
+/** Returns whether a model may get the address; a machine's own files are refused. */
 export function isMediaAddress(source: { readonly type: string; readonly url?: string }): boolean {
   return source.type !== 'url' || /^(https?:\/\/|data:)/i.test(source.url ?? '');
 }

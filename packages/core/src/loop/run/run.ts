@@ -2,20 +2,17 @@ import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
 import type { ControlOf } from '../../event/hook.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
-import { isBlock } from '../../message/is-block.ts';
-import { isRecord } from '../../message/is-record.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { Msg, Role } from '../../message/msg.ts';
-import { inRequestOrder, openCalls } from '../../message/tool-pairs.ts';
+import { openCalls } from '../../message/tool-pairs.ts';
 import type { Writable } from '../../message/writable.ts';
 import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { allowTools } from '../../tool/allow-tools.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
-import { isMessage } from '../call-input.ts';
 import type { Interruption } from '../../event/interrupt-request.ts';
 import type { Jump } from '../jump.ts';
 import { loopSteps, type EventFields, type LoopSteps } from '../loop-steps.ts';
@@ -23,14 +20,12 @@ import type { Middleware } from '../use/middleware.ts';
 import type { Outbox } from './outbox.ts';
 import type { OutputRun } from '../output-mode.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
+import { isValidField } from './is-valid-field.ts';
 import type { RunContext } from './run-context.ts';
 import type { CallOptions, RunParts, RunSetup } from './run-setup.ts';
 import { RunView } from './run-view.ts';
 
 type EventType = AgentEvent['type'];
-
-const areMessages = (value: unknown): value is readonly Msg[] =>
-  Array.isArray(value) && value.every(isMessage);
 
 function mapped(part: Middleware, event: AgentEvent, context: RunContext): AgentEvent {
   try {
@@ -40,19 +35,6 @@ function mapped(part: Middleware, event: AgentEvent, context: RunContext): Agent
     throw new AgentError('HOOK_ERROR', message, { cause });
   }
 }
-
-/** Checks for the fields of modifiable events: no hook may break the log. */
-const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
-  message: isMessage,
-  // Law 3: each call is followed by its result.
-  messages: (value) =>
-    areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
-  input: areMessages,
-  toolUse: isBlock,
-  result: isBlock,
-  tools: Array.isArray,
-  options: isRecord,
-};
 
 /** The state of one call, which its steps read and change. */
 export class Run {
@@ -275,7 +257,8 @@ export class Run {
       !this.recalled[0] &&
       !this.setup.policies.length;
     const wrong =
-      !isOwn && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
+      !isOwn &&
+      Object.keys(fields).find((key) => !isValidField[key]!(event[key as keyof typeof event]));
     if (wrong)
       throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, {
         details: { event: type, field: wrong },

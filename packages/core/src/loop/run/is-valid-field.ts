@@ -1,0 +1,21 @@
+import { isBlock } from '../../message/is-block.ts';
+import { isRecord } from '../../message/is-record.ts';
+import type { Msg } from '../../message/msg.ts';
+import { inRequestOrder, openCalls } from '../../message/tool-pairs.ts';
+import { isMessage } from '../call-input.ts';
+
+const areMessages = (value: unknown): value is readonly Msg[] =>
+  Array.isArray(value) && value.every(isMessage);
+
+/** Checks for the fields of modifiable events: no hook may break the log. */
+export const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
+  message: isMessage,
+  // Law 3: each call is followed by its result.
+  messages: (value) =>
+    areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
+  input: areMessages,
+  toolUse: isBlock,
+  result: isBlock,
+  tools: Array.isArray,
+  options: isRecord,
+};
