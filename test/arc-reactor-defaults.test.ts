@@ -196,7 +196,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     await agent.call('Hi');
     return runs;
   },
-  async 'Time of one call'() {
+  async 'Time limit of a call'() {
     const { begun, begin } = stall();
     const stuck = tool({
       name: 'stuck',
@@ -208,14 +208,14 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     const { agent } = arcAgent([{ toolCalls: [{ name: 'stuck' }] }], { tools: [stuck] });
     return timeOf(agent.call('Hi'), begun);
   },
-  async 'Time of a tool that sets none'() {
+  async 'Time limit of a tool without its own'() {
     const { begun, begin } = stall();
     const { agent } = arcAgent([{ toolCalls: [{ name: 'stuck' }] }, 'ok'], {
       tools: [named('stuck', begin)],
     });
     return timeOf(agent.call('Hi'), begun);
   },
-  async 'Calls at once'() {
+  async 'Concurrent calls'() {
     const stuck = vi.fn(() => never);
     const model = new ScriptedModel(many(50, { toolCalls: [{ name: 'stuck' }] }));
     const preset = arcReactor();
@@ -240,22 +240,22 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     await agent.call('Hi');
     return model.requests[0]!.tools.length;
   },
-  async 'Tries of a request'() {
+  async 'Tries per request'() {
     const { agent, model } = arcAgent(many(20, { error: busy }));
     agent.call('Hi').catch(() => {});
     await vi.advanceTimersByTimeAsync(25_000);
     return model.requests.length;
   },
   'Wait before the second try': async () => (await retryWaits(undefined, 0.5))[0]!,
-  'Wait before the third': async () => (await retryWaits(undefined, 0.5))[1]!,
+  'Wait before the third try': async () => (await retryWaits(undefined, 0.5))[1]!,
   'Longest wait': async () => Math.max(...(await retryWaits(10, 0.5))),
   'Jitter of a wait': async () => (1_000 - (await retryWaits(undefined, 0))[0]!) / 10,
-  async Window() {
+  async 'Context window'() {
     const { agent, model } = arcAgent(['ok']);
     await agent.call('Hi');
     return (await pastBudget()) + model.requests[0]!.maxTokens!;
   },
-  async 'Tokens of an answer'() {
+  async 'Tokens of an answer, at most'() {
     const { agent, model } = arcAgent(['ok']);
     await agent.call('Hi');
     return model.requests[0]!.maxTokens!;
@@ -265,14 +265,14 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     await agent.call('Hi');
     return model.requests[0]!.temperature!;
   },
-  async 'Turns of the past'() {
+  async 'Earlier turns in a request'() {
     const { agent, model } = arcAgent(many(30), { use: [{ name: 'inputGuards' }] });
     for (let n = 0; n < 30; n += 1) await agent.call('Hi');
     return model.requests[29]!.messages.filter(({ role }) => role === 'user').length - 1;
   },
-  'Calls of a user in a minute': () => callsEach(5_000),
-  'Calls of a user in an hour': () => callsEach(7_000),
-  'Characters of an input': () =>
+  'Calls per user and minute': () => callsEach(5_000),
+  'Calls per user and hour': () => callsEach(7_000),
+  'Characters of an input, at most': () =>
     largest(
       async (size) => (await arcAgent(['ok']).agent.call('x'.repeat(size))).reason === 'stop',
       [1, 50_000],
@@ -283,16 +283,16 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return isBlankRefused && (await arcAgent(['ok']).agent.call('x')).reason === 'stop' ? 1 : 0;
   },
   '`circuitBreaker()`: failures in a row that open it': async () => (await breakerTimes()).failures,
-  '`circuitBreaker()`: time that it is open': async () => (await breakerTimes()).openMs,
-  '`circuitBreaker()`: trials when it is half open': async () => (await breakerTimes()).trials,
-  '`retrieval()`: least score': async () =>
+  '`circuitBreaker()`: time it stays open': async () => (await breakerTimes()).openMs,
+  '`circuitBreaker()`: trials while half open': async () => (await breakerTimes()).trials,
+  '`retrieval()`: minimum score': async () =>
     1 -
     (await largest(
       async (size) => (await shownOf([{ content: 'x', score: 1 - size / 100 }])) !== '',
       [0, 100],
     )) /
       100,
-  '`retrieval()`: documents at a time': async () =>
+  '`retrieval()`: documents per search': async () =>
     (await shownOf(many(50).map((_, n) => ({ content: `x${n}` })))).split('---').length,
   '`retrieval()`: tokens of all documents': async () => {
     const text = await shownOf([{ content: 'x'.repeat(100_000) }]);
@@ -310,7 +310,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     ]);
     return 1_000 / (1_000 + edge);
   },
-  '`bySimilarity()`: least cosine': async () => {
+  '`bySimilarity()`: minimum cosine': async () => {
     const chosen = await largest(
       async (size) => (await similar(11, 1 - size / 100)) === 10,
       [0, 100],
@@ -318,7 +318,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return 1 - chosen / 100;
   },
   '`bySimilarity()`: tools': () => similar(50, 0.9),
-  '`mcpTools()`: time to connect': mcpConnectTime,
+  '`mcpTools()`: time limit to connect': mcpConnectTime,
   '`mcpTools()`: characters of a result': mcpOutput,
   '`mcpTools()`: tries to reconnect': async () => (await mcpWaits()).length,
   '`mcpTools()`: first wait': async () => (await mcpWaits())[0]!,

@@ -262,11 +262,11 @@ test('the preset, and its numbers as README has them', async () => {
   const limits = limitsOf(springAiAlibaba());
   expect(Object.fromEntries(numbers)).toEqual({
     iterations: limits.iterations === Infinity ? 'no limit' : limits.iterations,
-    'tool calls at the same time': String(limits.parallelTools),
+    'concurrent tool calls': String(limits.parallelTools),
     'the same, with `parallelToolExecution`': String(
       limitsOf(springAiAlibaba({ parallelToolExecution: true })).parallelTools,
     ),
-    'time of a tool': `${(await timeOfTool()) / 60_000} min`,
+    'time limit of a tool': `${(await timeOfTool()) / 60_000} min`,
     'priority of a hook': '0',
   });
 });

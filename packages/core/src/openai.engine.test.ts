@@ -121,7 +121,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['503-text', 'MODEL_SERVER', true, 'upstream connect error'],
   ['context-length', 'MODEL_CONTEXT_LENGTH', false, 'maximum context length is 128000'],
   ['html', 'MODEL_BAD_RESPONSE', false, 'Please log in.'],
-  ['empty', 'MODEL_BAD_RESPONSE', false, 'no event stream'],
+  ['empty', 'MODEL_BAD_RESPONSE', false, 'not an event stream'],
   ['json-error', 'MODEL_SERVER', true, 'No such deployment.'],
 ])('%s before the reply is %s', async (fault, code, retryable, words) => {
   const { text, error } = await run(at(`/fault/${fault}/v1`));
@@ -388,7 +388,7 @@ test('a content type other than JSON or HTML is no obstacle', async () => {
   });
   expect(await errorOf(respond('Service is being updated'))).toMatchObject({
     code: 'MODEL_BAD_RESPONSE',
-    message: 'The reply is no event stream: Service is being updated',
+    message: 'The reply is not an event stream: Service is being updated',
   });
 });
 

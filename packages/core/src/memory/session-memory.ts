@@ -226,7 +226,7 @@ export class SessionMemory implements Memory {
       } catch (cause) {
         throw new AgentError(
           'INVALID_STATE',
-          `A message of the session is none: ${messageOf(cause)}`,
+          `The session has an invalid message: ${messageOf(cause)}`,
           { cause },
         );
       }

@@ -46,7 +46,7 @@ export class EventReply {
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#streams;
     const problem = whole
-      ? badResponse('The reply is no event stream', this.#head)
+      ? badResponse('The reply is not an event stream', this.#head)
       : badResponse('The reply breaks off', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;

@@ -263,7 +263,7 @@ test.each<[schema: unknown, words: string]>([
   ['{}', 'A JSON Schema must be an object.'],
   [null, 'A JSON Schema must be an object.'],
   [[], 'A JSON Schema must be an object.'],
-  [cyclic, 'The JSON Schema is no JSON'],
+  [cyclic, 'The JSON Schema cannot be written as JSON'],
   [{ type: 'strin' }, 'The JSON Schema at #: "strin" is no type.'],
   [
     { properties: { a: { type: ['string', 'nil'] } } },

@@ -73,9 +73,13 @@ function copyOf(schema: JsonObject): JsonSchemaNode {
   try {
     return JSON.parse(JSON.stringify(schema)) as JsonSchemaNode;
   } catch (error) {
-    throw new AgentError('CONFIGURATION', `The JSON Schema is no JSON: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new AgentError(
+      'CONFIGURATION',
+      `The JSON Schema cannot be written as JSON: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -85,7 +89,7 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
   } catch (error) {
     throw new AgentError(
       'CONFIGURATION',
-      `The JSON Schema has an "$id" or "$ref" that is none: ${messageOf(error)}`,
+      `The JSON Schema has an invalid "$id" or "$ref": ${messageOf(error)}`,
       { cause: error },
     );
   }

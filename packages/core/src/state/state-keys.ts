@@ -148,7 +148,7 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
       if (found) return found;
       throw new AgentError(
         'CONFIGURATION',
-        'There is no state here: stateKeys() is not in the agent’s `use` list, or the run does not go on now (at `run-start`, `error` and `run-end`, use the context).',
+        'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, use the context.',
       );
     },
     wrapRun: (next) => async (input, context) => {
@@ -159,7 +159,7 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
         if (Object.hasOwn(values, name) && !key.is(values[name]!)) {
           throw new AgentError(
             'INVALID_STATE',
-            `What is saved under "${name}" does not fit its key.`,
+            `The saved value of "${name}" does not fit its state key.`,
           );
         }
       }
@@ -225,7 +225,7 @@ function toJson(name: PropertyKey, value: unknown): JsonValue {
   if (copy === undefined)
     throw new AgentError(
       'INVALID_INPUT',
-      `What was written to the state key "${String(name)}" has no JSON form.`,
+      `The value of the state key "${String(name)}" cannot be written as JSON.`,
     );
   return copy;
 }

@@ -376,8 +376,8 @@ test('a stored conversation comes back as the messages useChat knows, tools and 
 });
 
 test.for([
-  [null, /no user message/],
-  [{ role: 'assistant', parts: [] }, /no user message/],
+  [null, /not a user message/],
+  [{ role: 'assistant', parts: [] }, /not a user message/],
   [{ role: 'user' }, /no parts/],
   [{ role: 'user', parts: [] }, /empty/],
   [{ role: 'user', parts: [{ type: 'text', text: '  ' }] }, /empty/],

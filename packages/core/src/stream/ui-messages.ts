@@ -96,7 +96,7 @@ export function toUiMessages(
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = isRecord(message) ? message : {};
-  if (role !== 'user') throw invalid('The message is no user message');
+  if (role !== 'user') throw invalid('The message is not a user message');
   if (!Array.isArray(parts)) throw invalid('The message has no parts');
   const content = parts.map((part, index) => fromPart(part, index));
   if (!content.some((block) => block.type !== 'text' || block.text.trim()))

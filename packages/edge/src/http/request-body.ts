@@ -108,6 +108,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new AgentError('INVALID_INPUT', 'The body is no valid JSON.', { cause });
+    throw new AgentError('INVALID_INPUT', 'The body is not valid JSON.', { cause });
   }
 }

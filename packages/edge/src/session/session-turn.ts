@@ -83,9 +83,9 @@ export async function resumeTurn(
 /** Throws if a session's first turn has nothing to continue from. */
 export function checkFirst(turn: SessionTurn): void {
   if (turn.kind === 'continue')
-    throw new AgentError('INVALID_INPUT', 'The session has nothing to go on from.');
+    throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
   if (turn.kind === 'decide')
-    throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+    throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
   if (turn.kind !== 'messages') checkFirstTurn(turn);
 }
 

@@ -63,7 +63,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
 /** Throws if a session's first turn has nothing to continue from. */
 export function checkFirstTurn(turn: Turn): void {
   if (turn.kind === 'decisions')
-    throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+    throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
   if (!turn.message) throw noQuestion();
 }
 
@@ -111,7 +111,7 @@ async function cut(memory: Memory, messages: readonly Msg[]): Promise<void> {
 }
 
 function noQuestion(): AgentError {
-  return new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
+  return new AgentError('INVALID_INPUT', 'There is no message to answer again.');
 }
 
 /** Returns the pending tool calls; empty if the memory has no log of them. */

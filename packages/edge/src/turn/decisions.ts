@@ -52,7 +52,7 @@ export async function acceptDecisions(
       throw refused(toolUseId, 'waits for a result, not for an approval');
   }
   if (decisions.length) return decisions;
-  throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+  throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
 }
 
 /**

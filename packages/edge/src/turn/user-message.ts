@@ -20,7 +20,7 @@ export function readUserMessage(value: unknown): Msg {
     if ('source' in block && !isMediaAddress(block.source)) {
       throw new AgentError(
         'INVALID_MESSAGE',
-        'The message has a file whose address is none of http, https and data.',
+        'The message has a file whose URL is not http, https or data.',
       );
     }
   }

@@ -152,7 +152,7 @@ function cloned(name: string, output: unknown): unknown {
   } catch (cause) {
     throw new AgentError(
       'INVALID_INPUT',
-      `The page tool "${name}" gave back what cannot be cloned: ${messageOf(cause)}`,
+      `The page tool "${name}" returned a value that cannot be cloned: ${messageOf(cause)}`,
       { cause },
     );
   }

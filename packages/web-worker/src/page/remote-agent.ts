@@ -210,6 +210,6 @@ export function createRemoteAgent({
  */
 function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
   if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
-    throw new AgentError('INVALID_INPUT', 'The options of a call, or their signal, are none.');
+    throw new AgentError('INVALID_INPUT', '`options` or `options.signal` is invalid.');
   return options;
 }

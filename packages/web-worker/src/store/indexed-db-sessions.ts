@@ -101,7 +101,8 @@ export class IndexedDbSessions {
       sessionId: ownId,
       records,
     } = Object(exported) as Partial<SessionExport>;
-    if (given !== format) throw new AgentError('INVALID_STATE', 'It is no exported session.');
+    if (given !== format)
+      throw new AgentError('INVALID_STATE', 'The value is not an exported session.');
     if (written !== version)
       throw new AgentError(
         'INVALID_STATE',

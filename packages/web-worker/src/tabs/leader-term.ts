@@ -286,7 +286,7 @@ export class LeaderTerm {
       return this.leaveOpen(
         new AgentError(
           'WORKER_TERMINATED',
-          `The run's tab is gone; it was gone on with ${attempt - 1} times.`,
+          `The run's tab is gone. It was continued ${attempt - 1} times.`,
         ),
         work,
       );

@@ -311,7 +311,7 @@ function tooLate(timeoutMs: number): AgentError {
 
 function report(error: unknown, { onError }: SummarizeHistoryOptions): void {
   reportFailure(
-    'No summary of the history: the call goes on without.',
+    'The history could not be summarized. The call continues without a summary.',
     onError,
     AgentError.from(error),
   );

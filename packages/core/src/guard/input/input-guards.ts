@@ -173,7 +173,7 @@ async function judge(
     const messages = parseMessages(verdict);
     // A stage must not empty the input: only a call that resumes from the log has an empty one.
     if (messages.length || !input.length) return messages;
-    throw new AgentError('INVALID_MESSAGE', 'The stage left nothing of the input.');
+    throw new AgentError('INVALID_MESSAGE', 'The stage removed the whole input.');
   } catch (error) {
     if (!context.signal.aborted) report(error, stage.name);
     return { category: 'SYSTEM_ERROR' };

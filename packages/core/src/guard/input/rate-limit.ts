@@ -65,7 +65,7 @@ export function userOf({ userId }: GuardContext): string {
 
 export function readKey(key: unknown): string {
   if (typeof key === 'string') return key;
-  throw new AgentError('CONFIGURATION', 'A guard counts by a key that is no string.');
+  throw new AgentError('CONFIGURATION', 'The key of a guard must be a string.');
 }
 
 export function readTotal({ total }: Count): number {

@@ -68,7 +68,7 @@ export function spendCap(options: SpendCapOptions): InputStage {
         await add(user, isAmount(amount) ? amount : limit);
       }
       if (!isAmount(amount))
-        throw new AgentError('CONFIGURATION', 'The price of a call is no amount.');
+        throw new AgentError('CONFIGURATION', 'The price of a call must be a number of 0 or more.');
     },
   };
 }

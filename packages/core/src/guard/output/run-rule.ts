@@ -40,7 +40,10 @@ export function findingsOf(rule: OutputRule, text: string, report: Report): read
           ? isRejection({ category: finding.reject })
           : typeof finding.replacement === 'string';
       if (!isPlace || !says)
-        throw new AgentError('CONFIGURATION', 'A rule found what is no finding, or not in order.');
+        throw new AgentError(
+          'CONFIGURATION',
+          'A rule returned an invalid finding, or findings out of order.',
+        );
       from = end;
     }
     return findings;
@@ -73,7 +76,7 @@ export async function reviewOf(
       (isRejection(review) ||
         typeof review['text'] === 'string' ||
         typeof review['retry'] === 'string');
-    if (!isReview) throw new AgentError('CONFIGURATION', 'A rule gave what is no review.');
+    if (!isReview) throw new AgentError('CONFIGURATION', 'A rule returned an invalid review.');
     if ('retry' in (review as Review) && context.retries)
       throw new AgentError('CONFIGURATION', 'A rule asked for a second retry.');
   } catch (error) {

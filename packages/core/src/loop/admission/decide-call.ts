@@ -34,7 +34,10 @@ async function ask(run: Run, pending: PendingCall): Promise<Verdict | undefined>
     if (!verdict) continue;
     if (verdict.type === 'approve' || verdict.type === 'reject') return verdict;
     if (verdict.type === 'edit' && verdict.input !== undefined) return verdict;
-    throw new AgentError('INVALID_DECISION', 'A middleware’s `decide` gave what is no verdict.');
+    throw new AgentError(
+      'INVALID_DECISION',
+      'A middleware’s `decide` returned an invalid verdict.',
+    );
   }
   return undefined;
 }

@@ -241,7 +241,7 @@ export class BranchLog implements Log {
       const message = 'The store still shows an older state of the session; try again';
       throw this.#refuse('SESSION_STALE', message, {}, { retryAfterMs });
     }
-    const message = 'The session was gone on with elsewhere, from a state before yours';
+    const message = 'The session was continued elsewhere from an earlier state';
     throw this.#refuse('SESSION_CONFLICT', message, verdict.fork);
   }
 

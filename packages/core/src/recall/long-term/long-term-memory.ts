@@ -55,7 +55,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
 
   const report = (error: unknown, phase: LongTermPhase): void =>
     reportFailure(
-      `Long-term memory: ${phase} failed, the call goes on without it.`,
+      `Long-term memory: ${phase} failed. The call continues without it.`,
       options.onError,
       AgentError.from(error),
       phase,

@@ -140,7 +140,7 @@ function provide<T>(provided: ReadonlyMap<object, unknown>, token: ContextToken<
 
 function report(error: unknown, { onError }: RetrievalOptions): void {
   reportFailure(
-    'Retrieval: something failed, the call goes on without it.',
+    'Retrieval failed. The call continues without it.',
     onError,
     AgentError.from(error, 'STORAGE_FAILED'),
   );
