@@ -137,7 +137,7 @@ test.for([
   [
     'returns what cannot be cloned',
     odd(() => () => {}),
-    /The page tool "odd" gave back what cannot be cloned/,
+    /The page tool "odd" returned a value that cannot be cloned/,
   ],
   ['never returns', odd(forever, { timeoutMs: 20 }), 'Error: Tool "odd" timed out after 20 ms'],
 ] as const)('a page tool that %s is an error the model sees', async ([, given, text]) => {
