@@ -89,9 +89,10 @@ export class ReActAgent {
 
   /**
    * Runs to the end. Rejects with an `AgentError`: `AGENT_BUSY` while another call runs,
-   * `INVALID_INPUT` for invalid input. With `throwOnError: false` these are results too, but
-   * options of a wrong kind always reject. An interrupt or abort resolves with its reason. Without
-   * input the call continues from the log, such as after a pause or with open tool calls.
+   * `INVALID_INPUT` for invalid input. With `throwOnError: false` the call resolves with a result
+   * instead, but it always rejects for options of a wrong kind. After an interrupt or abort it
+   * resolves with that reason. Without input the call continues from the log, such as after a pause
+   * or with open tool calls.
    */
   async call<T = unknown>(
     input?: AgentInput,
@@ -103,9 +104,9 @@ export class ReActAgent {
   }
 
   /**
-   * Returns the same call as events. It starts at the first read, or at once with `detached: true`.
-   * Throws `INVALID_INPUT` for options of a wrong kind. Throws it for invalid input, too, unless
-   * `throwOnError` is false.
+   * Makes the same call and returns its events. It starts at the first read, or at once with
+   * `detached: true`. Throws `INVALID_INPUT` for options of a wrong kind. Throws it for invalid
+   * input, too, unless `throwOnError` is false.
    */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
@@ -213,8 +214,8 @@ export class ReActAgent {
       this.#result = result;
       const ended = await perform(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      // A call that a guard refused, or that was aborted before it began, has seen no log and
-      // changed nothing.
+      // A call that a guard refused, or that was aborted before it began, has read no log and
+      // changed nothing. It keeps `suspendedRun`.
       if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length)
         this.status.suspendedRun = undefined;
       return ended;

@@ -22,9 +22,9 @@ export type DirectAnswer = (
 ) => Msg | undefined | Promise<Msg | undefined>;
 
 /**
- * Returns the tools' output as the answer. This needs a round of calls that just ended, all
- * successful and none meant for the model. Several outputs become a JSON array in the order of the
- * calls. With `output`, the model gives the value instead.
+ * Returns the tools' output as the answer, if the newest messages are tool results. All results
+ * must be successful and have `returnDirect`. Several outputs become a JSON array in the order of
+ * the calls. If the call has an `output`, returns nothing: the model gives the value.
  */
 export function directAnswer(context: RunContext): Msg | undefined {
   const run = runOf(context);
@@ -44,7 +44,7 @@ export function directAnswer(context: RunContext): Msg | undefined {
 }
 
 /**
- * Keeps objects and arrays; anything else becomes a text (Spring AI Alibaba:
+ * Returns objects and arrays unchanged, and any other output as a text (Spring AI Alibaba:
  * `ReturnDirectModelHook`).
  */
 function toJson({ output }: ToolResult): string {

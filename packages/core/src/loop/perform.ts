@@ -21,7 +21,7 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
         run.refusal ??= hookRejection(why);
       },
     });
-    // Wrappers never see a refused call, such as one of a busy agent.
+    // Wrappers don't run for a refused call, such as a call to a busy agent.
     const isRefused = run.refusal ?? run.failure;
     const result = isRefused
       ? await loop(run, undefined)

@@ -1,6 +1,6 @@
 /**
- * Returns the promise, but rejects with the signal's reason as soon as it is aborted. Use it for
- * work that may ignore the signal.
+ * Returns a promise that settles like the given one. Rejects with the signal's reason as soon as
+ * the signal is aborted. Use it for work that may ignore the signal.
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ export interface TextRequest {
   readonly replyIs: NonNullable<ModelRequest['replyIs']>;
   /** Name of the requested text, for the error if a reply has none. */
   readonly what: string;
-  /** Gets the token usage of the request, even if it fails later. */
+  /** Called with the token usage when the model reports it, even if the request fails later. */
   onUsage?(usage: Usage): void;
 }
 

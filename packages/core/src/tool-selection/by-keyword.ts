@@ -50,7 +50,8 @@ export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
 }
 
 /**
- * Normalizes text that reads the same: upper case, full width, and Hangul typed as single letters.
+ * Gives texts that read the same one form: lower case, normal width, and single Hangul letters
+ * joined into syllables.
  */
 function fold(text: string): string {
   return text.normalize('NFKC').toLowerCase().trim();

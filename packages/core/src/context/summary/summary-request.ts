@@ -11,7 +11,7 @@ export interface SummaryRequest {
   readonly generate: GenerateOptions;
   readonly signal: AbortSignal;
   readonly run: RunInfo | undefined;
-  /** Gets the usage of the request, even if it fails in the end. */
+  /** Called with the usage when the model reports it, even if the request fails later. */
   onUsage(usage: Usage): void;
 }
 

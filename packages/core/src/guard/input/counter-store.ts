@@ -79,7 +79,7 @@ export function storedCounters(
   };
 }
 
-/** Most attempts to write a counter before the store counts as failed. */
+/** Maximum attempts to write a counter. After that, `add` rejects with `STORAGE_FAILED`. */
 const maxTries = 50;
 
 async function update(

@@ -13,7 +13,8 @@ import type { Verdict } from './verdict.ts';
 export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promise<Admission> {
   const { memory } = run.setup;
   const pending = suspend(run, toolUse, 'approval', reasonOf(needs || true));
-  // Store the call as waiting: if the process ends during the decision, the call has not started.
+  // The log shows the call as suspended during the decision. If the process ends meanwhile, the
+  // call has not started.
   await memory.note?.([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
   let verdict: Verdict | undefined;
   try {

@@ -3,7 +3,7 @@ import type { AgentCall } from './middleware.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 export interface PerRun<T> {
-  /** Returns the value of a running run. */
+  /** Returns the value of a run; `undefined` if the run has ended. */
   get(runId: string): T | undefined;
   /** Wrapper that creates and removes the value. Put it into the middleware. */
   readonly wrapRun: (next: AgentCall) => AgentCall;

@@ -34,7 +34,7 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
   const { maxEntries = 1000 } = options;
   const replies = new Map<string, CachedReply>();
   const touch = (reply: CachedReply): CachedReply => {
-    // Moves the reply to the end: the first one is removed first.
+    // Moves the reply to the end, because the first reply is removed when there are too many.
     replies.delete(reply.key);
     replies.set(reply.key, reply);
     return reply;

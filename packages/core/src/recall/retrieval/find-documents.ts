@@ -12,10 +12,7 @@ import { Deadline } from '../../model/deadline.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
 
-/**
- * Maximum number of items to read of one answer. No retriever is asked for so many, so longer
- * answers are invalid.
- */
+/** Maximum number of items to read from one answer. Later items are ignored and reported. */
 const maxItems = 10_000;
 
 /**

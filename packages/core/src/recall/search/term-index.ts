@@ -28,8 +28,8 @@ export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
 }
 
 /**
- * Whether a term is a word in a script with spaces. A number is not: it must match exactly. Skips
- * words over 40 characters: fuzzy matching is quadratic in word length.
+ * Whether a term is a word in the Latin, Greek or Cyrillic script. A number is not: it must match
+ * exactly. Skips words over 40 characters: fuzzy matching is quadratic in word length.
  */
 function isWord(term: string): boolean {
   return term.length <= 40 && /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]+$/u.test(term);
