@@ -5,7 +5,7 @@ const deltas = 100_000;
 const perRead = 100;
 const text = 'word ';
 
-/** Deltas are made as they are asked for, so that what is held is the run's. `onRead` is told how many there were. */
+/** Creates deltas on demand, so that only the run holds memory. `onRead` receives their number. */
 function model(onRead) {
   return {
     provider: 'bench',

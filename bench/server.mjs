@@ -1,5 +1,5 @@
 // node server.mjs [port] [static folder]: an OpenAI-compatible server that answers with prepared bytes; prints "listening PORT".
-//   POST /SCENARIO/v1/chat/completions   the turn is told by how many tool results the request holds
+//   POST /SCENARIO/v1/chat/completions   the number of tool results in the request selects the turn
 //   GET  /static/FILE                    files for Chromium, with COOP and COEP so that its timers are fine-grained
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';

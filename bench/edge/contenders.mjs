@@ -6,7 +6,7 @@ import { token } from './plan.mjs';
 
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
-/** What is measured: a Worker's source, how it is asked, what is bound to it, and which share of the requests it gets. `model` is the model itself, without a Worker. */
+/** The contenders: each Worker's source, request, bindings and share of the requests. `model` is the model alone, without a Worker. */
 export const contenders = {
   model: { face: 'model' },
   floor: { app: 'floor', face: 'ui' },

@@ -1,8 +1,8 @@
 import { openRuntime as openNode } from './node.mjs';
 
 /**
- * Node, warmed up four times as long and collecting garbage when it likes. A forced full collection between runs drops the hidden
- * classes of which no object is alive, and with them optimised code; in a process that serves several answers at a time some always is.
+ * Node, warmed up four times as long, without forced garbage collection. A forced full collection between runs drops hidden classes
+ * without live objects, and with them optimized code. A process that serves several answers at a time always has such objects.
  */
 export async function openRuntime(options) {
   return { ...(await openNode({ ...options, collect: false })), warmFactor: 4 };

@@ -22,7 +22,7 @@ test('variables in a system prompt', async () => {
       promptVariables({ variables: () => ({ company: 'Rail', day: 'Monday' }), token: perCall }),
     ],
   });
-  await agent.call('Hello', { toolContext: [provide(perCall, { user: 'Ann ${company}' })] }); // what is put in is not rendered again
+  await agent.call('Hello', { toolContext: [provide(perCall, { user: 'Ann ${company}' })] }); // inserted values are not rendered
 
   const text = renderTemplate(
     'Hello {name}, {"a": 1}',

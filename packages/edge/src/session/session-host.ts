@@ -70,7 +70,10 @@ export class SessionHost {
     const { waits, opened } = turns.add(turn);
     await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
     turns.work();
-    return liveResponse(waits ? opened : await opened, { face, settings: this.#settings });
+    const options = { face, settings: this.#settings };
+    if (waits) return liveResponse(opened, options);
+    const turnOpened = await opened;
+    return liveResponse(turnOpened, options);
   }
 
   async stream({ lastEventId, face }: Command<'stream'>): Promise<Response> {

@@ -334,7 +334,8 @@ export class LeaderTerm {
     };
     const batches = stream.batches()[Symbol.asyncIterator]();
     const last = mirror.work === work ? mirror.events.at(-1) : undefined;
-    const offset = last ? last.seq + (attempts ? takeoverGap : 0) : 0;
+    const gap = attempts ? takeoverGap : 0;
+    const offset = last ? last.seq + gap : 0;
     readers.onFailure(work, () => void stream.cancel());
     let counts = false;
     try {

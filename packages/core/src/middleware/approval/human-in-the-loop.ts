@@ -67,8 +67,9 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   const approve = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
     const rule = rules.get(tool.name);
     if (!rule) return false;
-    const holds = rule.when ? await rule.when(input, toolUse) : true;
-    return holds && (rule.description ?? true);
+    const { when = () => true, description = true } = rule;
+    const holds = await when(input, toolUse);
+    return holds && description;
   };
   if (!decide) return { name: 'humanInTheLoop', approve };
 
