@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
-import { mediaKind } from '../message/media-kind.ts';
+import { mediaKind } from '../message/media/media-kind.ts';
 import type { ToolOutput } from '../tool/tool.ts';
 
 type McpContent = CallToolResult['content'][number];

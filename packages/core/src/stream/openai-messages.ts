@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { inlineSource } from '../message/media.ts';
+import { inlineSource } from '../message/media/media.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';

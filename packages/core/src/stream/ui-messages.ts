@@ -4,8 +4,8 @@ import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/c
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
-import { inlineSource } from '../message/media.ts';
-import { mediaKind } from '../message/media-kind.ts';
+import { inlineSource } from '../message/media/media.ts';
+import { mediaKind } from '../message/media/media-kind.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 

@@ -1,5 +1,5 @@
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
-import { mediaPlaceholder } from '../message/media.ts';
+import { mediaPlaceholder } from '../message/media/media.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';

@@ -5,11 +5,23 @@ import { callOptions } from '../wire/call-options.ts';
 import { shownSoFar } from '../session/chat-turn.ts';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
-import { takeoverOf } from './takeover.ts';
-import { EndedRuns, endUnknown } from './ended-runs.ts';
-import { claimedJournal, notedRun, noteRun, type Journal, type NotedRun } from './journal.ts';
+import { takeoverOf } from './takeover/takeover.ts';
+import { EndedRuns, endUnknown } from './takeover/ended-runs.ts';
+import {
+  claimedJournal,
+  notedRun,
+  noteRun,
+  type Journal,
+  type NotedRun,
+} from './takeover/journal.ts';
 import { nextMacrotask } from '../wire/macrotask.ts';
-import { ending, leftOpen, resultOf, takeoverEvents, takeoverGap } from './takeover-events.ts';
+import {
+  ending,
+  leftOpen,
+  resultOf,
+  takeoverEvents,
+  takeoverGap,
+} from './takeover/takeover-events.ts';
 import type { RunReaders } from './run-readers.ts';
 import { answerQuestion, doWork } from '../session/session-work.ts';
 import { WaitGroup } from './wait-group.ts';
@@ -203,14 +215,10 @@ export class LeaderTerm {
     reason: AgentError,
     work: string | undefined = this.#options.readers.mirror.work,
   ): void {
-    const result = leftOpen(reason);
-    if (work !== undefined)
-      this.#previousRun = {
-        work,
-        result: Promise.resolve(result),
-        controller: new AbortController(),
-      };
-    this.#untold = result;
+    const left = leftOpen(reason);
+    const result = Promise.resolve(left);
+    if (work !== undefined) this.#previousRun = { work, result, controller: new AbortController() };
+    this.#untold = left;
   }
 
   /**
@@ -325,13 +333,8 @@ export class LeaderTerm {
     const { id: work, turn, attempts, output, controller, onStart, onShown } = course;
     const { readers, tell } = this.#options;
     const { mirror } = readers;
-    const noted: NotedRun = {
-      work,
-      run: stream.runId,
-      attempts,
-      output,
-      earlier: this.#ended.runs,
-    };
+    const earlier = this.#ended.runs;
+    const noted: NotedRun = { work, run: stream.runId, attempts, output, earlier };
     const batches = stream.batches()[Symbol.asyncIterator]();
     const last = mirror.work === work ? mirror.events.at(-1) : undefined;
     const gap = attempts ? takeoverGap : 0;

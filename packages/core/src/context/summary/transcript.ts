@@ -1,5 +1,5 @@
 import type { ContentBlock } from '../../message/content-block.ts';
-import { mediaPlaceholder } from '../../message/media.ts';
+import { mediaPlaceholder } from '../../message/media/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 

@@ -1,6 +1,6 @@
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { mediaKind } from '../../message/media-kind.ts';
+import { mediaKind } from '../../message/media/media-kind.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';

@@ -5,7 +5,7 @@ import type {
   ToolResult,
 } from '../../message/content-block.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
+import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';

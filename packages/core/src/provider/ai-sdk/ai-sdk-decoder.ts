@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { toBase64 } from '../../message/to-base64.ts';
+import { toBase64 } from '../../message/media/to-base64.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';

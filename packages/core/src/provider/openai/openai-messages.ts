@@ -5,7 +5,7 @@ import type {
   ToolResult,
   ToolUse,
 } from '../../message/content-block.ts';
-import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
+import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';

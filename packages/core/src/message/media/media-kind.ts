@@ -1,4 +1,4 @@
-import type { MediaBlock } from './content-block.ts';
+import type { MediaBlock } from '../content-block.ts';
 
 /**
  * Returns the block type for a media type: `image/png` is an `image`, `application/pdf` a `file`.
