@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
-import type { AgentHook, Middleware, UseList } from '../loop/use/middleware.ts';
+import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
 /** Throws `CONFIGURATION` for an option of the wrong kind. */
@@ -28,14 +28,8 @@ const limitFields =
 /** Throws `CONFIGURATION` for a part that would do nothing or something else than intended. */
 export function checkUse(options: AgentOptions): void {
   checkFields('CONFIGURATION', 'ReActAgent', options, 'use:array|?');
-  checkList(options.use ?? []);
-}
-
-function checkList(list: UseList): void {
-  for (const part of list) {
-    if (Array.isArray(part)) checkList(part as UseList);
-    else checkPart(part as Middleware);
-  }
+  const use: readonly unknown[] = options.use ?? [];
+  for (const part of use.flat(Infinity)) checkPart(part as Middleware);
 }
 
 function checkPart(part: Middleware): void {

@@ -62,6 +62,7 @@ export class ReActAgent {
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
     const own = set.fork({ presetPriority });
+    const toSystemMessage = systemMessages(now);
     const more = use.flatMap((part) => part.tools ?? []);
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
@@ -78,8 +79,8 @@ export class ReActAgent {
       directAnswer: wrapped(use, 'wrapAnswer', directAnswer),
       runTool: wrapped(use, 'wrapTool', runCall),
       call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input)),
-      systemMessage: systemMessages(now)(options.systemPrompt ?? ''),
-      toSystemMessage: systemMessages(now),
+      systemMessage: toSystemMessage(options.systemPrompt ?? ''),
+      toSystemMessage,
       generateId,
       now,
       status: this.status,

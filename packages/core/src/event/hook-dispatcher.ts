@@ -7,11 +7,22 @@ type EventType = AgentEvent['type'];
 type Bound = (event: AgentEvent, control: object) => Promise<AgentEvent | void>;
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 
+interface Handler {
+  readonly hook: Hook<never>;
+  readonly handle: Raw;
+  readonly priority: number;
+}
+
 export interface HookDispatcherOptions {
   /** Third argument of each handler. */
   readonly context?: unknown;
   /** Effect of an exception in a hook without its own `onError`. Default `fail`. */
   readonly onError?: 'fail' | 'ignore' | undefined;
+  /**
+   * Whether the rest of an event's handlers are skipped, such as after a hook rejected the call.
+   * Asked before each handler.
+   */
+  readonly isOver?: (type: EventType) => boolean;
 }
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
@@ -27,19 +38,17 @@ export class HookDispatcher {
 
   /**
    * Passes a modifiable event through the hooks and returns the result. Each hook gets the event
-   * that the previous one returned. Once `isOver` returns true (a hook rejected the call), the
-   * remaining hooks are not called.
+   * that the previous one returned.
    */
   async modify<K extends EventType>(
     event: EventOf<K>,
     control?: ControlOf<K>,
-    isOver?: () => boolean,
   ): Promise<EventOf<K>> {
     const { type, seq }: AgentEvent = event;
     const controls = controlsAt(type, control);
     let current: EventOf<K> = event;
     for (const handle of this.handlers(type)) {
-      if (isOver?.()) break;
+      if (this.#options.isOver?.(type)) break;
       const given = await handle(current, controls);
       if (!given) continue;
       current = given as EventOf<K>;
@@ -49,18 +58,14 @@ export class HookDispatcher {
   }
 
   /** Notifies all hooks, even after one fails, and ignores their return values. */
-  async notify<K extends EventType>(
-    event: EventOf<K>,
-    control?: ControlOf<K>,
-    isOver?: () => boolean,
-  ): Promise<void> {
+  async notify<K extends EventType>(event: EventOf<K>, control?: ControlOf<K>): Promise<void> {
     const { type }: AgentEvent = event;
     const handlers = this.handlers(type);
     if (!handlers.length) return;
     const controls = controlsAt(type, control);
     let failure: unknown;
     for (const handle of handlers) {
-      if (isOver?.()) break;
+      if (this.#options.isOver?.(type)) break;
       await handle(event, controls).catch((error: unknown) => (failure ??= error));
     }
     if (failure) throw failure;
@@ -74,56 +79,45 @@ export class HookDispatcher {
     let bound = this.#bound.get(type);
     if (!bound) {
       bound = this.#hooks
-        .flatMap((hook) => handlersOf(hook, type, this.#options))
+        .flatMap((hook) => handlersOf(hook, type))
         .toSorted((one, other) => one.priority - other.priority)
-        .map(({ handle }) => handle);
+        .map((handler) => (event, control) => this.#call(handler, event, control));
       this.#bound.set(type, bound);
     }
     return bound;
   }
-}
 
-function handlersOf(
-  hook: Hook<never>,
-  type: EventType,
-  { context, onError }: HookDispatcherOptions,
-): readonly { readonly priority: number; readonly handle: Bound }[] {
-  const entry = hook.on?.[type];
-  const { handle, priority = 100 } =
-    typeof entry === 'function' || !entry ? { handle: entry } : entry;
-  const all = [
-    { handle: handle as Raw | undefined, priority },
-    { handle: hook.onEvent as Raw | undefined, priority: 100 },
-  ];
-  return all.flatMap((one) =>
-    one.handle
-      ? [{ priority: one.priority, handle: bind(hook, type, one.handle, { context, onError }) }]
-      : [],
-  );
-}
-
-function bind(
-  hook: Hook<never>,
-  type: EventType,
-  handle: Raw,
-  { context, onError }: HookDispatcherOptions,
-): Bound {
-  const { name = 'unnamed', onError: onFailure = onError } = hook;
-  return async (event, control) => {
+  async #call(
+    { hook, handle }: Handler,
+    event: AgentEvent,
+    control: object,
+  ): Promise<AgentEvent | void> {
+    const { name = 'unnamed', onError = this.#options.onError } = hook;
     try {
-      return await handle.call(hook, freeze(event), control, context);
+      return await handle.call(hook, freeze(event), control, this.#options.context);
     } catch (error) {
       // Calling a control that the event does not have is a bug in the program, so it is never
       // ignored.
       const isMisuse = AgentError.is(error) && error.details?.['control'] !== undefined;
-      if (onFailure === 'ignore' && !isMisuse) return undefined;
+      if (onError === 'ignore' && !isMisuse) return undefined;
       if (AgentError.is(error)) throw error;
-      throw new AgentError('HOOK_ERROR', `Hook "${name}" failed at ${type}: ${messageOf(error)}`, {
+      const { type } = event;
+      const message = `Hook "${name}" failed at ${type}: ${messageOf(error)}`;
+      throw new AgentError('HOOK_ERROR', message, {
         cause: error,
         details: { hook: name, event: type },
       });
     }
-  };
+  }
+}
+
+function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
+  const entry = hook.on?.[type];
+  const own = typeof entry === 'function' ? { handle: entry } : entry;
+  const given = [own, { handle: hook.onEvent }] as readonly (Partial<Handler> | undefined)[];
+  return given.flatMap(({ handle, priority = 100 } = {}) =>
+    handle ? [{ hook, handle, priority }] : [],
+  );
 }
 
 function invalidEvent(type: EventType): AgentError {

@@ -75,7 +75,7 @@ function isPlainMessage(item: unknown): item is PlainMessage {
   );
 }
 
-function isDecision(item: unknown): item is Decision {
+export function isDecision(item: unknown): item is Decision {
   if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
   const { type, input, output, state } = item;
   if (type === 'result')

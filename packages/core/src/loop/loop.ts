@@ -189,7 +189,7 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
   const event = isNotification
     ? run.event('pre-call', { input })
     : await run.modify('pre-call', { input }, control);
-  if (isNotification) await run.hooks.notify(event, control, () => run.isRefusedAt('pre-call'));
+  if (isNotification) await run.hooks.notify(event, control);
   if (run.refusal) throw run.refusal;
   await run.push([event]);
   return event.input;

@@ -146,8 +146,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
     const { span, inside } = opened;
     const reply = new ReplyAssembler({
       messageId: '',
-      generateId: () => '',
-      claimToolUseId: () => true,
+      toolUseId: (id) => id || 'call_',
     });
     let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
     const onModel: ModelContext['onModel'] = (next) => {

@@ -3,8 +3,8 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
+import { isDecision } from '../call-input.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
-import type { Verdict } from './verdict.ts';
 
 /**
  * Asks the middleware about a call that needs approval, while the run waits. Without an answer the
@@ -16,25 +16,24 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
   // The log shows the call as suspended during the decision. If the process ends meanwhile, the
   // call has not started.
   await memory.note?.([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
-  let verdict: Verdict | undefined;
+  let decision: Decision | undefined;
   try {
-    verdict = await ask(run, pending);
+    decision = await ask(run, pending);
   } catch (error) {
     if (!run.signal.aborted) throw error;
     return { type: 'result', toolUse, result: interruptedResult(toolUse, {}) };
   }
-  if (!verdict) return { type: 'pending', pending };
-  const decision: Decision = { ...verdict, toolUseId: toolUse.id };
+  if (!decision) return { type: 'pending', pending };
   await memory.note?.([{ kind: 'decision', decision }]);
   return admitCall(run, toolUse, decision);
 }
 
-async function ask(run: Run, pending: PendingCall): Promise<Verdict | undefined> {
+async function ask(run: Run, pending: PendingCall): Promise<Decision | undefined> {
   for (const part of run.setup.use) {
     const verdict = await part.decide?.(pending, run.context, run.signal);
     if (!verdict) continue;
-    if (verdict.type === 'approve' || verdict.type === 'reject') return verdict;
-    if (verdict.type === 'edit' && verdict.input !== undefined) return verdict;
+    const decision = { ...verdict, toolUseId: pending.toolUseId } as Decision;
+    if (isDecision(decision) && decision.type !== 'result') return decision;
     throw new AgentError(
       'INVALID_DECISION',
       'A middleware’s `decide` returned an invalid verdict.',

@@ -25,11 +25,7 @@ export async function readReply(
 ): Promise<Reply> {
   const { generateId, model } = run.setup;
   const messageId = generateId();
-  const assembler = new ReplyAssembler({
-    messageId,
-    generateId,
-    claimToolUseId: (id) => run.claimToolUseId(id),
-  });
+  const assembler = new ReplyAssembler({ messageId, toolUseId: (given) => run.toolUseId(given) });
   const signal = run.modelSignal();
   const within = abortables(signal);
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;

@@ -7,8 +7,11 @@ function assemble(deltas: readonly ModelDelta[]) {
   let id = 0;
   const assembler = new ReplyAssembler({
     messageId: 'm',
-    generateId: () => `new${++id}`,
-    claimToolUseId: (claimed) => !!claimed && !taken.has(claimed) && !!taken.add(claimed),
+    toolUseId(given) {
+      const toolUseId = given && !taken.has(given) ? given : `call_new${++id}`;
+      taken.add(toolUseId);
+      return toolUseId;
+    },
   });
   const pieces = deltas.map((delta) => assembler.add(delta));
   return {

@@ -46,9 +46,8 @@ export type ReplyPiece =
 
 export interface ReplyAssemblerOptions {
   readonly messageId: string;
-  /** Claims an id. Returns false if the session has it already; the id is then replaced. */
-  claimToolUseId(id: string): boolean;
-  generateId(): string;
+  /** Returns the id for a tool call: the model's, or a new one if the session has that already. */
+  toolUseId(given: string | undefined): string;
 }
 
 /**
@@ -125,11 +124,7 @@ export class ReplyAssembler {
   #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {
     let call = this.#calls.get(delta.index);
     if (!call) {
-      const { claimToolUseId, generateId } = this.#options;
-      let toolUseId = delta.id;
-      if (!toolUseId || !claimToolUseId(toolUseId))
-        claimToolUseId((toolUseId = `call_${generateId()}`));
-      call = { id: toolUseId, name: '', raw: '' };
+      call = { id: this.#options.toolUseId(delta.id), name: '', raw: '' };
       this.#calls.set(delta.index, call);
     }
     const { id, name } = call;

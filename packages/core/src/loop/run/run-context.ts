@@ -6,7 +6,6 @@ import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../mode
 import type { Usage } from '../../model/usage.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
-import type { CallState } from '../../event/call-state.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 
 /** A run as middleware sees it. */
@@ -50,8 +49,6 @@ export interface RunContext extends RunInfo {
   readonly promptId: string | undefined;
   /** Tool calls without a result. */
   readonly openCalls: readonly ToolUse[];
-  /** Known state of the open calls, by id. */
-  readonly callStates: ReadonlyMap<string, Readonly<CallState>>;
   /** The session's state. The run's next write stores it. */
   readonly state: Record<string, JsonValue>;
   /** Reads the session's state from its log, unless it was read before. */

@@ -1,5 +1,4 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { CallState } from '../../event/call-state.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -110,10 +109,6 @@ export class RunView implements RunContext {
 
   get openCalls(): readonly ToolUse[] {
     return this.#run.openCalls();
-  }
-
-  get callStates(): ReadonlyMap<string, Readonly<CallState>> {
-    return this.#run.setup.status.calls;
   }
 
   get state(): Record<string, JsonValue> {

@@ -117,6 +117,9 @@ export class Run {
     this.hooks = new HookDispatcher(hooks, {
       context: this.context,
       onError: setup.options.onHookError,
+      // Later hooks of the event at which a hook rejected the call don't run; later events reach
+      // all hooks.
+      isOver: (type) => this.refusal !== undefined && (type === 'run-start' || type === 'pre-call'),
     });
     this.systemMessage = setup.systemMessage;
     this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
@@ -248,7 +251,7 @@ export class Run {
     control?: ControlOf<K>,
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
-    const event = await this.hooks.modify<K>(given, control, () => this.isRefusedAt(type));
+    const event = await this.hooks.modify<K>(given, control);
     // The run's own request is valid. Checking a long one again would cost more than the rest of
     // the step.
     const isOwn =
@@ -288,14 +291,6 @@ export class Run {
     return event.message;
   }
 
-  /**
-   * Whether a hook rejected the call at this event. Later hooks of that event then don't run; later
-   * events reach all hooks.
-   */
-  isRefusedAt(type: EventType): boolean {
-    return this.refusal !== undefined && (type === 'run-start' || type === 'pre-call');
-  }
-
   /** Sends a notification to the hooks, then to the reader. */
   async tell<K extends EventType>(
     type: K,
@@ -303,7 +298,7 @@ export class Run {
     control?: ControlOf<K>,
   ): Promise<void> {
     const event = this.event(type, fields);
-    await this.hooks.notify<K>(event, control, () => this.isRefusedAt(type));
+    await this.hooks.notify<K>(event, control);
     await this.push([event]);
   }
 
@@ -375,11 +370,12 @@ export class Run {
     return openCalls(this.view);
   }
 
-  /** Claims a tool call's id. Returns false if it is empty or the session has it already. */
-  claimToolUseId(id: string): boolean {
-    if (!id || this.#toolUseIds.has(id)) return false;
+  /** Returns an id for a new tool call: the given one, or another if the session has that already. */
+  toolUseId(given: string | undefined): string {
+    const isFree = given && !this.#toolUseIds.has(given);
+    const id = isFree ? given : `call_${this.setup.generateId()}`;
     this.#toolUseIds.add(id);
-    return true;
+    return id;
   }
 
   addUsage(usage: Usage | undefined): void {
