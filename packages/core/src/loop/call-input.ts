@@ -4,6 +4,7 @@ import { isBlock, isOutput } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { jsonCopy } from '../message/parse-json.ts';
 import type { Decision } from '../event/pending-call.ts';
 
 /**
@@ -80,5 +81,5 @@ export function isDecision(item: unknown): item is Decision {
   const { type, input, output, state } = item;
   if (type === 'result')
     return isOutput(output) && /^(undefined|success|error)$/.test(String(state));
-  return type === 'edit' ? input !== undefined : type === 'approve' || type === 'reject';
+  return type === 'edit' ? jsonCopy(input) !== undefined : type === 'approve' || type === 'reject';
 }

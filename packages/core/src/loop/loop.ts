@@ -277,7 +277,6 @@ async function jump(
  * the order of the calls. `decisions` exist if the calls were open before this run.
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
-  const message = run.view.findLast(({ role }) => role === 'assistant');
   const asked: Jump[] = [];
   const pending: PendingCall[] = [];
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
@@ -309,7 +308,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
           const { kind = 'suspended', suspended } = item.outcome;
           pending.push(suspend(run, toolUse, kind, suspended));
         } else {
-          await conclude(run, toolUse, item.outcome, asked);
+          const { toolUse: ran = toolUse } = run.setup.status.calls.get(toolUse.id) ?? {};
+          await conclude(run, ran, item.outcome, asked);
         }
       }
     }
@@ -320,6 +320,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
     throw error;
   }
   run.pending = pending;
+  // A person may have edited its calls meanwhile.
+  const message = run.view.findLast(({ role }) => role === 'assistant');
   const first = firstOf(asked);
   if (first) return jump(run, first, message);
   if (run.cut) return recover(run);

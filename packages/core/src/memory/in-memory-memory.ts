@@ -21,6 +21,10 @@ export class InMemoryMemory implements Memory {
     this.#messages = this.#messages.filter(({ id }) => !ids.includes(id));
   }
 
+  async replace(message: Msg): Promise<void> {
+    this.#messages = this.#messages.map((one) => (one.id === message.id ? message : one));
+  }
+
   async clear(): Promise<void> {
     this.#messages = [];
   }

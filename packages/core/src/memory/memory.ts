@@ -20,6 +20,11 @@ export interface Memory {
   delete(ids: readonly string[]): Promise<void>;
   clear(): Promise<void>;
   /**
+   * Replaces the message that has the same id, in its place. Without it, the agent removes that
+   * message and all later ones, and appends them again.
+   */
+  replace?(message: Msg): Promise<void>;
+  /**
    * Writes what `append` and `note` may still hold back (`durability: 'turn'`). The agent calls it
    * at the end of each call, even a failed one, with how the call ended.
    */

@@ -8,3 +8,19 @@ export function parseJson(text: string): JsonValue | undefined {
     return undefined;
   }
 }
+
+/**
+ * Returns a copy of a value as JSON has it, or `undefined` if JSON cannot hold it. Fields whose name
+ * `isLeftOut` are missing at any depth.
+ */
+export function jsonCopy(
+  value: unknown,
+  isLeftOut: (name: string) => boolean = () => false,
+): JsonValue | undefined {
+  try {
+    const keep = (name: string, item: unknown): unknown => (isLeftOut(name) ? undefined : item);
+    return JSON.parse(JSON.stringify(value, keep)) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

@@ -17,6 +17,8 @@ interface Course {
   readonly resumed: boolean;
   /** State of each tool call of this run. */
   readonly calls: Map<string, 'asked' | 'begun' | 'over'>;
+  /** Arguments of each call that has begun, as JSON. */
+  readonly inputs: Map<string, string>;
 }
 
 /** Reasons for which a run may end with its own words as the answer. */
@@ -40,6 +42,7 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     replacement: undefined,
     resumed: first.resumes !== undefined,
     calls: new Map(),
+    inputs: new Map(),
   };
   const cut =
     reason === 'interrupted' ||
@@ -163,11 +166,17 @@ function checkEvent(
       course.replacement = event.replacement;
       course.text = event.replacement ? plain(event.replacement) : '';
       break;
-    case 'pre-acting':
-      if (course.phase !== 'idle' || /begun|over/.test(course.calls.get(event.toolUse.id) ?? ''))
+    case 'pre-acting': {
+      const { id, input } = event.toolUse;
+      const state = course.calls.get(id);
+      // An approver's edit repeats the event with other arguments.
+      const isEdit = state === 'begun' && course.inputs.get(id) !== JSON.stringify(input);
+      if (course.phase !== 'idle' || state === 'over' || (state === 'begun' && !isEdit))
         fault('out of turn');
-      course.calls.set(event.toolUse.id, 'begun');
+      course.calls.set(id, 'begun');
+      course.inputs.set(id, JSON.stringify(input));
       break;
+    }
     case 'acting-chunk':
       // A call that was already open when this run started had begun in an earlier run.
       if (

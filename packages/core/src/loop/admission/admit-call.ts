@@ -10,6 +10,7 @@ import {
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { Run } from '../run/run.ts';
+import { editCall } from './edit-call.ts';
 
 /** The outcome of the admission of a tool call. `result`: the call ended without running. */
 export type Admission =
@@ -42,19 +43,18 @@ type Prepared =
  * it may have started, its tool's `replay` decides.
  */
 export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): Promise<Admission> {
-  const open = openCall(run, toolUse, given);
-  const { state, decision } = open;
-  const settled = settledBefore(open);
+  const asked = openCall(run, toolUse, given);
+  const settled = settledBefore(asked);
   if (settled) return settled;
 
-  const left = state.toolUse ?? toolUse;
-  let call = await prepare(
-    open,
-    decision?.type === 'edit' ? { ...left, input: decision.input } : left,
-  );
-  if (!call.ok) return over(toolUse, call.result);
+  const { state, decision } = asked;
+  const isEdit = decision?.type === 'edit' && !isForTool(asked);
+  const edited = isEdit ? await editCall(run, toolUse, state, decision.input) : toolUse;
+  const open = { ...asked, toolUse: edited };
+  let call = await prepare(open, state.toolUse ?? edited);
+  if (!call.ok) return over(edited, call.result);
   const counts = !run.output?.tools?.includes(call.tool);
-  if (counts && !run.toolCallsLeft && !state.toolUse) return overLimit(run, toolUse);
+  if (counts && !run.toolCallsLeft && !state.toolUse) return overLimit(run, edited);
   if (counts) run.toolsUsed.add(call.tool.name);
   const stopped = stopBeforeReplay(open, call);
   if (stopped) return stopped;
@@ -64,7 +64,7 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
     const reviewed = await review(open, call);
     if (reviewed.type !== 'call') return reviewed;
     call = reviewed.call;
-    if (!call.ok) return over(toolUse, call.result);
+    if (!call.ok) return over(edited, call.result);
     if (counts) run.toolCalls += 1;
   }
   state.toolUse = call.toolUse;
@@ -95,13 +95,10 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
  */
 function settledBefore(open: OpenCall): Admission | undefined {
   const { run, toolUse, state, isKnown, decision, asks } = open;
-  const asked = run.tools.find(toolUse.name);
-  const takesDecisions = typeof asked === 'object' && asked.takesDecisions;
-  const isForTool = takesDecisions && state.pending?.kind === 'suspended';
-  if (!isForTool && decision?.type === 'result') {
+  if (decision?.type === 'result' && !isForTool(open)) {
     return over(toolUse, toolResult(toolUse, decision.output, decision.state ?? 'success'));
   }
-  if (!isForTool && decision?.type === 'reject') {
+  if (decision?.type === 'reject' && !isForTool(open)) {
     return over(toolUse, deniedResult(toolUse, decision.reason));
   }
   if (run.signal.aborted) {
@@ -110,6 +107,16 @@ function settledBefore(open: OpenCall): Admission | undefined {
   const isAskedNow = asks && state.pending?.kind === 'approval';
   if (!decision && state.pending && !isAskedNow) return { type: 'pending', pending: state.pending };
   return undefined;
+}
+
+/** Returns whether the tool itself takes the decision, such as an agent whose own calls wait. */
+function isForTool({ run, toolUse, state }: OpenCall): boolean {
+  const asked = run.tools.find(toolUse.name);
+  return (
+    typeof asked === 'object' &&
+    asked.takesDecisions === true &&
+    state.pending?.kind === 'suspended'
+  );
 }
 
 /** Finds the tool, validates the input, and asks whether the call needs approval. */

@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventOf } from '../../event/agent-event.ts';
+import { withoutPreviousResponse } from '../../message/edited-call.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { abortables } from '../../model/abortable.ts';
@@ -31,7 +32,8 @@ export async function readReply(
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
-    iterator = model.stream(request, { signal, run: run.about })[Symbol.asyncIterator]();
+    const asked = withoutOldArguments(request, run.view);
+    iterator = model.stream(asked, { signal, run: run.about })[Symbol.asyncIterator]();
     for (;;) {
       const next = await within(iterator.next());
       if (next.done) break;
@@ -58,6 +60,14 @@ export async function readReply(
     run.addUsage(assembler.usage);
   }
   return { type: 'whole', message: wholeMessage(run, assembler, messageId) };
+}
+
+/** Any earlier response is older than an edit of the last reply, so the request must not name one. */
+function withoutOldArguments(request: ModelRequest, view: readonly Msg[]): ModelRequest {
+  const { providerOptions } = request;
+  const last = providerOptions && view.findLast(({ role }) => role === 'assistant');
+  if (!last?.metadata?.['edited']) return request;
+  return { ...request, providerOptions: withoutPreviousResponse(providerOptions!) };
 }
 
 function wholeMessage(run: Run, assembler: ReplyAssembler, id: string): Msg {

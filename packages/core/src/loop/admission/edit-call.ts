@@ -1,0 +1,56 @@
+import type { CallState } from '../../event/call-state.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { withEditedCall } from '../../message/edited-call.ts';
+import { isRecord } from '../../message/is-record.ts';
+import type { JsonValue } from '../../message/json.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { jsonCopy } from '../../message/parse-json.ts';
+import type { Run } from '../run/run.ts';
+
+/**
+ * Carries out a person's edit and returns the new call. The log, the model and the readers get the
+ * new arguments before they are checked, so that an error about them makes sense. Parameters that
+ * the model does not see go only to the tool.
+ */
+export async function editCall(
+  run: Run,
+  { id, ...asked }: ToolUse,
+  state: CallState,
+  given: JsonValue,
+): Promise<ToolUse> {
+  const { raw: _raw, ...left } = state.toolUse ?? asked;
+  const input = jsonCopy(given)!;
+  const edited: ToolUse = { ...left, id, input };
+  const shown = withoutHidden(run, edited.name, input);
+  const message = run.view.find((one) => toolUsesOf(one).some((call) => call.id === id));
+  const changed = message && withEditedCall(message, id, shown);
+  if (changed && changed !== message) await replaceMessage(run, changed);
+  if (state.toolUse) {
+    // Its hooks have run already, so only readers get the event.
+    state.toolUse = edited;
+    await run.push([run.event('pre-acting', { toolUse: { ...edited, input: shown } })]);
+  }
+  return edited;
+}
+
+function withoutHidden({ tools }: Run, name: string, input: JsonValue): JsonValue {
+  const tool = tools.find(name);
+  const preset = typeof tool === 'object' && tool.preset;
+  if (!preset || !isRecord(input) || Array.isArray(input)) return input;
+  const isShown = ([key]: readonly [string, JsonValue]): boolean => !Object.hasOwn(preset, key);
+  return Object.fromEntries(Object.entries(input).filter(isShown));
+}
+
+/** Replaces the message of the same id in the view and in the log. */
+async function replaceMessage(run: Run, message: Msg): Promise<void> {
+  const { memory } = run.setup;
+  const { id } = message;
+  run.view = run.view.map((one) => (one.id === id ? message : one));
+  if (memory.replace) return memory.replace(message);
+  const log = await memory.read();
+  const [found, ...later] = log.slice(log.findIndex((one) => one.id === id));
+  if (found?.id !== id) return;
+  await memory.delete([id, ...later.map((one) => one.id)]);
+  await memory.append([message, ...later]);
+}
