@@ -26,7 +26,8 @@ export interface AgentEventBase {
 /**
  * Event of a run. The pre-/post- pairs, the chunks and `error` are from AgentScope; the others are
  * ours. An iteration has `pre-reasoning`, chunks and `post-reasoning`; a tool call has
- * `pre-acting`, chunks and `post-acting`. A chunk carries only new content. `parallelIds()` adds
+ * `pre-acting`, chunks and `post-acting`. If a person edits the call, readers get `pre-acting` with
+ * the new arguments, too. A chunk carries only new content. `parallelIds()` adds
  * `parallelId` for readers.
  */
 export type AgentEvent = AgentEventBase &

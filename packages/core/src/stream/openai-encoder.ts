@@ -19,8 +19,8 @@ export interface OpenAiEncoderOptions {
   readonly wholeText?: boolean;
   /**
    * Returns whether a tool is external. Arguments of external calls then go out as the model writes
-   * them, and cannot be taken back. If a hook changes such a call or a limit refuses it, the stream
-   * ends in an error. Default: calls go out whole, at the end.
+   * them, and cannot be taken back. If a hook or a person changes such a call or a limit refuses it,
+   * the stream ends in an error. Default: calls go out whole, at the end.
    */
   readonly isExternal?: (name: string) => boolean;
 }

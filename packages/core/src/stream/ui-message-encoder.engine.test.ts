@@ -421,3 +421,59 @@ test('a call that waits for approval asks for it, live and from the log, under i
     { toolName: 'elsewhere', state: 'input-available' },
   ]);
 });
+
+const guarded = tool({
+  name: 'weather',
+  description: 'Weather of a city',
+  input: { type: 'object' },
+  needsApproval: true,
+  execute: (input, { emit }) => {
+    emit('asking');
+    return (input as { city: string }).city;
+  },
+});
+const edited = { type: 'edit', input: { city: 'Rome' } } as const;
+
+test('an approver’s edit is the part’s input before any output', async () => {
+  const chunks = await chunksOf(
+    [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'Mild.'],
+    { agent: { tools: [guarded], use: [{ decide: () => edited }] } },
+  );
+  const inputs = chunks.flatMap((chunk) =>
+    chunk.type === 'tool-input-available' ? [chunk.input] : [chunk.type],
+  );
+  const shown = inputs.filter((one) => typeof one === 'object' || one === 'tool-output-available');
+  expect(shown).toEqual([
+    { city: 'Oslo' },
+    { city: 'Rome' },
+    'tool-output-available',
+    'tool-output-available',
+  ]);
+  expect((await read(chunks)).parts.find(({ type }) => type === 'dynamic-tool')).toMatchObject({
+    state: 'output-available',
+    input: { city: 'Rome' },
+    output: 'Rome',
+  });
+});
+
+test('the message that a decision continues shows the edit, live and from the log', async () => {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([
+      { toolCalls: [{ name: 'weather', id: 'c1', input: { city: 'Oslo' } }] },
+      'Mild.',
+    ]),
+    tools: [guarded],
+  });
+  const chunks: UiChunk[] = [];
+  for (const input of ['Weather?', [{ toolUseId: 'c1', ...edited }]] as const) {
+    const { encode } = createUiMessageEncoder({ messageId: 'm' });
+    for await (const batch of agent.stream(input).batches()) chunks.push(...encode(batch));
+  }
+  const part = { state: 'output-available', input: { city: 'Rome' }, output: 'Rome' };
+  expect((await read(chunks)).parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
+    part,
+  ]);
+  const stored = toUiMessages(await agent.messages())[1]!;
+  expect(stored.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([part]);
+});

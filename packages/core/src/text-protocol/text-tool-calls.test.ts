@@ -900,3 +900,27 @@ test('bad arguments of another model are told as they were', async () => {
   );
   expect(toolUsesOf((await agent.messages())[1]!)).toMatchObject([{ input: null, raw: '{"a":' }]);
 });
+
+test.for([undefined, parseOxygent])(
+  'the model reads a person’s edit in its own turn, with parser %#',
+  async (parse) => {
+    const pay = tool({
+      name: 'pay',
+      description: '',
+      input: z.object({ n: z.number() }),
+      needsApproval: true,
+      execute: ({ n }) => `paid ${n}`,
+    });
+    const reply = `I pay.\n${fenced(json('pay', { n: 111 }))}`;
+    const { agent, model } = setUp([reply, 'done'], {
+      tools: [pay],
+      ...(parse && { protocol: { parse } }),
+    });
+    const { pending } = await agent.call('go');
+    await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'edit', input: { n: 222 } }]);
+    const seen = model.requests[1]!.messages.map(textOf).join('\n');
+    expect(seen).toContain(json('pay', { n: 222 }));
+    expect(seen).not.toContain('111');
+    expect(seen).toContain('paid 222');
+  },
+);

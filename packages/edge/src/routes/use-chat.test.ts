@@ -1,3 +1,4 @@
+import { humanInTheLoop } from '@isoloop/core/middleware';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -220,5 +221,28 @@ test.for(places)(
     ]);
     expect((await bound.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
     expect(paid).toEqual([]);
+  },
+);
+
+test.for(places)(
+  '%s: an approver’s edit reaches the model, the page, the events and the history',
+  async (place) => {
+    const edit = { type: 'edit', input: { sum: 7 } } as const;
+    const agentOptions = { tools: [pay], use: [humanInTheLoop({ decide: () => edit })] };
+    const replies = [wantsToPay, 'Done.'];
+    const { chat: open, messages, model } = boundEndpoint(place, replies, agentOptions);
+    const chat = open();
+    await chat.sendMessage({ text: 'Pay.' });
+    const part = { state: 'output-available', input: { sum: 7 }, output: 'paid 7' };
+    expect(toolsOf(chat)).toMatchObject([part]);
+    expect(JSON.stringify(model.requests[1]!.messages)).toContain('{"sum":7}');
+    const stored = (await messages()).flatMap(({ parts }) => parts);
+    expect(stored.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([part]);
+    expect(JSON.stringify(stored)).not.toContain('"sum":5');
+
+    const other = boundEndpoint(place, replies, agentOptions);
+    const events = await (await other.post('/api/run', { id: other.id, input: 'Pay.' })).text();
+    const told = events.split('\n').filter((line) => line.includes('"pre-acting"'));
+    expect(told.map((line) => /"input":\{"sum":(\d)\}/.exec(line)?.[1])).toEqual(['5', '7']);
   },
 );

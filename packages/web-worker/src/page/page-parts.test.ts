@@ -19,6 +19,7 @@ import {
   type ConnectOptions,
   type RemoteAgent,
 } from '@isoloop/web-worker';
+import { readUIMessageStream, type UIMessage } from 'ai';
 import * as z from 'zod';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { initialCredits } from '../wire/protocol.ts';
@@ -374,6 +375,10 @@ test('approvals: the page approves, edits and rejects; without an answer, and wi
   expect(document.title).toBe('one');
   await agent.call('2');
   expect(document.title).toBe('two');
+  const edited = (await agent.messages()).flatMap(({ content }) =>
+    content.flatMap((block) => (block.type === 'tool_use' ? [block.input] : [])),
+  );
+  expect(edited).toEqual([{ text: 'one' }, { text: 'two' }]);
   await agent.call('3');
   expect(results(await agent.messages()).at(-1)).toContain('too bold');
   expect(await agent.call('4')).toMatchObject({
@@ -391,6 +396,23 @@ test('approvals: the page approves, edits and rejects; without an answer, and wi
     { sessionId: 'alone', page: [pageTools([title])] },
   );
   expect(await alone.call('go')).toMatchObject({ reason: 'suspended' });
+});
+
+test('a chat shows the arguments that the page gives instead of the model’s', async () => {
+  const agent = startWorker().connect(
+    { replies: calls('here', { at: 'sea' }), approvalOn: ['here'] },
+    { page: [pageApprovals(() => ({ type: 'edit', input: { at: 'lake' } }))] },
+  );
+  const stream = await agent.chatTransport().sendMessages({
+    trigger: 'submit-message',
+    messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Where?' }] }],
+    abortSignal: undefined,
+  });
+  let shown: UIMessage | undefined;
+  for await (const message of readUIMessageStream({ stream })) shown = message;
+  expect(shown!.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
+    { state: 'output-available', input: { at: 'lake' } },
+  ]);
 });
 
 test('a page that leaves while it decides suspends the call, which another page decides after a new start', async () => {

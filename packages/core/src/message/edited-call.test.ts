@@ -1,0 +1,84 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { expect, test } from 'vitest';
+import { fromAiSdk } from '../ai-sdk.ts';
+import { dashscope } from '../dashscope.ts';
+import type { ChatModel } from '../model/chat-model.ts';
+import { openai } from '../openai.ts';
+import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
+import { withEditedCall } from './edited-call.ts';
+
+const reply = {
+  ...assistantMessage([
+    {
+      type: 'thinking',
+      thinking: 'Hm.',
+      providerMetadata: { openai: { itemId: 'rs_1', reasoningEncryptedContent: null } },
+    },
+    {
+      type: 'tool_use',
+      id: 'c1',
+      name: 'pay',
+      input: { n: 111 },
+      raw: '{"n": 111}',
+      providerMetadata: {
+        openai: { itemId: 'fc_1' },
+        extra_content: { google: { thought_signature: 'thought' } },
+      },
+    },
+  ]),
+  metadata: { id: 'resp_1', model: 'm' },
+};
+
+/** Returns what a model sends for a conversation with the edited reply. */
+async function bodyOf(modelWith: (fetch: typeof globalThis.fetch) => ChatModel): Promise<string> {
+  let body = '';
+  const model = modelWith(async (_url, init) => {
+    body = String(init?.body);
+    return new Response('{}', { status: 400 });
+  });
+  const messages = [
+    userMessage('Pay.'),
+    withEditedCall(reply, 'c1', { n: 222 }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c1',
+      name: 'pay',
+      output: 'ok',
+      state: 'success',
+    }),
+  ];
+  const { signal } = new AbortController();
+  const asking = async (): Promise<void> => {
+    for await (const _batch of model.stream({ messages, tools: [] }, { signal }));
+  };
+  await expect(asking()).rejects.toMatchObject({ code: expect.any(String) as string });
+  return body;
+}
+
+const key = { apiKey: 'k', baseURL: 'https://models.test/v1' };
+
+test('every provider is sent the new arguments alone', async () => {
+  const bodies = [
+    await bodyOf((fetch) => openai({ ...key, model: 'm', fetch })),
+    await bodyOf((fetch) => dashscope({ apiKey: 'k', model: 'qwen-plus', fetch })),
+    await bodyOf((fetch) => fromAiSdk(createOpenAI({ ...key, fetch }).responses('gpt-5'))),
+    await bodyOf((fetch) => fromAiSdk(createOpenAI({ ...key, fetch }).chat('gpt-5'))),
+  ];
+  for (const body of bodies) {
+    expect(body).toContain('222');
+    expect(body).not.toMatch(/111|fc_1|resp_1/);
+  }
+  expect(bodies[0]).toContain('thought_signature');
+});
+
+test('what the model wrote is kept once, and other calls are left alone', () => {
+  const once = withEditedCall(reply, 'c1', { n: 2 });
+  const twice = withEditedCall(once, 'c1', { n: 3 });
+  expect(twice.metadata).toEqual({
+    model: 'm',
+    edited: [{ toolUseId: 'c1', input: { n: 111 }, raw: '{"n": 111}' }],
+  });
+  expect(twice.content[0]).toBe(reply.content[0]);
+  expect(withEditedCall(reply, 'c1', { n: 111 })).toBe(reply);
+  expect(withEditedCall(reply, 'other', { n: 1 })).toBe(reply);
+});
