@@ -76,7 +76,7 @@ test('what the model wrote is kept once, and other calls are left alone', () => 
   const twice = withEditedCall(once, 'c1', { n: 3 });
   expect(twice.metadata).toEqual({
     model: 'm',
-    edited: [{ toolUseId: 'c1', input: { n: 111 }, raw: '{"n": 111}' }],
+    edited: [reply.content[1]],
   });
   expect(twice.content[0]).toBe(reply.content[0]);
   expect(withEditedCall(reply, 'c1', { n: 111 })).toBe(reply);

@@ -1,5 +1,4 @@
 import type { PendingCall } from '../../event/pending-call.ts';
-import type { Msg } from '../../message/msg.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
@@ -20,7 +19,7 @@ export interface CallsToStart {
 export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: CallsToStart): void {
   const { sessionId, status, memory, runTool } = run.setup;
   const { signal, toolContext: context } = run;
-  const asSeen = run.request();
+  const messages = run.request();
   for (const { call, decision } of ready) {
     const { id } = call.toolUse;
     queue.start(call.toolUse, async (sink) => {
@@ -39,17 +38,10 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
       const idempotencyKey = `${sessionId}:${id}`;
       const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
-      const messages = toRun === call ? asSeen : withEdits(asSeen, run.view);
       const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
       return runTool(toRun, { ...about, ...sink, interrupt });
     });
   }
-}
-
-/** Returns the messages with the last reply as it is now: an approver may have edited its calls. */
-function withEdits(messages: readonly Msg[], view: readonly Msg[]): readonly Msg[] {
-  const reply = view.findLast(({ role }) => role === 'assistant');
-  return messages.map((one) => (one.id === reply?.id ? reply : one));
 }
 
 function toSuspension({ reason: suspended = 'Nobody has decided yet.' }: PendingCall): Suspension {
