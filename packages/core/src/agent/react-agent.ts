@@ -42,7 +42,7 @@ export class ReActAgent {
    */
   readonly tools: ToolSet;
   /** State that `saveState` and `loadState` use. */
-  readonly status: AgentStatus = { calls: new Map(), state: {}, runs: 0, interrupted: false };
+  readonly status: AgentStatus;
   readonly #setup: RunSetup;
   #hooks: readonly AgentHook[];
   #running: Run | undefined;
@@ -67,6 +67,8 @@ export class ReActAgent {
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
+    const { state = {} } = this.memory;
+    this.status = { calls: new Map(), state, runs: 0, interrupted: false };
     this.tools = more.length ? new ToolList(more, own) : own;
     this.#setup = {
       options,
@@ -137,8 +139,11 @@ export class ReActAgent {
     return this.#tail !== undefined;
   }
 
-  messages(): Promise<readonly Msg[]> {
-    return this.memory.read();
+  /** Reads the conversation. A memory with a log then knows the session's values, too. */
+  async messages(): Promise<readonly Msg[]> {
+    const messages = await this.memory.read();
+    if (!this.memory.state && !this.busy) await this.memory.restore?.(this.status, this.tools);
+    return messages;
   }
 
   /** Adds a hook from the next call on. Returns a function that removes it. */

@@ -6,7 +6,7 @@ export interface AgentStatus {
   /** The open tool calls, by id. */
   readonly calls: Map<string, CallState>;
   /** Named values of hooks, tools and middleware; plain JSON. */
-  readonly state: Record<string, JsonValue>;
+  state: Record<string, JsonValue>;
   /** Number of calls that have started; waiting calls do not count. */
   runs: number;
   /** Whether the last call was interrupted. */

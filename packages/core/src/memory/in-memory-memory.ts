@@ -1,8 +1,10 @@
+import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Memory } from './memory.ts';
 
 /** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
 export class InMemoryMemory implements Memory {
+  readonly state: Record<string, JsonValue> = {};
   #messages: readonly Msg[];
 
   constructor(messages: readonly Msg[] = []) {

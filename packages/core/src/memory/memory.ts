@@ -1,5 +1,6 @@
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { CallState } from '../event/call-state.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { RunNote } from './log/log-record.ts';
@@ -39,6 +40,11 @@ export interface Memory {
    * the active tool groups. The agent calls it before each call.
    */
   restore?(status: AgentStatus, tools: ToolSet): Promise<void>;
+  /**
+   * The session's values, which all agents over this memory share. Without it, each agent has
+   * values of its own until `restore`.
+   */
+  readonly state?: Record<string, JsonValue>;
   /** Number that grows with every flush; absent without a log. */
   readonly sessionVersion?: number;
 }

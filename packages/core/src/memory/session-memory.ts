@@ -4,7 +4,8 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validate-message.ts';
-import { KeptState } from './log/kept-state.ts';
+import { KeptGroups } from './log/kept-groups.ts';
+import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
@@ -76,8 +77,9 @@ export class SessionMemory implements Memory {
   readonly #durability: 'step' | 'turn';
   readonly #onDamage: SessionMemoryOptions['onDamage'];
   #view: LogFold | undefined;
-  /** Session values and tool groups of the agent that uses this memory. */
-  #kept: KeptState | undefined;
+  readonly #values = trackValues({});
+  /** Tool groups of the agent that uses this memory. */
+  #groups: KeptGroups | undefined;
   /** Last result of `read`, kept until the messages change. */
   #snapshot: readonly Msg[] | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -107,6 +109,14 @@ export class SessionMemory implements Memory {
     this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
     this.#onDamage = onDamage;
+  }
+
+  /**
+   * The session's values, for all agents over this memory. The first read of the log adds the log's
+   * values. Updates that come before are then repeated on them.
+   */
+  get state(): Values {
+    return this.#values.values;
   }
 
   /** Number of flushes so far, as this memory knows the session; 0 before the first read. */
@@ -169,8 +179,9 @@ export class SessionMemory implements Memory {
       for (const [id, state] of view.calls) status.calls.set(id, { ...state });
       status.suspendedRun = view.openRun;
       status.interrupted = view.ended === 'interrupted';
-      if (!this.#kept?.isOf(status)) this.#kept = new KeptState(status, tools);
-      this.#kept.restore(view);
+      if (status.state !== this.state) this.#values.take(status);
+      if (!this.#groups?.isOf(status)) this.#groups = new KeptGroups(status, tools);
+      this.#groups.restore(view.state['groups']);
     });
   }
 
@@ -280,6 +291,7 @@ export class SessionMemory implements Memory {
   clear(): Promise<void> {
     return this.run(async () => {
       await this.#log.clear();
+      this.#values.clear();
       this.#show([]);
     });
   }
@@ -300,17 +312,33 @@ export class SessionMemory implements Memory {
     this.#snapshot = undefined;
     if (this.#view) this.#view.add(records);
     else await this.#load();
+    for (const values of valuesIn(records)) this.#values.put(values);
   }
 
   async #flush(takesLead = false): Promise<void> {
-    const state = this.#kept?.changes();
-    if (state) await this.#take([{ kind: 'state', state }]);
+    if (!this.#view && this.#values.updates.length) await this.#load();
+    this.#noteState();
     const context: FlushContext = {
-      onReread: (records) => void this.#show(records),
+      onReread: (records) => {
+        this.#show(records);
+        this.#noteState();
+      },
       compacted: () => this.#view?.records(),
       title: () => this.#view?.state[titleKey] as string | undefined,
     };
     await this.#log.flush(context, takesLead);
+    this.#values.written();
+  }
+
+  /** Notes the session's values and the active tool groups if the log has others. */
+  #noteState(): void {
+    const values = this.#values.changes(this.#view?.state['values']);
+    const groups = this.#groups?.changes();
+    if (!values && !groups) return;
+    const state = { ...(values && { values }), ...(groups && { groups }) };
+    const records = [{ kind: 'state', state } as const];
+    this.#log.add(records);
+    this.#view?.add(records);
   }
 
   async #load(): Promise<LogFold> {
@@ -323,7 +351,12 @@ export class SessionMemory implements Memory {
 
   #show(records: Flushes): LogFold {
     this.#snapshot = undefined;
-    return (this.#view = new LogFold().load(records, this.#onDamage));
+    const pending = records.at(-1) ?? [];
+    const view = new LogFold().load(records.slice(0, -1), this.#onDamage);
+    const { values } = view.state;
+    this.#view = view.load([pending], this.#onDamage);
+    this.#values.load(values, new Set(valuesIn(pending)));
+    return view;
   }
 
   /** Runs one operation at a time, in call order. */

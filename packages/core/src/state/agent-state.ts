@@ -72,6 +72,7 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   await memory.restore?.(status, tools);
   const messagesBefore = await memory.read();
   const notesBefore = notesOf(agent, status);
+  const valuesBefore = structuredClone(status.state);
   if (status.runs !== before) throw busy(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
@@ -89,14 +90,19 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
     // The caller needs the store's first error, not one of the rollback.
     await restore(agent, messagesBefore, notesBefore).catch(() => {});
+    setValues(status, valuesBefore);
     throw error;
   }
   status.interrupted = interrupted;
   status.suspendedRun = suspendedRun ?? undefined;
-  for (const name of Object.keys(status.state)) delete status.state[name];
-  Object.assign(status.state, values);
+  setValues(status, values);
   status.calls.clear();
   for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
+}
+
+function setValues({ state }: AgentStatus, values: JsonObject): void {
+  for (const name of Object.keys(state)) delete state[name];
+  Object.assign(state, values);
 }
 
 async function restore(

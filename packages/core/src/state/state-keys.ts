@@ -1,6 +1,8 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { freeze } from '../event/hook-dispatcher.ts';
+import { trackValues, updateValues, type Values } from '../memory/log/session-values.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { JsonValue } from '../message/json.ts';
 import { userText } from '../message/message-text.ts';
 import { parseJson } from '../message/parse-json.ts';
@@ -17,7 +19,12 @@ export type StateKeys = Readonly<Record<string, AnyKey>>;
 type ValueOf<K> = K extends StateKey<infer V, never> ? V : never;
 type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } ? U : never;
 
-/** The state of one session. */
+/**
+ * The state of one session. A stored session's values are known once its log was read: at
+ * `run-start` of a call, or after `await agent.messages()`. Before that, `read` and `all` return
+ * initial values with the updates so far. When the log is read, these updates are applied to its
+ * values.
+ */
 export interface SessionState<K extends StateKeys> {
   /**
    * Returns a key's value, frozen; the key's initial value before the first write. Throws
@@ -43,7 +50,7 @@ export type StateSource =
   | Pick<RunContext, 'state'>
   | Pick<RunInfo, 'runId'>
   | Pick<ModelContext, 'run'>
-  | { readonly status: AgentStatus };
+  | { readonly status: AgentStatus; readonly memory?: Memory };
 
 export interface StateKeysOptions<K extends StateKeys> {
   /** The key that stores the text of a call's input, after guards and `pre-call` hooks. */
@@ -103,6 +110,11 @@ export function stateKeys<const K extends StateKeys>(
     ...state,
     name: 'stateKeys',
     on: {
+      'run-start': {
+        // Before all hooks that may read the state.
+        priority: -Number.MAX_SAFE_INTEGER,
+        handle: (_event, _control, context) => load(context),
+      },
       'pre-call': {
         // After all hooks that may change the input.
         priority: Number.MAX_SAFE_INTEGER,
@@ -139,10 +151,15 @@ export function ownName(name: string): string {
 
 function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
   const running = new Map<string, SessionState<K>>();
+  const sessionOf = (source: { readonly state: Values }): SessionState<K> =>
+    sessionState(keys, () => source.state);
   return {
     of(source) {
-      if ('status' in source) return sessionState(keys, source.status.state);
-      if ('state' in source) return sessionState(keys, source.state);
+      if ('status' in source) {
+        if (source.memory?.restore) trackValues(source.status.state);
+        return sessionOf(source.status);
+      }
+      if ('state' in source) return sessionOf(source);
       const about = 'runId' in source ? source : source.run;
       const found = about && running.get(about.runId);
       if (found) return found;
@@ -152,18 +169,16 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
       );
     },
     wrapRun: (next) => async (input, context) => {
-      // If the store fails, the call's next operation reports it.
-      if (input) await context.loadState().catch(() => {});
-      const values = context.state;
+      if (input) await load(context);
       for (const [name, key] of Object.entries(keys)) {
-        if (Object.hasOwn(values, name) && !key.is(values[name]!)) {
+        if (!fits(key, context.state, name)) {
           throw new AgentError(
             'INVALID_STATE',
             `The saved value of "${name}" does not fit its state key.`,
           );
         }
       }
-      running.set(context.runId, sessionState(keys, values));
+      running.set(context.runId, sessionOf(context));
       try {
         return await next(input, context);
       } finally {
@@ -173,35 +188,66 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
   };
 }
 
-function sessionState<K extends StateKeys>(
-  keys: K,
-  values: Record<string, JsonValue>,
-): SessionState<K> {
-  const read = (name: PropertyKey): unknown => {
-    const { initial } = keyOf(keys, name);
-    return freeze(Object.hasOwn(values, name) ? values[name as string] : initial);
-  };
+/** Reads the log's values. If the store fails, the call's next operation reports it. */
+async function load(context: RunContext): Promise<void> {
+  await context.loadState().catch((error: unknown) => {
+    if (AgentError.is(error) && error.code === 'INVALID_STATE') throw error;
+  });
+}
+
+function sessionState<K extends StateKeys>(keys: K, values: () => Values): SessionState<K> {
+  const read = (name: string): unknown => freeze(valueOf(keyOf(keys, name), values(), name));
   return {
-    read: (name) => read(name) as never,
+    read: (name) => read(name as string) as never,
     all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
     write(updates) {
       checkFields('INVALID_INPUT', 'The updates', updates, '');
-      const next = Object.entries(updates).map(([name, update]) => {
-        const key = keyOf(keys, name);
-        return [name, toJson(name, key.reduce(read(name), toJson(name, update) as never))] as const;
-      });
-      for (const [name, value] of next) values[name] = value;
+      const changes = Object.entries(updates).map(([name, update]) =>
+        changeOf(keyOf(keys, name), name, toJson(name, update)),
+      );
+      const apply = (own: Values): void => {
+        const next = changes.map((change) => change(own));
+        Object.assign(own, ...next);
+      };
+      updateValues(values(), apply, Object.keys(updates));
     },
-    reset(name, value) {
+    reset(given, value) {
+      const name = given as string;
       const key = keyOf(keys, name);
-      if (value === undefined) delete values[name as string];
-      else if (key.is(toJson(name, value))) values[name as string] = toJson(name, value);
-      else
-        throw new AgentError(
-          'INVALID_INPUT',
-          `The value does not fit the state key "${String(name)}".`,
-        );
+      const next = value === undefined ? undefined : toJson(name, value);
+      if (next !== undefined && !key.is(next))
+        throw new AgentError('INVALID_INPUT', `The value does not fit the state key "${name}".`);
+      const apply = (own: Values): void => {
+        if (next === undefined) delete own[name];
+        else own[name] = next;
+      };
+      updateValues(values(), apply, [name]);
     },
+  };
+}
+
+function fits(key: AnyKey, values: Values, name: string): boolean {
+  return !Object.hasOwn(values, name) || key.is(values[name]!);
+}
+
+function valueOf({ initial }: AnyKey, values: Values, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : initial;
+}
+
+/**
+ * Returns a function that gives the key's new value for an update. It throws `INVALID_STATE` if the
+ * key's strategy cannot apply the update to the present value.
+ */
+function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values) => Values {
+  return (values) => {
+    const value = freeze(valueOf(key, values, name)) as never;
+    try {
+      if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
+      return { [name]: toJson(name, key.reduce(value, freeze(update) as never)) };
+    } catch (cause) {
+      const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
+      throw new AgentError('INVALID_STATE', message, { cause });
+    }
   };
 }
 

@@ -51,7 +51,7 @@ export interface RunContext extends RunInfo {
   readonly openCalls: readonly ToolUse[];
   /** The session's state. The run's next write stores it. */
   readonly state: Record<string, JsonValue>;
-  /** Reads the session's state from its log, unless it was read before. */
+  /** Reads the session's state from its log. */
   loadState(): Promise<void>;
   /** Stores the session's state now. */
   storeState(): Promise<void>;

@@ -116,8 +116,10 @@ export class RunView implements RunContext {
   }
 
   async loadState(): Promise<void> {
-    const { memory, status, tools } = this.#run.setup;
-    await memory.restore?.(status, tools);
+    const { failure, setup, signal } = this.#run;
+    // A call that is refused because another one runs must not change the state of that one.
+    if (failure || signal.aborted) return;
+    await setup.memory.restore?.(setup.status, setup.tools);
   }
 
   async storeState(): Promise<void> {

@@ -1,0 +1,179 @@
+import type { AgentStatus } from '../../event/agent-status.ts';
+import { isRecord } from '../../message/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
+import type { LogRecord } from './log-record.ts';
+
+/** Named values of a session; plain JSON. */
+export type Values = Record<string, JsonValue>;
+
+/** Changes values. It runs again if the log turns out to hold other values. */
+export type ValueUpdate = (values: Values) => void;
+
+const owners: WeakMap<Values, SessionValues> = new WeakMap();
+
+/**
+ * The values of a session, and the updates that its log does not have yet. Values may be written
+ * before the log is read, and another host may write to the log too. The updates are then repeated
+ * on the log's values, so none replaces what the log has.
+ */
+export class SessionValues {
+  /** The live values. All agents over one memory share this object. */
+  readonly values: Values;
+  #updates: ValueUpdate[] = [];
+  /** The noted values that the log may still lack, each with its number of updates. */
+  #notes: readonly { readonly values: JsonObject; readonly updates: number }[] = [];
+  /** Number of updates when the log was last compared. */
+  #compared = 0;
+  /** Each value as the log and the updates left it, as JSON. A difference is an assignment. */
+  readonly #known = new Map<string, string>();
+
+  constructor(values: Values) {
+    this.values = values;
+  }
+
+  /** Applies an update of the named values, and keeps it until the log has it. */
+  update(update: ValueUpdate, names?: readonly string[]): void {
+    this.#takeAssignments(names);
+    update(this.values);
+    this.#updates.push(update);
+    for (const name of names ?? this.#names()) this.#know(name);
+  }
+
+  /**
+   * Puts the updates on top of the log's values. `pending`: the noted values that are not written.
+   * Throws the first failure of an update, and drops that update.
+   */
+  load(logged: JsonValue | undefined, pending: ReadonlySet<unknown>): void {
+    this.#takeAssignments();
+    const written = this.#notes.filter(({ values }) => !pending.has(values));
+    this.#forget(Math.max(0, ...written.map(({ updates }) => updates)));
+    const next: Values = isRecord(logged) ? structuredClone({ ...logged } as Values) : {};
+    const failures: unknown[] = [];
+    for (const [index, update] of this.#updates.entries()) {
+      try {
+        update(next);
+      } catch (error) {
+        this.#updates[index] = () => {};
+        failures.push(error);
+      }
+    }
+    this.#replaceAll(next);
+    if (failures.length) throw failures[0];
+  }
+
+  /** Puts noted values in place of the log's. The updates so far come on top of them. */
+  put(values: JsonObject): void {
+    this.#takeAssignments();
+    this.#updates.unshift((own) => replaceAll(own, structuredClone(values)));
+    const later = this.#notes.map((note) => ({ ...note, updates: note.updates + 1 }));
+    this.#notes = [{ values, updates: 1 }, ...later];
+    this.load(undefined, new Set(this.#notes.map((note) => note.values)));
+  }
+
+  /** Puts the updates of an agent on top, which had values of its own so far. */
+  take(status: AgentStatus): void {
+    for (const update of updatesOf(status.state)) this.update(update);
+    status.state = this.values;
+  }
+
+  /** The updates that the log does not have yet. */
+  get updates(): readonly ValueUpdate[] {
+    this.#takeAssignments();
+    return this.#updates;
+  }
+
+  /** Removes all values. */
+  clear(): void {
+    this.#forget(this.#updates.length);
+    this.#replaceAll({});
+  }
+
+  /** Returns the values to note if they differ from the log's. */
+  changes(logged: JsonValue | undefined): JsonObject | undefined {
+    this.#takeAssignments();
+    this.#compared = this.#updates.length;
+    if (!this.#compared || JSON.stringify(this.values) === JSON.stringify(logged ?? {}))
+      return undefined;
+    const values = structuredClone(this.values);
+    this.#notes = [...this.#notes, { values, updates: this.#compared }];
+    return values;
+  }
+
+  /** Forgets the updates that were compared, because the log has them now. */
+  written(): void {
+    this.#forget(this.#compared);
+  }
+
+  #forget(count: number): void {
+    this.#updates.splice(0, count);
+    this.#compared = Math.max(0, this.#compared - count);
+    this.#notes = this.#notes
+      .map(({ values, updates }) => ({ values, updates: updates - count }))
+      .filter(({ updates }) => updates > 0);
+  }
+
+  #replaceAll(next: JsonObject): void {
+    replaceAll(this.values, next);
+    for (const name of this.#names()) this.#know(name);
+  }
+
+  /** Makes updates of values that were assigned directly. */
+  #takeAssignments(names: Iterable<string> = this.#names()): void {
+    for (const name of names) {
+      const before = this.#known.get(name);
+      const text = this.#know(name);
+      if (text === before) continue;
+      this.#updates.push((values) => {
+        if (text === undefined) delete values[name];
+        else values[name] = JSON.parse(text) as JsonValue;
+      });
+    }
+  }
+
+  /** Remembers a value as JSON, and returns that. */
+  #know(name: string): string | undefined {
+    const text = JSON.stringify(this.values[name]) as string | undefined;
+    if (text === undefined) this.#known.delete(name);
+    else this.#known.set(name, text);
+    return text;
+  }
+
+  #names(): Iterable<string> {
+    return new Set([...Object.keys(this.values), ...this.#known.keys()]);
+  }
+}
+
+/** Keeps the updates of values from now on, until a log has them. */
+export function trackValues(values: Values): SessionValues {
+  const owner = owners.get(values) ?? new SessionValues(values);
+  owners.set(values, owner);
+  return owner;
+}
+
+function updatesOf(values: Values): readonly ValueUpdate[] {
+  const owner = owners.get(values);
+  const assigned = structuredClone(values);
+  return owner?.updates ?? [(own) => void Object.assign(own, assigned)];
+}
+
+/**
+ * Applies an update of the named values. Values that belong to a log keep it until the log has it.
+ */
+export function updateValues(values: Values, update: ValueUpdate, names: readonly string[]): void {
+  const owner = owners.get(values);
+  if (owner) owner.update(update, names);
+  else update(values);
+}
+
+/** Returns the values that records set. */
+export function valuesIn(records: readonly LogRecord[]): readonly JsonObject[] {
+  return records.flatMap((record) => {
+    const values = record.kind === 'state' ? record.state['values'] : undefined;
+    return isRecord(values) ? [values as JsonObject] : [];
+  });
+}
+
+function replaceAll(values: Values, next: JsonObject): void {
+  for (const name of Object.keys(values)) delete values[name];
+  Object.assign(values, next);
+}
