@@ -1,17 +1,36 @@
 import { globSync, readFileSync } from 'node:fs';
-import { checkProse } from './prose.ts';
+import { markdownProse } from './prose/markdown-prose.ts';
+import { checkProse, type Prose } from './prose/rules.ts';
+import { sourceProse } from './prose/source-prose.ts';
 import { root } from './root.ts';
 
-const files = globSync('packages/*/src/**/*.ts', { cwd: root })
-  .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !path.endsWith('.test.ts'))
-  .map((path) => ({ path, source: readFileSync(`${root}/${path}`, 'utf8') }));
-const { violations, sentences, words } = checkProse(files);
-for (const line of violations) console.error(line);
-if (violations.length > 0) {
-  console.error(`${violations.length} comments are hard to read (CONTRIBUTING.md, "Comments").`);
-  process.exitCode = 1;
-} else {
+const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
+  ['Packages', prose(['packages/*/src/**/*.ts'], sourceProse, ['**/*.test.ts'])],
+  ['Markdown', prose(['*.md', '{bench,docs,packages,test}/**/*.md'], markdownProse)],
+];
+
+let failed = 0;
+for (const [name, files] of groups) {
+  const { violations, sentences, words } = checkProse(files);
+  for (const line of violations) console.error(line);
+  failed += violations.length;
   const average = (words / sentences).toFixed(1);
-  console.log(`Comments: ${sentences} sentences of ${average} words on average, no violation.`);
+  console.log(`${name}: ${sentences} sentences of ${average} words on average.`);
+}
+if (failed > 0) {
+  console.error(`${failed} sentences are hard to read (CONTRIBUTING.md, "Comments").`);
+  process.exitCode = 1;
+}
+
+function prose(
+  patterns: readonly string[],
+  read: (path: string, source: string) => Prose,
+  exclude: readonly string[] = [],
+): readonly Prose[] {
+  return globSync(patterns, {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/dist/**', ...exclude],
+  })
+    .map((path) => path.replaceAll('\\', '/'))
+    .map((path) => read(path, readFileSync(`${root}/${path}`, 'utf8')));
 }

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { checkProse, maxWords } from '../scripts/prose.ts';
+import { markdownProse } from '../scripts/prose/markdown-prose.ts';
+import { checkProse, maxWords } from '../scripts/prose/rules.ts';
+import { sourceProse } from '../scripts/prose/source-prose.ts';
 
-const violationsIn = (source: string): readonly string[] =>
-  checkProse([{ path: 'a.ts', source }]).violations;
+const violationsIn = (source: string, path = 'a.ts'): readonly string[] =>
+  checkProse([sourceProse(path, source)]).violations;
+
+const violationsInMarkdown = (source: string): readonly string[] =>
+  checkProse([markdownProse('a.md', source)]).violations;
 
 const long = Array.from({ length: maxWords + 1 }, () => 'word').join(' ');
 
@@ -41,16 +46,67 @@ test.for([
   ]);
 });
 
-test('strings, code spans and examples are not prose', () => {
+test('code spans and examples are not prose', () => {
   expect(violationsIn(`/**\n * Runs.\n *\n * @example\n * run('${long}')\n */\nrun();`)).toEqual(
     [],
   );
-  expect(violationsIn(`/** Emits \`cancelled\`. */\nconst a = 'a cancelled run';`)).toEqual([]);
+  expect(violationsIn(`/** Emits \`cancelled\`. */\nrun();`)).toEqual([]);
+});
+
+test('messages in strings and templates are checked, single words are not', () => {
+  expect(violationsIn(`fail('The run was cancelled by it.');`)).toHaveLength(1);
+  expect(violationsIn(`\nfail(\`The run \${id} was cancelled.\`);`)).toEqual([
+    'a.ts:2: "cancelled": American spelling.',
+  ]);
+  expect(violationsIn(`const state = 'cancelled';`)).toEqual([]);
+});
+
+test('the strings of a test file are its data, its titles are prose', () => {
+  const source = `
+    test('a run is cancelled', () => expect(say()).toBe('The run was cancelled by it.'));
+    test.for([1])('a run is cancelled %i times', () => {});
+    describe(\`a cancelled \${run}\`, () => {});`;
+  expect(violationsIn(source, 'a.test.ts')).toEqual([
+    'a.test.ts:2: "cancelled": American spelling.',
+    'a.test.ts:3: "cancelled": American spelling.',
+    'a.test.ts:4: "cancelled": American spelling.',
+  ]);
+});
+
+test('Markdown: paragraphs, headings, lists, quotes and cells are prose, with their lines', () => {
+  const source = `# Cancelled
+
+Text with a [cancelled](a.md) run.
+
+- one
+- a **cancelled** run
+  - its cancelled step
+
+> Cancelled.
+
+| a | b |
+| - | - |
+| 1 | cancelled |`;
+  expect(violationsInMarkdown(source)).toEqual(
+    [1, 3, 6, 7, 9, 13].map((line) => expect.stringContaining(`a.md:${line}: "`)),
+  );
+});
+
+test('Markdown: code, HTML and addresses are not prose', () => {
+  const source = `\`cancelled\` and [this](cancelled.md)
+
+\`\`\`ts
+cancelled();
+\`\`\`
+
+<!-- cancelled -->
+![](cancelled.png)`;
+  expect(violationsInMarkdown(source)).toEqual([]);
 });
 
 test('counts sentences and words', () => {
   const source = '/** Two words. And three words. */\nconst a = 1;';
-  expect(checkProse([{ path: 'a.ts', source }])).toEqual({
+  expect(checkProse([sourceProse('a.ts', source)])).toEqual({
     violations: [],
     sentences: 2,
     words: 5,

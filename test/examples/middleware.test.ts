@@ -97,7 +97,7 @@ test('failures in words of one’s own', async () => {
 
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
     'print is not to be had now (Error: ECONNREFUSED). Try something else.',
-    'The call of "buy" was cancelled: another message came in before it had ended. It did not run.',
+    'The call of "buy" was canceled: another message came in before it had ended. It did not run.',
   ]);
 });
 

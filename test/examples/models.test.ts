@@ -145,7 +145,7 @@ test('multiAgent()', async () => {
   // #endregion
 
   const said = 'Ann: Is it warm in Paris?\nBob: 20 degrees.\nAnn: What should I wear?';
-  const content = `What was said so far stands between the history tags.\n<history>\n${said}\n</history>`;
+  const content = `The conversation so far is between the history tags.\n<history>\n${said}\n</history>`;
   expect(sent[0]?.body['messages']).toEqual([{ role: 'user', content }]);
   expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', undefined]);
 

@@ -234,7 +234,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['event-server', 'MODEL_SERVER', true, 'inference internal error'],
   ['unnamed-error', 'MODEL_SERVER', true, 'An internal error has occured.'],
   ['malformed', 'MODEL_BAD_RESPONSE', false, 'malformed: {"output":{"choices":[{"mess'],
-  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'breaks off: {"output"'],
+  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'ended early: {"output"'],
 ])('%s within the reply is %s, after the text before it', async (fault, code, retryable, words) => {
   const { text, error, finish } = await run(at(fault, { timeoutMs: Infinity }));
   expect([error?.code, error?.retryable]).toEqual([code, retryable]);

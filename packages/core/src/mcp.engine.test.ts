@@ -185,7 +185,7 @@ test('what a tool says of its failure is an error result; so is what the server 
   expect(gone).toMatchObject({ server: 'test' });
   expect(await resultOf(tools, 'add', 7 as never)).toMatchObject({
     state: 'error',
-    output: expect.stringContaining('they are no object'),
+    output: expect.stringContaining('they are not an object'),
   });
 });
 
@@ -481,7 +481,7 @@ test.each([
   expect(errors).toMatchObject([
     {
       code: 'MCP_BAD_RESPONSE',
-      message: expect.stringContaining('1 tools that are none and are left out: '),
+      message: expect.stringContaining('1 invalid tools, which are ignored: '),
     },
   ]);
   await tools.refresh();
@@ -668,7 +668,7 @@ test('headers go with each request, and a function is asked each time', async ()
     server.open({ headers: () => Promise.reject(new Error('no token')) }),
   ).rejects.toMatchObject({
     code: 'MCP_AUTH',
-    message: 'The headers for the MCP server could not be had: no token',
+    message: 'The headers for the MCP server could not be computed: no token',
   });
   for (const headers of [
     () => undefined,
@@ -681,7 +681,7 @@ test('headers go with each request, and a function is asked each time', async ()
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       code: 'CONFIGURATION',
-      message: expect.stringContaining('headers must'),
+      message: expect.stringContaining('headers'),
     });
     expect((error as AgentError).message).not.toContain('secret');
   }
@@ -795,16 +795,16 @@ test('a server that says nothing', async () => {
   ).rejects.toMatchObject({
     code: 'MCP_TIMEOUT',
     retryable: true,
-    message: 'The MCP server "mute" was not connected within 5 ms',
+    message: 'The MCP server "mute" did not connect within 5 ms',
   });
 });
 
 test.each<[options: object, words: string]>([
   [{ url: 7 }, 'mcpTools(): url must be a string or an object'],
-  [{ url: 'not a url' }, 'mcpTools(): url must be that of an HTTP server, not "not a url".'],
-  [{ url: 'file:///etc/passwd' }, 'mcpTools(): url must be that of an HTTP server'],
-  [{ prefix: 'a b' }, '"a b" is no prefix'],
-  [{ url: ['http://localhost:1'] }, 'url must be that of an HTTP server'],
+  [{ url: 'not a url' }, 'mcpTools(): url must be the URL of an HTTP server, not "not a url".'],
+  [{ url: 'file:///etc/passwd' }, 'mcpTools(): url must be the URL of an HTTP server'],
+  [{ prefix: 'a b' }, '"a b" is not a prefix'],
+  [{ url: ['http://localhost:1'] }, 'url must be the URL of an HTTP server'],
   [{ name: '' }, 'mcpTools(): name must not be blank.'],
   [{ name: ' ' }, 'mcpTools(): name must not be blank.'],
   [{ include: 'add' }, 'mcpTools(): include must be an array'],
@@ -815,27 +815,21 @@ test.each<[options: object, words: string]>([
   [{ group: ['a', 5] }, 'mcpTools(): each of group: text must be a string'],
   [{ group: '' }, 'mcpTools(): group must not be blank.'],
   [{ maxOutputChars: 2.5 }, 'mcpTools(): maxOutputChars must be a whole number.'],
-  [
-    { headers: { a: { b: 'secret' } } },
-    'mcpTools(): headers must have names and values that HTTP can send; there are: a.',
-  ],
+  [{ headers: { a: { b: 'secret' } } }, 'mcpTools(): HTTP cannot send these headers: a.'],
   [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be a number of 0 or more'],
   [
     { reconnect: { attempts: 'many' } },
     'mcpTools(): reconnect: attempts must be a number of 0 or more',
   ],
   [{ clientInfo: { name: 'a' } }, 'mcpTools(): clientInfo: version must be a string'],
-  [
-    { headers: { 'bad name': 'secret' } },
-    'mcpTools(): headers must have names and values that HTTP can send; there are: bad name.',
-  ],
+  [{ headers: { 'bad name': 'secret' } }, 'mcpTools(): HTTP cannot send these headers: bad name.'],
   [
     { name: 'other', allowedServers: ['github'] },
-    'mcpTools(): the server "other" is not among the allowed ones.',
+    'mcpTools(): the server "other" is not in allowedServers.',
   ],
   [
     { allowedServers: ['github'] },
-    'mcpTools(): the server "localhost:1" is not among the allowed ones.',
+    'mcpTools(): the server "localhost:1" is not in allowedServers.',
   ],
 ])('wrong options are refused by name, before anything is asked: %j', async (options, words) => {
   const own = vi.fn<typeof fetch>();

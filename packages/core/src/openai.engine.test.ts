@@ -130,7 +130,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 });
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
-  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'breaks off: {"id"'],
+  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'ended early: {"id"'],
   ['no-finish', 'MODEL_BAD_RESPONSE', true, 'no finish reason'],
   ['bad-json', 'MODEL_BAD_RESPONSE', false, 'malformed: {"choices":[{"delta":{"content": oops xxx'],
   ['error-event', 'MODEL_SERVER', false, 'Failed to call a function.'],

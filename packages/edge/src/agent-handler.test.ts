@@ -447,7 +447,7 @@ test('a model behind HTTP: tools in parallel, an answer of their results, and a 
 
 test.each([
   ['no JSON', '{', 400, 'INVALID_INPUT'],
-  ['no object', '[]', 400, 'INVALID_INPUT'],
+  ['not an object', '[]', 400, 'INVALID_INPUT'],
   ['no id', { messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
   ['an id with a slash', { id: '../ann', messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
   ['an id that is too long', { id: 'x'.repeat(129), messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
@@ -530,7 +530,7 @@ test('without authorize only localhost is answered', async () => {
   for (const host of ['https://localhost.evil.test', 'https://agent.workers.dev']) {
     const response = await at(host);
     expect(response.status).toBe(401);
-    expect(await response.text()).toContain('pass `authorize` to createAgentHandler');
+    expect(await response.text()).toContain('Pass `authorize` to createAgentHandler');
   }
 });
 

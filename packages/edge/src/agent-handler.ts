@@ -152,10 +152,7 @@ function wrongMethod(
   face: RequestVariables['face'],
   method: string,
 ): Response {
-  const error = new AgentError(
-    'NOT_FOUND',
-    `${c.req.path} is not asked by ${c.req.method}, but by ${method}.`,
-  );
+  const error = new AgentError('NOT_FOUND', `${c.req.path} takes ${method}, not ${c.req.method}.`);
   return errorResponse(error, {
     requestId: c.get('requestId'),
     face,

@@ -56,7 +56,9 @@ function checkOrigins(origins: readonly string[] = []): void {
   for (const origin of origins) {
     if (URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*'))
       continue;
-    throw wrong(`cors has ${JSON.stringify(origin)}, which is no origin as "https://example.com"`);
+    throw wrong(
+      `cors has ${JSON.stringify(origin)}, which is not an origin such as "https://example.com"`,
+    );
   }
 }
 

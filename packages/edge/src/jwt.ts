@@ -74,7 +74,7 @@ export function jwt<Env extends object = object>(
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
       throw new AgentError(
         'CONFIGURATION',
-        'jwt(): with `jwksUrl` the algorithms are those of public keys.',
+        'jwt(): `jwksUrl` needs algorithms with public keys, such as RS256.',
       );
     }
     const url = new URL(jwksUrl);

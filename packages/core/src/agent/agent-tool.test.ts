@@ -328,8 +328,8 @@ test('a factory needs a name, also one that is a function with a name', () => {
 });
 
 test.for([
-  ['null', 'message: a text that is not blank'],
-  [{ message: ' ' }, 'message: a text that is not blank'],
+  ['null', 'message: a string that is not blank'],
+  [{ message: ' ' }, 'message: a string that is not blank'],
   [{ message: 'go', session_id: 5 }, 'session_id: a text'],
 ] as const)('arguments that do not fit are told: %j', async ([input, words]) => {
   const { parent, model, made } = build(

@@ -81,7 +81,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   if (!/[a-z\d]/i.test(toolName.slice(5))) {
     throw new AgentError(
       'CONFIGURATION',
-      `agentTool needs a name with letters or digits of ASCII; "${name}" has none.`,
+      `The name of an agent tool needs ASCII letters or digits; "${name}" has none.`,
     );
   }
   const children = new Map<string, Child>();
@@ -150,7 +150,7 @@ async function openChild(
   const made = await agent({ sessionId: `${sessionId}:${id}` });
   checkFields(
     'CONFIGURATION',
-    `${toolName}: what its factory made`,
+    `${toolName}: the value from its factory`,
     made,
     'name:string stream:function messages:function',
   );
@@ -190,9 +190,9 @@ function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentI
   const open = openCalls(log);
   if (!decision || !open.length) return undefined;
   if (decision.type === 'edit')
-    suspend('The call of an agent can be approved, rejected or given a result, not edited.');
+    suspend('A call of an agent tool cannot be edited. Approve it, reject it, or send its result.');
   if (decision.type === 'result' && open.length > 1)
-    suspend(`One result does not answer ${open.length} calls: approve or reject.`);
+    suspend(`One result does not answer ${open.length} calls. Approve or reject.`);
   return open.map(({ id: toolUseId }) => ({ ...decision, toolUseId }));
 }
 
@@ -228,7 +228,7 @@ const childInput: StandardSchema<ChildInput> = {
           session_id: {
             type: 'string',
             description:
-              'From an earlier answer, to go on with that conversation. Without it a new one begins.',
+              'The session_id of an earlier answer, to continue that conversation. Omit it to begin a new one.',
           },
         },
         required: ['message'],
@@ -238,7 +238,7 @@ const childInput: StandardSchema<ChildInput> = {
     validate(value) {
       const { message, session_id } = isRecord(value) ? value : {};
       if (typeof message !== 'string' || !message.trim())
-        return { issues: [{ path: ['message'], message: 'a text that is not blank' }] };
+        return { issues: [{ path: ['message'], message: 'a string that is not blank' }] };
       if (session_id !== undefined && session_id !== null && typeof session_id !== 'string') {
         return { issues: [{ path: ['session_id'], message: 'a text' }] };
       }

@@ -237,7 +237,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
   const { agent } = setUp([call, 'done'], { tools: [noop], limits, use: [{ onEvent: spoil }] });
   await expect(agent.call('x')).rejects.toThrow(
-    failure('HOOK_ERROR', `no valid ${field} in ${type}`),
+    failure('HOOK_ERROR', `invalid ${field} for ${type}`),
   );
   for (const message of await agent.messages())
     expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
@@ -345,7 +345,7 @@ test('a schema that has no JSON Schema is told by the name of its tool', async (
   });
   const { agent, model } = setUp([], { tools: [noop, dated] });
   await expect(agent.call('x')).rejects.toThrow(
-    failure('CONFIGURATION', 'The tool "book" gives no JSON Schema: Date'),
+    failure('CONFIGURATION', 'The tool "book" provides no JSON Schema: Date'),
   );
   expect(model.requests).toEqual([]);
 });
@@ -358,7 +358,7 @@ test('a factory that makes no agent is told by the name of its tool', async () =
   );
   await agent.call('x');
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toContain(
-    'call_child: what its factory made: name must be a string',
+    'call_child: the value from its factory: name must be a string',
   );
 });
 

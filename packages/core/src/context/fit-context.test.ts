@@ -276,12 +276,12 @@ test('what is only known when the model is asked is refused then', () => {
     });
   expect(() =>
     fitContext().fit({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) }),
-  ).toThrow(message('window must be given; the model "mute"'));
+  ).toThrow(message('set window; the model "mute"'));
   expect(() => fitContext().fit({ ...request, model: small })).toThrow(
-    message('window of 4000 tokens leaves nothing beside reserveOutput'),
+    message('window of 4000 tokens leaves no room after reserveOutput'),
   );
   const wrong = fitContext({ window: 9000, calibration: { ratioOf: () => 0 } });
   expect(() => wrong.fit({ ...request, model: small })).toThrow(
-    message('calibration must give a ratio above 0, not 0'),
+    message('calibration must return a ratio above 0, not 0'),
   );
 });

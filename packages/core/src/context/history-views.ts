@@ -14,12 +14,15 @@ export function successfulTurns(): ContextPolicy {
 
 /**
  * Shows the last `count` turns before the current one (Arc Reactor: `maxConversationTurns`, 10;
- * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number from 0
- * on.
+ * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number of
+ * 0 or more.
  */
 export function lastTurns(count: number): ContextPolicy {
   if (!Number.isInteger(count) || count < 0)
-    throw new AgentError('CONFIGURATION', `lastTurns(): ${count} is no number of turns.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `lastTurns() needs a whole number of 0 or more, not ${count}.`,
+    );
   return turnView('lastTurns', (turns) => (count ? turns.slice(-count) : []));
 }
 

@@ -236,7 +236,7 @@ test.each<[options: unknown, message: string]>([
   [{ order: 1 }, 'order must be'],
   [{ max: 'all' }, 'max must be'],
   [{ unit: 'words' }, 'unit must be'],
-  [{ profile: arc }, 'it needs unit: "tokens"'],
+  [{ profile: arc }, 'profile needs unit: "tokens"'],
   [{ reference: 1 }, 'reference must be'],
   [null, 'weightedHistory() must be an object'],
 ])('bad options %j', (options, message) => {

@@ -71,10 +71,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPo
     reference = false,
   } = options;
   if (options.profile && unit !== 'tokens') {
-    throw new AgentError(
-      'CONFIGURATION',
-      'weightedHistory(): a profile counts tokens; it needs unit: "tokens".',
-    );
+    throw new AgentError('CONFIGURATION', 'weightedHistory(): profile needs unit: "tokens".');
   }
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const partOf = messageParts();
@@ -187,6 +184,6 @@ function numberOf(value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw new AgentError(
     'CONFIGURATION',
-    `weightedHistory(): order must give a number, not ${String(value)}.`,
+    `weightedHistory(): order must return a number, not ${String(value)}.`,
   );
 }

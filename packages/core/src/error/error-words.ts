@@ -3,7 +3,7 @@ import type { ErrorLanguage, ErrorMessages } from './error-message.ts';
 const english: ErrorMessages = {
   AGENT_BUSY: 'I am still working on your last message. Please wait until it is done.',
   PENDING_TOOL_CALLS: 'A step is still waiting for your decision. Please decide first.',
-  INVALID_DECISION: 'This decision is not waited for any more.',
+  INVALID_DECISION: 'This decision is no longer needed.',
   INVALID_STATE: 'The saved conversation cannot be opened.',
   INVALID_INPUT: 'The request is not valid.',
   INVALID_MESSAGE: 'The conversation has a message that cannot be read.',
@@ -16,7 +16,7 @@ const english: ErrorMessages = {
   MODEL_UNREACHABLE:
     'The AI service cannot be reached. Please check your connection and try again.',
   MODEL_BAD_RESPONSE: 'The AI service gave an answer that cannot be read. Please try again.',
-  OUTPUT_INVALID: 'The answer did not have the form it needs. Please try again.',
+  OUTPUT_INVALID: 'The answer did not have the required form. Please try again.',
   MODEL_TIMEOUT: 'The AI service did not answer in time. Please try again.',
   CIRCUIT_OPEN: 'The service is not available at the moment. Please try again later.',
   LIMIT_EXCEEDED: 'The limit for this conversation is reached.',
@@ -37,7 +37,7 @@ const english: ErrorMessages = {
   SESSION_STALE:
     'The newest state of the conversation cannot be read yet. Please try again in a moment.',
   SESSION_CONFLICT: 'The conversation was continued elsewhere.',
-  CREDENTIALS_REQUIRED: 'Please give an access key to go on.',
+  CREDENTIALS_REQUIRED: 'Please give an access key to continue.',
   WORKER_TERMINATED: 'The assistant was stopped. Please reload the page.',
   WORKER_FAILED: 'The assistant could not be started. Please reload the page.',
   UNAUTHORIZED: 'Please sign in.',
@@ -48,14 +48,14 @@ const english: ErrorMessages = {
   INTERNAL: 'Something went wrong. Please try again later.',
   'GUARD_REJECTED:RATE_LIMITED': 'You have reached the limit of requests. Please try again later.',
   'GUARD_REJECTED:INVALID_INPUT':
-    'Your message is empty, too long, or has something in it that is not allowed.',
+    'Your message is empty, too long, or contains something that is not allowed.',
   'GUARD_REJECTED:PROMPT_INJECTION':
     'Your message looks like an attempt to change how the assistant works. Please rephrase it.',
   'GUARD_REJECTED:OFF_TOPIC': 'The assistant does not help with this topic.',
   'GUARD_REJECTED:UNAUTHORIZED': 'You are not allowed to do this.',
   'GUARD_REJECTED:SYSTEM_ERROR': 'Security check failed',
   'GUARD_REJECTED:OUTPUT_REJECTED':
-    'The answer was held back because it has something in it that may not be shown.',
+    'The answer was withheld because it contains something that may not be shown.',
   'GUARD_REJECTED:OUTPUT_TOO_SHORT': 'The answer was too short. Please try again.',
 };
 

@@ -121,7 +121,7 @@ function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
 }
 
 function invalidEvent(type: EventType): AgentError {
-  return new AgentError('HOOK_ERROR', `A hook left no valid event in ${type}.`);
+  return new AgentError('HOOK_ERROR', `A hook returned an invalid event for ${type}.`);
 }
 
 const controlNames = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;

@@ -124,7 +124,7 @@ test.each<unknown>([undefined, 'rubbish', {}, { messages: [], removed: NaN, befo
     const rubbish: ContextPolicy = { fit: () => given as FittedContext };
     await expect(fitInTurn([rubbish], request)).rejects.toMatchObject({
       code: 'CONFIGURATION',
-      message: expect.stringContaining('What a context policy gave') as string,
+      message: expect.stringContaining('The result of a context policy') as string,
     });
   },
 );

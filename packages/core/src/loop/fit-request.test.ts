@@ -112,7 +112,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
   const nothing = new ReActAgent({ name: 'a', model, use: [{ fit: () => undefined as never }] });
   await expect(nothing.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('What a context policy gave') as string,
+    message: expect.stringContaining('The result of a context policy') as string,
   });
 });
 

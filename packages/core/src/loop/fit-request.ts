@@ -50,7 +50,7 @@ export async function fitInTurn(
   let usage: Usage | undefined;
   for (const policy of policies) {
     last = await policy.fit(current, context);
-    checkFields('CONFIGURATION', 'What a context policy gave', last, resultFields);
+    checkFields('CONFIGURATION', 'The result of a context policy', last, resultFields);
     first ??= last;
     if (policy === counting) counted = last;
     removed += last.removed;

@@ -40,7 +40,8 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     // Some models call tools that were not offered. A closing message with open calls would make
     // the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
-    if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
+    if (!content.length)
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The model returned no answer.');
     const message = await steps.revise('post-summary', { ...reply.message, content });
     return { type: 'whole', message };
   };

@@ -47,7 +47,7 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
 
 function checkResult(result: AgentResult): void {
   const fields = 'reason:string text:string message:object';
-  checkFields('CONFIGURATION', 'What a `wrapRun` resolves with', result, fields);
+  checkFields('CONFIGURATION', 'The result of `wrapRun`', result, fields);
 }
 
 /**

@@ -126,7 +126,7 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
   } catch (cause) {
     throw new AgentError(
       'MCP_AUTH',
-      `The headers for the MCP server could not be had: ${messageOf(cause)}`,
+      `The headers for the MCP server could not be computed: ${messageOf(cause)}`,
       { cause },
     );
   }

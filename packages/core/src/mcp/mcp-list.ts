@@ -31,7 +31,7 @@ export async function listTools(
         timeout,
       });
       const { tools: given, nextCursor } = page;
-      if (!Array.isArray(given)) throw wrong('gives no list of tools');
+      if (!Array.isArray(given)) throw wrong('returned no list of tools');
       for (const item of given) {
         const read = sdk.ToolSchema.safeParse(partsOf(item));
         if (read.success && read.data.name) tools.push(read.data);
@@ -39,7 +39,7 @@ export async function listTools(
       }
       cursor = typeof nextCursor === 'string' ? nextCursor : undefined;
       if (tools.length + refused.length > mostTools || (cursor !== undefined && !given.length))
-        throw wrong('lists its tools without end');
+        throw wrong('never ends its list of tools');
     } while (cursor !== undefined);
   }
   return { tools, refused };

@@ -129,16 +129,18 @@ export function checkMcpOptions(options: McpToolsOptions): void {
     !URL.canParse(options.url) ||
     !/^https?:$/.test(new URL(options.url).protocol)
   ) {
-    throw wrong(`url must be that of an HTTP server, not ${JSON.stringify(String(options.url))}.`);
+    throw wrong(
+      `url must be the URL of an HTTP server, not ${JSON.stringify(String(options.url))}.`,
+    );
   }
   if (!/^[\w-]{0,32}$/.test(prefix))
-    throw wrong(`"${prefix}" is no prefix: at most 32 letters, digits, _ and -.`);
+    throw wrong(`"${prefix}" is not a prefix. Use at most 32 letters, digits, _ and -.`);
   const name = serverName(options);
   if (!name.trim()) throw wrong('name must not be blank.');
   if (group?.some((each) => !each.trim())) throw wrong('group must not be blank.');
   if (maxOutputChars % 1) throw wrong('maxOutputChars must be a whole number.');
   if (allowedServers && !allowedServers.includes(name))
-    throw wrong(`the server "${name}" is not among the allowed ones.`);
+    throw wrong(`the server "${name}" is not in allowedServers.`);
   if (typeof headers === 'object') toHeaders(headers);
 }
 
@@ -158,9 +160,6 @@ export function toHeaders(given: McpHeaders): Headers {
     return new Headers(given);
   } catch {
     const wrong = Object.keys(given).join(', ');
-    throw new AgentError(
-      'CONFIGURATION',
-      `mcpTools(): headers must have names and values that HTTP can send; there are: ${wrong}.`,
-    );
+    throw new AgentError('CONFIGURATION', `mcpTools(): HTTP cannot send these headers: ${wrong}.`);
   }
 }

@@ -75,7 +75,7 @@ export async function openMcpSession(
     listener.onListChanged(),
   );
   const timedOut = (ms: number): AgentError =>
-    new AgentError('MCP_TIMEOUT', `The MCP server "${name}" was not connected within ${ms} ms`, {
+    new AgentError('MCP_TIMEOUT', `The MCP server "${name}" did not connect within ${ms} ms`, {
       retryable: true,
     });
   const deadline = new Deadline(signal, connectTimeoutMs, timedOut);

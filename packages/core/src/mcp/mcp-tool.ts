@@ -64,7 +64,7 @@ function inputOf(
       const own = schema(given);
       checkFields(
         'CONFIGURATION',
-        'mcpTools(): what schema() gives',
+        'mcpTools(): the result of schema()',
         own['~standard'],
         'validate:function jsonSchema:object',
       );
@@ -81,7 +81,7 @@ function inputOf(
       validate: (value) =>
         isRecord(value) && !Array.isArray(value)
           ? { value }
-          : { issues: [{ message: 'they are no object' }] },
+          : { issues: [{ message: 'they are not an object' }] },
       jsonSchema: { input: () => given as Record<string, unknown> },
     },
   };

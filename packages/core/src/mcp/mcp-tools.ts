@@ -246,7 +246,7 @@ export class McpTools implements ToolSet {
     this.#listed = text;
     const { tools: offered, refused } = listed;
     if (refused.length) {
-      const what = `lists ${refused.length} tools that are none and are left out: ${refused.slice(0, 3).join(', ')}`;
+      const what = `lists ${refused.length} invalid tools, which are ignored: ${refused.slice(0, 3).join(', ')}`;
       this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
     }
     const call = (name: string) => (input: unknown, context: ToolContext) =>

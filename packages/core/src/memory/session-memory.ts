@@ -231,7 +231,7 @@ export class SessionMemory implements Memory {
       if (messages.length)
         throw new AgentError('INVALID_STATE', 'The session has messages already.');
       if (!Array.isArray(records) || !records.every(isLogRecord))
-        throw new AgentError('INVALID_STATE', 'They are no records of a session.');
+        throw new AgentError('INVALID_STATE', 'These are not records of a session.');
       try {
         new LogFold().add(records);
       } catch (cause) {
@@ -249,7 +249,8 @@ export class SessionMemory implements Memory {
 
   /** Gives the session a title, for lists. */
   async rename(title: string): Promise<void> {
-    if (typeof title !== 'string') throw new AgentError('INVALID_INPUT', 'A title is a text.');
+    if (typeof title !== 'string')
+      throw new AgentError('INVALID_INPUT', 'A title must be a string.');
     await this.note([{ kind: 'state', state: { [titleKey]: title || null } }]);
     await this.flush();
   }

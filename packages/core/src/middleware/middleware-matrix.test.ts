@@ -195,8 +195,8 @@ test.each(orders)('all together do what each does alone, in any order (%i)', asy
     ),
     guess: 'success: A guess of [EMAIL]',
     flaky: 'success: fine at last',
-    read: 'success: 7: line 7 by [EMAIL]\n[1 of 400 lines have it. No more after these.]',
-    pay: 'interrupted: The call of "pay" was cancelled: another message came in before it had ended. It did not run.',
+    read: 'success: 7: line 7 by [EMAIL]\n[1 of 400 lines contain it. No more after these.]',
+    pay: 'interrupted: The call of "pay" was canceled: another message came in before it had ended. It did not run.',
   });
   expect(todosOf(messages)).toEqual([{ content: 'work', status: 'in_progress' }]);
   expect(JSON.stringify([first, second, messages])).not.toContain(mail);

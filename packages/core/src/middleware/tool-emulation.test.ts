@@ -87,8 +87,8 @@ test('or the named ones alone', async () => {
 
 test.each([
   ['fails', [{ error: new Error('down') }], 'down'],
-  ['says nothing', [''], 'The model gave no result of a tool.'],
-  ['is silent', [{ hang: true }], 'The model server was silent for 1 ms'],
+  ['says nothing', [''], 'The model returned no result of a tool.'],
+  ['is silent', [{ hang: true }], 'The model server sent nothing for 1 ms'],
 ] as const)('a model that %s has the real tool run', async (_what, invented, message) => {
   const { agent, ran, results, onError } = setUp(['pay'], invented, { timeoutMs: 1 });
   await agent.call('Go');

@@ -129,7 +129,7 @@ test('words that fail leave the usual ones, and are told of', async () => {
   ]);
   expect(onError.mock.calls.map(([{ message }]) => message)).toEqual([
     'no words',
-    'toolError(): what format gives: output must be a string; got a number.',
+    'toolError(): the result of format: output must be a string; got a number.',
     'no words',
   ]);
 });

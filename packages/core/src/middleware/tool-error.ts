@@ -66,14 +66,14 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
           output = format(error, failed);
           checkFields(
             'CONFIGURATION',
-            'toolError(): what format gives',
+            'toolError(): the result of format',
             { output },
             'output:string',
           );
         }
       } catch (failure) {
         reportFailure(
-          'A tool’s failure could not be put into words:',
+          'The text for a tool’s error could not be made:',
           onError,
           AgentError.from(failure),
         );

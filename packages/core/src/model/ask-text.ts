@@ -46,6 +46,6 @@ export async function askText({
       else if (delta.type === 'finish' && delta.usage) onUsage?.(delta.usage);
     }
   }
-  if (!text.trim()) throw new AgentError('MODEL_BAD_RESPONSE', `The model gave no ${what}.`);
+  if (!text.trim()) throw new AgentError('MODEL_BAD_RESPONSE', `The model returned no ${what}.`);
   return text.trim();
 }

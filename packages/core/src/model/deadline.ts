@@ -48,7 +48,7 @@ export class Deadline {
 }
 
 function modelTimeout(timeoutMs: number): AgentError {
-  return new AgentError('MODEL_TIMEOUT', `The model server was silent for ${timeoutMs} ms`, {
+  return new AgentError('MODEL_TIMEOUT', `The model server sent nothing for ${timeoutMs} ms`, {
     retryable: true,
   });
 }

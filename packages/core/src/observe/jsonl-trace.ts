@@ -78,10 +78,7 @@ export function jsonlTrace(
     'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
   checkFields('CONFIGURATION', where, options, kinds);
   if (sink.locked)
-    throw new AgentError(
-      'CONFIGURATION',
-      `${where}: the sink is locked: somebody else writes into it.`,
-    );
+    throw new AgentError('CONFIGURATION', `${where}: the sink is locked by another writer.`);
   const {
     chunks = false,
     requests = false,

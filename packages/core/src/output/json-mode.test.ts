@@ -120,7 +120,7 @@ test('without a schema any object or array will do, a bare word or number will n
   const { output } = await agent.call('?', { output: jsonMode() });
   expectTypeOf(output).toEqualTypeOf<JsonValue | undefined>();
   expect(output).toEqual({ a: 1 });
-  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('no object or array');
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('not an object or array');
   expect(model.requests[0]!).not.toHaveProperty('responseSchema');
 });
 

@@ -76,5 +76,5 @@ const anything: Schema<unknown> = {
   validate: (value) =>
     Object(value) === value
       ? { ok: true, value }
-      : { ok: false, issues: ['it is no object or array'] },
+      : { ok: false, issues: ['it is not an object or array'] },
 };

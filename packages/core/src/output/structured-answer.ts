@@ -73,7 +73,7 @@ export class OutputTries {
       steps.leave(last);
       await steps.append([last]);
     }
-    const why = `The model gave no value that fits the schema: ${issues.join('; ')}`;
+    const why = `The model returned no value that fits the schema: ${issues.join('; ')}`;
     return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
   }
 

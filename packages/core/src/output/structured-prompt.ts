@@ -124,6 +124,6 @@ function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string
  * check.
  */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
-  if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is no object';
-  return type === 'array' && !Array.isArray(given) ? 'it is no array' : undefined;
+  if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is not an object';
+  return type === 'array' && !Array.isArray(given) ? 'it is not an array' : undefined;
 }

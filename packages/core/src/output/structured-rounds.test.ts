@@ -290,7 +290,7 @@ test('tool mode: the name of the tool is its own', async () => {
   });
   await expect(agent.call('go', { output: structured(city) })).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('for itself'),
+    message: expect.stringContaining('reserves the tool name'),
   });
 });
 

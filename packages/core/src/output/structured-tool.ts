@@ -21,7 +21,7 @@ export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSp
   if (context.tools.find(outputToolName) !== undefined) {
     throw new AgentError(
       'CONFIGURATION',
-      `structured() needs the tool name "${outputToolName}" for itself.`,
+      `structured() reserves the tool name "${outputToolName}".`,
     );
   }
   const tries = new OutputTries(context, steps, spec.attempts);

@@ -64,7 +64,7 @@ export function structured<const S extends SchemaLike>(
       if (mode === 'tool' && !tools) {
         throw new AgentError(
           'CONFIGURATION',
-          'The model takes no tools: structured(schema, { mode: "prompt" }) works without.',
+          'The model takes no tools. Use structured(schema, { mode: "prompt" }).',
         );
       }
       return (mode ?? (tools ? 'tool' : 'prompt')) === 'tool'

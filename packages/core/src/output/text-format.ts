@@ -49,8 +49,8 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
  */
 export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObject): string {
   const shape = Object.keys(jsonSchema).length
-    ? `It has to fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`
-    : 'It has to be an object or an array.';
+    ? `It must fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`
+    : 'It must be an object or an array.';
   return `Give your final answer as ${format} alone, with no other text and no code fence. ${shape}`;
 }
 
@@ -96,7 +96,7 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     return undefined;
   }
   if (typeof Object(parsed).then === 'function')
-    throw new AgentError('CONFIGURATION', 'yamlMode(): parse gives a promise.');
+    throw new AgentError('CONFIGURATION', 'yamlMode(): parse must not return a promise.');
   try {
     return toJson(parsed);
   } catch {

@@ -47,7 +47,7 @@ export function attachment(
   );
   const { mediaType: said } = options;
   if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))
-    throw new AgentError('INVALID_INPUT', `"${said}" is no media type.`);
+    throw new AgentError('INVALID_INPUT', `"${said}" is not a media type.`);
   const bytes = bytesOf(given);
   const block = bytes
     ? bytesBlock(bytes, options)
@@ -65,7 +65,7 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
     throw new AgentError(
       'INVALID_INPUT',
-      'attachment(): that is no address a model’s server can fetch; give the bytes.',
+      'attachment(): a model’s server cannot fetch this URL. Pass the bytes.',
     );
   }
   const last = decoded(new URL(address).pathname.split('/').at(-1)!);
@@ -90,7 +90,7 @@ function bytesBlock(
   bytes: Uint8Array,
   { name, mediaType = typeOf(name) ?? unknownType }: AttachmentOptions,
 ): MediaBlock {
-  if (!bytes.length) throw new AgentError('INVALID_INPUT', 'attachment(): there are no bytes.');
+  if (!bytes.length) throw new AgentError('INVALID_INPUT', 'attachment(): the data is empty.');
   return blockOf({ type: 'base64', mediaType, data: toBase64(bytes) }, name);
 }
 

@@ -31,7 +31,7 @@ test('base, sections, what was retrieved, format: in this order, a blank line be
     'Be kind.',
     '<user_profile>',
     '<today>',
-    expect.stringContaining('not an instruction'),
+    expect.stringContaining('not instructions'),
     '---',
     '[2]',
     '<response_format>',

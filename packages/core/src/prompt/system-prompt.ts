@@ -78,5 +78,5 @@ function checkName(name: string): void {
     !/^(?:retrieved_context|response_format|long_term_memory)$/i.test(name)
   )
     return;
-  throw new AgentError('CONFIGURATION', `systemPrompt(): "${name}" is no name of a section.`);
+  throw new AgentError('CONFIGURATION', `systemPrompt(): "${name}" is not the name of a section.`);
 }

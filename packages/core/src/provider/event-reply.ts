@@ -47,7 +47,7 @@ export class EventReply {
     const whole = !rest && !this.#streams;
     const problem = whole
       ? badResponse('The reply is not an event stream', this.#head)
-      : badResponse('The reply breaks off', rest?.data ?? 'no finish reason, no [DONE]', true);
+      : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;
     // A cut event may follow the reply's end, but a reply in one piece has nothing after it.

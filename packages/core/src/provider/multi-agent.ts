@@ -35,7 +35,7 @@ interface Merged {
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const isDashScope = model.provider === 'dashscope';
   const merge: Merge = {
-    header: 'What was said so far stands between the history tags.',
+    header: 'The conversation so far is between the history tags.',
     headerOn: isDashScope ? 'first' : 'each',
     names: isDashScope ? 'always' : 'several',
     ...options,

@@ -47,7 +47,8 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
       throw wrong('a schema must be an object, true or false.');
     if (node['type'] !== undefined) {
       const unknown = [node['type']].flat().find((type) => !types.includes(type));
-      if (unknown !== undefined) throw wrong(`${JSON.stringify(unknown)} is no type.`);
+      if (unknown !== undefined)
+        throw wrong(`${JSON.stringify(unknown)} is not a JSON Schema type.`);
     }
     for (const key of ['required', 'enum', 'prefixItems', 'allOf', 'anyOf', 'oneOf']) {
       if (node[key] !== undefined && !Array.isArray(node[key]))
@@ -64,7 +65,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
       : [];
     for (const pattern of [node['pattern'] ?? '', ...patterns]) {
       if (!isPattern(pattern))
-        throw wrong(`${JSON.stringify(pattern)} is no regular expression (with the flag u).`);
+        throw wrong(`${JSON.stringify(pattern)} is not a regular expression (flag u).`);
     }
     for (const [key, value] of Object.entries(node)) {
       if (Array.isArray(value) && schemaArrayKeyword[key])
@@ -88,12 +89,12 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     const seen = new Set<unknown>();
     let node: JsonSchemaNode | boolean | undefined = start;
     while (typeof node === 'object' && node.$ref !== undefined) {
-      if (seen.has(node)) throw wrong(`the "$ref" ${JSON.stringify(start.$ref)} leads to itself.`);
+      if (seen.has(node)) throw wrong(`the "$ref" ${JSON.stringify(start.$ref)} refers to itself.`);
       seen.add(node);
       const target: JsonSchemaNode | boolean | undefined =
         lookup[node.__absolute_ref__ ?? node.$ref];
       if (target === undefined)
-        throw wrong(`there is nothing at the "$ref" ${JSON.stringify(node.$ref)}.`);
+        throw wrong(`the "$ref" ${JSON.stringify(node.$ref)} points to nothing.`);
       node = target;
     }
   }

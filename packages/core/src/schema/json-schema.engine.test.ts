@@ -264,10 +264,10 @@ test.each<[schema: unknown, words: string]>([
   [null, 'A JSON Schema must be an object.'],
   [[], 'A JSON Schema must be an object.'],
   [cyclic, 'The JSON Schema cannot be written as JSON'],
-  [{ type: 'strin' }, 'The JSON Schema at #: "strin" is no type.'],
+  [{ type: 'strin' }, 'The JSON Schema at #: "strin" is not a JSON Schema type.'],
   [
     { properties: { a: { type: ['string', 'nil'] } } },
-    'The JSON Schema at #/properties/a: "nil" is no type.',
+    'The JSON Schema at #/properties/a: "nil" is not a JSON Schema type.',
   ],
   [
     { properties: { a: 'string' } },
@@ -278,26 +278,26 @@ test.each<[schema: unknown, words: string]>([
   [{ items: { minLength: '3' } }, 'The JSON Schema at #/items: "minLength" must be a number.'],
   [
     { anyOf: [{ pattern: '[' }] },
-    'The JSON Schema at #/anyOf/0: "[" is no regular expression (with the flag u).',
+    'The JSON Schema at #/anyOf/0: "[" is not a regular expression (flag u).',
   ],
   [
     { patternProperties: { '(': true } },
-    'The JSON Schema at #: "(" is no regular expression (with the flag u).',
+    'The JSON Schema at #: "(" is not a regular expression (flag u).',
   ],
-  [{ $ref: '#/$defs/a' }, 'The JSON Schema at #: there is nothing at the "$ref" "#/$defs/a".'],
+  [{ $ref: '#/$defs/a' }, 'The JSON Schema at #: the "$ref" "#/$defs/a" points to nothing.'],
   [
     { $ref: 'https://example.com/other' },
-    'The JSON Schema at #: there is nothing at the "$ref" "https://example.com/other".',
+    'The JSON Schema at #: the "$ref" "https://example.com/other" points to nothing.',
   ],
   [
     { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
-    'The JSON Schema at #: the "$ref" "#/$defs/a" leads to itself.',
+    'The JSON Schema at #: the "$ref" "#/$defs/a" refers to itself.',
   ],
-  [{ $ref: 7 }, 'The JSON Schema at #: there is nothing at the "$ref" 7.'],
+  [{ $ref: 7 }, 'The JSON Schema at #: the "$ref" 7 points to nothing.'],
   [{ $dynamicRef: '#a' }, 'The JSON Schema at #: "$dynamicRef" is not supported.'],
   [
     { $schema: 'https://example.com/mine' },
-    '"https://example.com/mine" is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.',
+    '"https://example.com/mine" is not a known draft of JSON Schema. Use 4, 7, 2019-09 or 2020-12.',
   ],
 ])('a schema that would not hold is refused: %j', (schema, words) => {
   expect(() => jsonSchema(schema as JsonObject)).toThrow(

@@ -105,6 +105,6 @@ function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraf
   if (draft === '4' || draft === '7' || draft === '2019-09' || draft === '2020-12') return draft;
   throw new AgentError(
     'CONFIGURATION',
-    `${JSON.stringify(name)} is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.`,
+    `${JSON.stringify(name)} is not a known draft of JSON Schema. Use 4, 7, 2019-09 or 2020-12.`,
   );
 }

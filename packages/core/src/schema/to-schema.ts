@@ -55,7 +55,10 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
     };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
   if (!jsonSchema)
-    throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `The schema library "${vendor}" provides no JSON Schema.`,
+    );
   return {
     get jsonSchema() {
       // Providers refuse or ignore `$schema`; the rest is the schema itself.

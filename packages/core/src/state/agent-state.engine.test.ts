@@ -157,7 +157,7 @@ const good = {
 };
 
 test.for([
-  ['nothing', undefined, 'no object'],
+  ['nothing', undefined, 'not an object'],
   ['a version to come', { ...good, version: 2 }, 'version is 2'],
   ['no version', { ...good, version: undefined }, 'version is undefined'],
   ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],

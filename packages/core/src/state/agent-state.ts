@@ -164,7 +164,7 @@ function busy({ name }: ReActAgent): AgentError {
 
 function parseState(value: unknown): AgentState {
   const state: unknown = clone(value);
-  if (!isRecord(state)) throw invalid('it is no object');
+  if (!isRecord(state)) throw invalid('it is not an object');
   if (state['version'] !== version)
     throw invalid(
       `its version is ${String(Object(state['version']) === state['version'] ? 'an object' : state['version'])}, not ${version}`,
@@ -186,8 +186,8 @@ function parseState(value: unknown): AgentState {
   if (!isRecord(calls)) throw invalid('calls must be an object');
   const open = new Set(openCalls(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {
-    if (!open.has(id)) throw invalid(`calls names "${id}", which is no open tool call`);
-    if (!isCallState(call, id)) throw invalid(`calls["${id}"] is no call state`);
+    if (!open.has(id)) throw invalid(`calls names "${id}", which is not an open tool call`);
+    if (!isCallState(call, id)) throw invalid(`calls["${id}"] is not a call state`);
   }
   return state as unknown as AgentState;
 }
@@ -197,7 +197,7 @@ function clone(value: unknown): unknown {
   try {
     return structuredClone(value);
   } catch (cause) {
-    throw invalid('it is no plain JSON', cause);
+    throw invalid('it is not plain JSON', cause);
   }
 }
 

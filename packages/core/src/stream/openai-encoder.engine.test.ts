@@ -113,8 +113,8 @@ test('posted messages become a conversation', () => {
 });
 
 test.for([
-  ['not a list', /no list/],
-  [[], /empty/],
+  ['not a list', /an array with/],
+  [[], /at least one/],
   [
     [
       { role: 'user', content: 'x' },

@@ -164,7 +164,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
           return [
             toOpenAiError({
               code: 'MODEL_BAD_RESPONSE',
-              message: 'A tool call was taken back after it had been sent.',
+              message: 'A tool call was withdrawn after it had been sent.',
             }),
           ];
         }

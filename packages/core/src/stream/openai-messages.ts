@@ -16,7 +16,7 @@ export function fromOpenAiMessages(
   context: MessageContext = {},
 ): readonly Msg[] {
   if (!Array.isArray(messages) || !messages.length)
-    throw new AgentError('INVALID_INPUT', '`messages` is no list, or an empty one.');
+    throw new AgentError('INVALID_INPUT', '`messages` must be an array with at least one message.');
   const names = new Map<string, string>();
   return messages.map((message: unknown, index) => fromMessage(message, index, names, context));
 }
@@ -78,12 +78,12 @@ function fromPart(part: unknown, index: number): ContentBlock {
   const url = isRecord(image) ? image['url'] : undefined;
   if (type === 'image_url' && typeof url === 'string')
     return { type: 'image', source: inlineSource({ type: 'url', url }) };
-  throw invalid(index, `has a part of a kind that is not taken: ${JSON.stringify(type)}`);
+  throw invalid(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
 }
 
 function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   if (calls == null) return [];
-  if (!Array.isArray(calls)) throw invalid(index, 'has `tool_calls` that are no list');
+  if (!Array.isArray(calls)) throw invalid(index, 'has `tool_calls` that are not an array');
   return calls.map((call: unknown) => {
     const { id, function: called } = isRecord(call) ? call : {};
     const { name, arguments: text } = isRecord(called) ? called : {};

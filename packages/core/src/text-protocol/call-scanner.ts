@@ -200,7 +200,7 @@ export class CallScanner {
       this.#state = 'words';
     } else if (found) this.#refuse('problem' in found ? found.problem : undefined);
     else if (value === undefined && this.#isLikely)
-      this.#fail(`it is no JSON; it ends with ${this.#lastWords()}`);
+      this.#fail(`it is not JSON; it ends with ${this.#lastWords()}`);
     else this.#giveUp();
   }
 

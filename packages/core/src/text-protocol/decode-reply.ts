@@ -62,7 +62,7 @@ export async function* decodeReply(
     if (parsed.type === 'calls' && !context.tools.length)
       return 'No tool can be called any more. Answer in words, with what you know.';
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
-      return 'Only one tool can be called at a time; none was. Call one.';
+      return 'Only one tool can be called at a time, so none was called. Call one.';
     // A reply with media needs no words.
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
     const problem = await reflect(parsed.text, context);
@@ -91,7 +91,7 @@ export async function* decodeReply(
 }
 
 function checked(given: ParsedReply): ParsedReply {
-  const where = 'textToolCalls(): what parse gives';
+  const where = 'textToolCalls(): the result of parse';
   checkFields('CONFIGURATION', where, given, 'type:answer|calls|invalid');
   const fields = {
     answer: 'text:string',
@@ -111,7 +111,7 @@ function checked(given: ParsedReply): ParsedReply {
     } catch (cause) {
       throw new AgentError(
         'CONFIGURATION',
-        `${where}: the arguments of "${call.name}" have no JSON form.`,
+        `${where}: the arguments of "${call.name}" cannot be written as JSON.`,
         { cause },
       );
     }

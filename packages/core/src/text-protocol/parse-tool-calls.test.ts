@@ -85,8 +85,8 @@ test.each<readonly [string, string]>([
   ['{"tool_name":"x","arguments":[1]}', '"x" is a list'],
   ['{"tool_name":"x","arguments":null}', '"x" is null'],
   ['{"tool_name":"x","arguments":7}', '"x" is a number'],
-  ['{"tool_name":7,"arguments":{}}', '"tool_name" is no name'],
-  [`[${call('a')}, {"foo": 1}]`, 'Item 2 of the list: it is no object with "tool_name"'],
+  ['{"tool_name":7,"arguments":{}}', '"tool_name" is not the name'],
+  [`[${call('a')}, {"foo": 1}]`, 'Item 2 of the list: it is not an object with "tool_name"'],
   [
     "{'tool_name':'a','arguments':{}}",
     "'tool_name' and all other keys and strings need double quotes",
@@ -96,8 +96,8 @@ test.each<readonly [string, string]>([
     '{"think": "say "hi" first", "tool_name": "a"}',
     'unexpected "h" after "{\\"think\\": \\"say \\""',
   ],
-  ['{"tool_name": "a", "arguments": {},}', 'it is no JSON; it ends with'],
-  ['{"tool_name": "a", "arguments": {"a" "b"}}', 'it is no JSON'],
+  ['{"tool_name": "a", "arguments": {},}', 'it is not JSON; it ends with'],
+  ['{"tool_name": "a", "arguments": {"a" "b"}}', 'it is not JSON'],
 ])('%s is invalid', (reply, why) => {
   const parsed = parseToolCalls(reply);
   expect(parsed).toMatchObject({ type: 'invalid', message: expect.stringContaining(why) });

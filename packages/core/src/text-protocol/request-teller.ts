@@ -33,7 +33,7 @@ export function requestTeller({
       toolChoice,
     });
     if (typeof text !== 'string')
-      throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must give a text.');
+      throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must return a string.');
     const before = messages[0]?.role === 'system' ? messages[0] : undefined;
     // Keeps the same object, because its wire form is cached on it.
     if (known?.before !== before || known?.text !== text)

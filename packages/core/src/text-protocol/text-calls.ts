@@ -38,11 +38,11 @@ const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\
 
 /** Returns the call, or what is wrong with it. */
 function toCall(item: JsonValue): TextCall | string {
-  if (!isObject(item) || !('tool_name' in item)) return 'it is no object with "tool_name".';
+  if (!isObject(item) || !('tool_name' in item)) return 'it is not an object with "tool_name".';
   const { tool_name: name, arguments: given, think, trust_mode: trust } = item;
-  if (typeof name !== 'string' || !name.trim()) return '"tool_name" is no name of a tool.';
+  if (typeof name !== 'string' || !name.trim()) return '"tool_name" is not the name of a tool.';
   if (given === undefined)
-    return `"arguments" is missing in the call of "${name}": give an object, {} where there is nothing to give.`;
+    return `"arguments" is missing in the call of "${name}": give an object, or {} if there are none.`;
   const args = typeof given === 'string' ? readJson(given) : given;
   if (!isObject(args))
     return `"arguments" in the call of "${name}" is ${kindOf(given)}, not an object.`;

@@ -452,16 +452,16 @@ test('a parser of one’s own may leave a reply to the default one', async () =>
 });
 
 test.each([
-  [{ parse: () => undefined as never }, 'what parse gives must be an object'],
+  [{ parse: () => undefined as never }, 'the result of parse must be an object'],
   [{ parse: () => ({ type: 'call' }) as never }, "type must be 'answer' or 'calls' or 'invalid'"],
   [{ parse: () => ({ type: 'answer' }) as never }, 'text must be a string'],
   [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be a string'],
   [{ reflect: () => 7 as never }, 'reflect: gives must be a string'],
   [
     { parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never },
-    'have no JSON form',
+    'cannot be written as JSON',
   ],
-  [{ prompt: () => 7 as never }, 'prompt must give a text'],
+  [{ prompt: () => 7 as never }, 'prompt must return a string'],
 ] as const)('what is no reply is refused: %o', async (protocol, message) => {
   const { agent } = setUp(['one'], { protocol });
   await expect(agent.call('go')).rejects.toMatchObject({

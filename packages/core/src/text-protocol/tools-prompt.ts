@@ -26,7 +26,7 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
     '{"think": "why, in short", "tool_name": "its name", "arguments": {}}',
     '```',
     '',
-    `"arguments" is an object that fits the tool's JSON Schema, {} where there is nothing to give. ${several} Write strict JSON.`,
+    `"arguments" is an object that fits the tool's JSON Schema, or {} if there are none. ${several} Write strict JSON.`,
     'Then stop: the next message has the results, as "Tool [name] execution result: …". Never write results yourself.',
     'When you know enough, answer in words, without such a block.',
     ...(toolChoice === 'auto' ? [] : [forced]),

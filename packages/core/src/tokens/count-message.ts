@@ -80,7 +80,7 @@ function cached<T extends object>(
 
 function countBlocks(blocks: readonly ContentBlock[] | undefined, profile: TokenProfile): number {
   if (!Array.isArray(blocks) || !blocks.every(isBlock))
-    throw new AgentError('INVALID_MESSAGE', 'A message has no blocks of content.');
+    throw new AgentError('INVALID_MESSAGE', 'A message has no content blocks.');
   return blocks.reduce((sum, block) => sum + countBlock(block, profile), 0);
 }
 

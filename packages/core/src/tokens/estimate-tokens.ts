@@ -10,6 +10,6 @@ import type { TokenProfile } from './token-profile.ts';
  */
 export function estimateTokens(text: string, profile: TokenProfile = arc): number {
   if (typeof text !== 'string')
-    throw new AgentError('INVALID_INPUT', `A text is needed, not ${typeof text}.`);
+    throw new AgentError('INVALID_INPUT', `estimateTokens() needs a string, not ${typeof text}.`);
   return Math.round(profile.countText(text));
 }

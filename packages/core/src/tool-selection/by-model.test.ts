@@ -98,10 +98,10 @@ test('an empty list is an answer', async () => {
 
 test.each([
   ['a failure', { error: new Error('down') }, 'down'],
-  ['silence', { hang: true }, 'The model server was silent for 1 ms'],
-  ['no JSON', 't1 and t2', 'The model gave no list of tools.'],
-  ['another JSON', '["t1"]', 'The model gave no list of tools.'],
-  ['other tools', '{"tools":["a","b"]}', 'The model named no tool that there is.'],
+  ['silence', { hang: true }, 'The model server sent nothing for 1 ms'],
+  ['no JSON', 't1 and t2', 'The model returned no list of tools.'],
+  ['another JSON', '["t1"]', 'The model returned no list of tools.'],
+  ['other tools', '{"tools":["a","b"]}', 'The model named only unknown tools.'],
 ] as const)('after %s all tools go', async (_what, reply, message) => {
   const { agent, shown, onError } = setUp([reply], { timeoutMs: 1 });
   await agent.call('Go');

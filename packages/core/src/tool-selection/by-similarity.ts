@@ -99,7 +99,7 @@ function checkVectors(given: readonly Embedding[], count: number): readonly Embe
   if (length && given.length === count && given.every(isFit)) return given;
   throw new AgentError(
     'INVALID_INPUT',
-    `embed() must give ${count} vectors of numbers, all of one length.`,
+    `embed() must return ${count} vectors of numbers, all of the same length.`,
   );
 }
 

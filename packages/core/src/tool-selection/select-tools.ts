@@ -155,14 +155,14 @@ async function select(
     try {
       const choosing = by(question, others, { signal, run: context, onUsage });
       const given = await abortable(Promise.resolve(choosing), signal);
-      checkFields('INVALID_INPUT', 'What a tool selector gives', { given }, 'given:array');
+      checkFields('INVALID_INPUT', 'The result of a tool selector', { given }, 'given:array');
       for (const name of given)
-        checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
+        checkFields('INVALID_INPUT', 'The result of a tool selector', { name }, 'name:string');
       chosen = given.filter((name) => chosen.includes(name));
     } catch (error) {
       if (context.cut) return;
       reportFailure(
-        'Tools could not be selected: all of them go.',
+        'Tools could not be selected, so the request has all of them.',
         options.onError,
         AgentError.from(error),
       );

@@ -65,7 +65,7 @@ export class SourcedTools implements ToolSet {
       isFixed(tool.schema)
     )
       return tool;
-    return `Tool not available: ${name}. Search for it with ${search.name} first; what that finds can be called from the next step on.`;
+    return `Tool not available: ${name}. Search for it with ${search.name} first. You can call the tools that it finds from your next step on.`;
   }
 
   schemas(): readonly ToolSchema[] {

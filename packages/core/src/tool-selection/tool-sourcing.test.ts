@@ -100,7 +100,7 @@ test('a call of what was not found says to search, in the reply that searches to
   expect(orderFaults(events)).toEqual([]);
   expect((await outputs()).toSorted()).toEqual(
     [
-      'Error: Tool not available: clock. Search for it with retrieve_tools first; what that finds can be called from the next step on.',
+      'Error: Tool not available: clock. Search for it with retrieve_tools first. You can call the tools that it finds from your next step on.',
       'Error: Tool not found: nothing. Available: retrieve_tools.',
       '{"tools":[{"name":"clock","description":"Tells the time"}]}',
       'clock ran',
@@ -125,9 +125,9 @@ test('nothing found is an answer; a search without words is an error', async () 
   const { agent, outputs, shown } = setUp([search('quantum'), search(' '), search(5), 'done']);
   await agent.call('Go');
   expect(await outputs()).toEqual([
-    '{"tools":[],"hint":"Nothing fits. Try other words, or go on without."}',
-    'Error: query: a text that is not empty',
-    'Error: query: a text that is not empty',
+    '{"tools":[],"hint":"Nothing fits. Try other words, or continue without."}',
+    'Error: query: a string that is not empty',
+    'Error: query: a string that is not empty',
   ]);
   expect(shown()[3]).toEqual(['retrieve_tools']);
 });

@@ -80,10 +80,10 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
     const { hidden } = tools;
     const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
     const names: unknown = await search(query, hidden, { signal, run: context, onUsage });
-    checkFields('INVALID_INPUT', 'What a search for tools gives', { names }, 'names:array');
+    checkFields('INVALID_INPUT', 'The result of a search for tools', { names }, 'names:array');
     const wanted = [...new Set(names as readonly unknown[])];
     for (const name of wanted)
-      checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');
+      checkFields('INVALID_INPUT', 'The result of a search for tools', { name }, 'name:string');
     const found = wanted
       .flatMap((name) => hidden.find((schema) => schema.name === name) ?? [])
       .slice(0, limit);
@@ -108,7 +108,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
       const sourced = runs.wrapRun(next);
       return (input, context) => {
         if (!context.tools.find(searchName)) return sourced(input, context);
-        const message = `A tool of the agent's is named "${searchName}".`;
+        const message = `The agent has a tool named "${searchName}" already.`;
         context.fail(new AgentError('CONFIGURATION', message));
         return next(undefined, context);
       };
@@ -149,11 +149,11 @@ function searchTool(
 ): Tool {
   return tool({
     name: searchName,
-    description: 'Finds tools by what they do. What it finds can be called from your next step on.',
+    description: 'Finds tools by what they do. You can call them from your next step on.',
     input: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'What the tool is to do, in a few words.' },
+        query: { type: 'string', description: 'What the tool should do, in a few words.' },
       },
       required: ['query'],
       additionalProperties: false,
@@ -162,7 +162,7 @@ function searchTool(
     async execute(input, { signal }) {
       const query = isRecord(input) ? input['query'] : undefined;
       if (typeof query !== 'string' || !query.trim())
-        throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
+        throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
       const found = await find(query.trim(), signal);
       const tools = found.map(({ name, description }) => ({
         name,
@@ -170,7 +170,7 @@ function searchTool(
       }));
       return tools.length
         ? { tools }
-        : { tools, hint: 'Nothing fits. Try other words, or go on without.' };
+        : { tools, hint: 'Nothing fits. Try other words, or continue without.' };
     },
   });
 }
@@ -198,6 +198,7 @@ function foundIn(message: Msg): readonly string[] {
 }
 
 const usualPrompt = [
-  `You have more tools than you see. Before you say that you can't do something, or do without a tool, search with ${searchName}: say in a few words what`,
-  'the tool is to do. What it finds can be called from your next step on and stays. Where it finds nothing, try other words once or twice, then go on without.',
+  `You have more tools than you see. Before you say that you can't do something, search with ${searchName}:`,
+  'say in a few words what the tool should do. You can call the tools that it finds from your next step on.',
+  'If it finds nothing, try other words once or twice, then continue without.',
 ].join(' ');

@@ -150,7 +150,7 @@ test('arguments that are no object are refused where there is a preset', async (
   for (const value of ['text', null, []]) {
     expect(await echo({ key: 'k' }).input.validate(value)).toEqual({
       ok: false,
-      issues: ['they are no object'],
+      issues: ['they are not an object'],
     });
   }
 });

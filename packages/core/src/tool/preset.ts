@@ -32,6 +32,6 @@ export function presetInput(
     validate: (value) =>
       isRecord(value) && !Array.isArray(value)
         ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })
-        : { ok: false, issues: ['they are no object'] },
+        : { ok: false, issues: ['they are not an object'] },
   };
 }

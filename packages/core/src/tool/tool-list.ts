@@ -26,7 +26,7 @@ export class ToolList implements ToolSet {
       if (tool.groups?.length)
         throw new AgentError(
           'CONFIGURATION',
-          `The tool "${name}" has a group: it takes a Toolkit.`,
+          `The tool "${name}" has a group, which needs a Toolkit.`,
         );
       this.#tools.set(name, tool.fork?.(options, this) ?? tool);
     }

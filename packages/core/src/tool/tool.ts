@@ -194,7 +194,7 @@ function makeTool<const S extends SchemaLike>(
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError(
       'CONFIGURATION',
-      `"${name}" is no tool name: at most 64 letters, digits, _ and -.`,
+      `"${name}" is not a tool name. Use at most 64 letters, digits, _ and -.`,
     );
   }
   const whole = toSchema(options.input);
@@ -211,7 +211,7 @@ function makeTool<const S extends SchemaLike>(
       } catch (cause) {
         throw new AgentError(
           'CONFIGURATION',
-          `The tool "${name}" gives no JSON Schema: ${messageOf(cause)}`,
+          `The tool "${name}" provides no JSON Schema: ${messageOf(cause)}`,
           { cause },
         );
       }

@@ -15,10 +15,7 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
   return fromOpenAiMessages(posted).map((message, index) => {
     for (const block of message.content) {
       if ('source' in block && !isMediaAddress(block.source)) {
-        throw invalidField(
-          `messages[${index}]`,
-          'has a medium whose address is none of http, https or data',
-        );
+        throw invalidField(`messages[${index}]`, 'has a media URL that is not http, https or data');
       }
     }
     for (const { id } of toolUsesOf(message)) checkCallId(id, index);
@@ -102,12 +99,12 @@ export function readTail(
   const tail = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const results = tail.flatMap(toolResultsOf);
   if (!tail.length)
-    throw invalidField('messages', 'has nothing new behind the last message of the assistant');
+    throw invalidField('messages', 'has nothing new after the last message of the assistant');
   if (!results.length) return { kind: 'messages', messages: tail };
   if (tail.some(({ role }) => role !== 'tool' && role !== 'system')) {
     throw invalidField(
       'messages',
-      'must have either results of tools or messages of the user behind the last one of the assistant',
+      'must have either tool results or user messages after the last message of the assistant',
     );
   }
   return {

@@ -51,7 +51,7 @@ function checkUser(user: string): string {
   if (encodeURIComponent(user).length <= maxUser) return user;
   throw new AgentError(
     'CONFIGURATION',
-    `authorize() gave a user of more than ${maxUser} characters, percent-encoded: give a digest of it.`,
+    `authorize() returned a user of more than ${maxUser} characters, percent-encoded. Return a digest of it.`,
   );
 }
 
@@ -76,6 +76,6 @@ function localUser({ url, headers }: Request): string {
     return 'local';
   throw new AgentError(
     'UNAUTHORIZED',
-    'Without `authorize` only localhost is answered: pass `authorize` to createAgentHandler.',
+    'Without `authorize`, only localhost may call. Pass `authorize` to createAgentHandler.',
   );
 }

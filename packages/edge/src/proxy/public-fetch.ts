@@ -52,7 +52,7 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
           url,
           mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`,
         );
-      if (!URL.canParse(location, url)) throw refused(url, 'redirects to what is no address');
+      if (!URL.canParse(location, url)) throw refused(url, 'redirects to an invalid address');
       request = redirected(again, response.status, new URL(location, url));
     }
   };
@@ -61,8 +61,8 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
 function checkAddress(address: string, { hosts, http = false }: PublicFetchOptions): URL {
   const url = new URL(address);
   if (url.protocol !== 'https:' && !(http && url.protocol === 'http:'))
-    throw refused(url, 'is none of https');
-  if (url.username || url.password) throw refused(url, 'has a user name in it');
+    throw refused(url, 'is not https');
+  if (url.username || url.password) throw refused(url, 'contains a user name');
   if (
     url.port &&
     url.port !== '443' &&
@@ -74,7 +74,7 @@ function checkAddress(address: string, { hosts, http = false }: PublicFetchOptio
   const reason = privateReason(url.hostname);
   if (reason !== undefined) throw refused(url, `is not public: ${reason}`);
   if (hosts && !hosts.some((host) => isHost(url.hostname, host)))
-    throw refused(url, 'is of a host that is not on the list');
+    throw refused(url, 'has a host that is not on the list');
   return url;
 }
 

@@ -47,10 +47,10 @@ function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
   const unknown = Object.keys(body).find((field) => !fields.includes(field));
   // An input under another name would be ignored, and the agent would continue from the log.
   if (unknown !== undefined)
-    throw invalidField(unknown, `is no field of a run: there is ${fields.join(', ')}`);
+    throw invalidField(unknown, `is not a field of a run. Use: ${fields.join(', ')}`);
   const { input, decisions } = body;
   if (input !== undefined && decisions !== undefined)
-    throw invalidField('decisions', 'cannot stand beside `input`');
+    throw invalidField('decisions', 'cannot be combined with `input`');
   if (decisions !== undefined)
     return { kind: 'decide', decisions: readDecisions(decisions, limits) };
   if (input === undefined) return { kind: 'continue' };

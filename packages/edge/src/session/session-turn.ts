@@ -33,7 +33,7 @@ export async function beginTurn(
     case 'messages': {
       const messages = turn.messages.filter(({ role }) => !stored.length || role !== 'system');
       if (!messages.length)
-        throw invalidField('messages', 'has nothing new behind the last message of the assistant');
+        throw invalidField('messages', 'has nothing new after the last message of the assistant');
       return systemMessages === 'keep' ? messages : withoutSystem(messages);
     }
     case 'decide':

@@ -137,7 +137,7 @@ async function request<T>(what: string, operation: () => Promise<T>): Promise<T>
     if (/limit exceeded for the day/i.test(message)) {
       throw new AgentError(
         'STORAGE_QUOTA',
-        `The day's ${what}s in KV are used up: the conversation could not be saved`,
+        `Today's KV ${what}s are used up: the conversation could not be saved`,
         { cause },
       );
     }

@@ -91,7 +91,7 @@ export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput 
   if (!isQuestion(stored[index]!))
     throw new AgentError(
       'INVALID_MESSAGE',
-      "The message has the id of one that is not the user's.",
+      'The message has the id of a message that the user did not write.',
     );
   const regenerates = turn.kind === 'regenerate';
   await cut(memory, stored.slice(regenerates ? index + 1 : index));

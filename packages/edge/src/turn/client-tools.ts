@@ -50,7 +50,7 @@ export function refuseOwnNames(
   if (own !== undefined)
     throw invalidField(
       param,
-      `has a tool ${JSON.stringify(own)}, which is the name of one of the agent's own`,
+      `has a tool ${JSON.stringify(own)}, but the agent has its own tool of that name`,
     );
 }
 
@@ -119,7 +119,7 @@ function readTool(given: unknown, index: number): Tool {
     });
   } catch (cause) {
     if (AgentError.is(cause) && cause.code === 'INVALID_INPUT') throw cause;
-    throw new AgentError('INVALID_INPUT', `\`${param}\` is no tool.`, {
+    throw new AgentError('INVALID_INPUT', `\`${param}\` is not a tool.`, {
       cause,
       details: { param },
     });

@@ -455,7 +455,7 @@ test('a factory that makes no agent is told', async () => {
   const agent = startWorker().connect('none', { noAgent: true });
   await expect(agent.call('hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('made no agent'),
+    message: expect.stringContaining('returned no agent'),
   });
 });
 
@@ -513,7 +513,7 @@ test('a second exposeAgent fails the script, with its words', async () => {
   worker.addEventListener('error', (event) => event.preventDefault());
   await expect(connectAgent(worker, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',
-    message: expect.stringContaining('exposeAgent() was called before in this worker'),
+    message: expect.stringContaining('exposeAgent() was already called in this worker'),
   });
 });
 

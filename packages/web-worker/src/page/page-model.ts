@@ -41,7 +41,7 @@ export function pageModel(model: ChatModel): PagePart {
         return undefined;
       }
       const reply = replies.get(id);
-      if (!reply) throw new AgentError('ABORTED', 'The reply was left.');
+      if (!reply) throw new AgentError('ABORTED', 'The reader left the reply.');
       if (type === 'close') {
         replies.delete(id);
         reply.controller.abort();

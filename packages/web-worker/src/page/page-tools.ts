@@ -52,7 +52,7 @@ export function pageTools(
   const offers = tools.map(toOffer);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   if (byName.size < tools.length)
-    throw new AgentError('CONFIGURATION', 'Two page tools have one name.');
+    throw new AgentError('CONFIGURATION', 'Two page tools have the same name.');
   const provided = new Map<unknown, unknown>([...context].map(([token, value]) => [token, value]));
 
   return pagePart<ToolQuestion>(

@@ -72,7 +72,7 @@ test.for(['call', 'stream'] as const)(
         how === 'call' ? agent.call('?', { output }) : agent.stream('?', { output }).result;
       await expect(result).rejects.toMatchObject({
         code: 'INVALID_INPUT',
-        message: `The worker has no output "${output}"; exposeAgent() was given invoice, names, check.`,
+        message: `The worker has no output "${output}"; exposeAgent() has invoice, names, check.`,
       });
     }
     expect(await agent.messages()).toEqual([]);

@@ -192,7 +192,7 @@ export class AgentSession {
       if (!built?.addHook)
         throw new AgentError(
           'CONFIGURATION',
-          'The factory that exposeAgent() was given made no agent.',
+          'The factory passed to exposeAgent() returned no agent.',
         );
       await onBuilt(built);
       pages.attach(built);

@@ -26,7 +26,7 @@ export async function takeChatMessage(
     const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
     const input = message.parts.flatMap((part) => toDecision(part, waiting));
     if (!input.length)
-      throw new AgentError('INVALID_MESSAGE', 'The message answers no tool call that waits.');
+      throw new AgentError('INVALID_MESSAGE', 'The message answers no open tool call.');
     return { input, ...(await shownSoFar(agent)), messageId: message.id };
   }
   const sent = fromUiMessage(message);

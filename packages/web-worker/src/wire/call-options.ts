@@ -17,6 +17,6 @@ export function callOptions(
   const names = Object.keys(outputs).join(', ') || 'none';
   throw new AgentError(
     'INVALID_INPUT',
-    `The worker has no output ${JSON.stringify(output)}; exposeAgent() was given ${names}.`,
+    `The worker has no output ${JSON.stringify(output)}; exposeAgent() has ${names}.`,
   );
 }

@@ -59,13 +59,13 @@ export function exposeAgent(
   if (exposed)
     throw new AgentError(
       'CONFIGURATION',
-      'exposeAgent() was called before in this worker; give it several factories by name.',
+      'exposeAgent() was already called in this worker. Pass several factories by name.',
     );
   const factories = typeof factory === 'function' ? [factory] : Object.values(Object(factory));
   if (!factories.length || factories.some((each) => typeof each !== 'function'))
     throw new AgentError(
       'CONFIGURATION',
-      'exposeAgent() takes a function that makes an agent, or several by name.',
+      'exposeAgent() needs a function that returns an agent, or several by name.',
     );
   const sessions = new Sessions({
     factory: factory as AgentFactory | AgentFactories,

@@ -63,7 +63,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   if (!Number.isInteger(every) || every < 1)
     throw new AgentError(
       'CONFIGURATION',
-      'clearToolResults(): every must be a whole number from 1 on.',
+      'clearToolResults(): every must be a whole number of 1 or more.',
     );
   const countGiven = requestCounter(profile);
   const countCleared = requestCounter(profile);

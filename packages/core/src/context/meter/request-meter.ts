@@ -83,7 +83,7 @@ export class RequestMeter {
     if (window === undefined) {
       throw new AgentError(
         'CONFIGURATION',
-        `${this.#where}: window must be given; the model "${model?.modelId}" does not say its own.`,
+        `${this.#where}: set window; the model "${model?.modelId}" does not state one.`,
       );
     }
     this.#checkWindow(window, extra);
@@ -121,7 +121,7 @@ export class RequestMeter {
     const { reserveOutput = defaultReserve } = this.#options;
     if (window > reserveOutput + extra) return;
     const more = extra ? ` and the ${extra} for a summary` : '';
-    const text = `${this.#where}: a window of ${window} tokens leaves nothing beside reserveOutput, the ${reserveOutput} for the answer${more}.`;
+    const text = `${this.#where}: a window of ${window} tokens leaves no room after reserveOutput: ${reserveOutput} for the answer${more}.`;
     throw new AgentError('CONFIGURATION', text);
   }
 
@@ -135,7 +135,7 @@ export class RequestMeter {
     if (ratio > 0 && ratio < Infinity) return Math.ceil(ratio * 20 - 1e-9) / 20;
     throw new AgentError(
       'CONFIGURATION',
-      `${this.#where}: calibration must give a ratio above 0, not ${ratio}.`,
+      `${this.#where}: calibration must return a ratio above 0, not ${ratio}.`,
     );
   }
 }

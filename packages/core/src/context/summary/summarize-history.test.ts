@@ -187,7 +187,7 @@ test('in a long turn its oldest calls are summarised, with their results; the pr
   expect(idsOf(fitted)).toMatch(/^system summary-r\d p c\d r\d .*c7 r7$/);
   expect(requestFaults(fitted.messages)).toEqual([]);
   expect(asked(model)).toMatch(
-    /\[user\] p\.+\n\n\[assistant\] calls look {"for":"x+"}\n\n\[tool\] look gave \(success\): r0\.+/,
+    /\[user\] p\.+\n\n\[assistant\] calls look {"for":"x+"}\n\n\[tool\] look returned \(success\): r0\.+/,
   );
 
   // The same call goes on: the summary holds; then the next call, whose prompt is another.

@@ -30,7 +30,7 @@ test('who said what, which tools were called with what, and what they gave; noth
     assistantMessage([{ type: 'thinking', thinking: 'Well.' }]),
   ]);
   expect(said).toEqual([
-    '[user Ann] Look.\n[image: https://example.com/a.png]\n\n[assistant] calls look {bad\n\n[tool] look gave (error): no',
+    '[user Ann] Look.\n[image: https://example.com/a.png]\n\n[assistant] calls look {bad\n\n[tool] look returned (error): no',
   ]);
 });
 

@@ -46,7 +46,7 @@ function lineOf(block: ContentBlock): string {
     case 'tool_result': {
       const output =
         typeof block.output === 'string' ? block.output : block.output.map(lineOf).join('\n');
-      return `${block.name} gave (${block.state}): ${output}`;
+      return `${block.name} returned (${block.state}): ${output}`;
     }
     default:
       return mediaPlaceholder(block);

@@ -98,7 +98,7 @@ async function update(
   }
   throw new AgentError(
     'STORAGE_FAILED',
-    'A counter could not be written: others were always faster.',
+    'A counter could not be written: other writers kept changing it.',
   );
 }
 

@@ -33,7 +33,7 @@ export function classify(
       if (verdict === 'pass') return input;
       const said = typeof verdict === 'string' ? { category: verdict } : verdict;
       if (isRejection(said)) return said;
-      throw new AgentError('CONFIGURATION', 'A classifier gave neither "pass" nor a category.');
+      throw new AgentError('CONFIGURATION', 'A classifier returned neither "pass" nor a category.');
     },
   };
 }
@@ -54,7 +54,7 @@ export function permission(
       const allowed: unknown = await allows(context, input);
       if (allowed === true) return input;
       if (allowed === false) return { category: 'UNAUTHORIZED' };
-      throw new AgentError('CONFIGURATION', 'A permission gave neither true nor false.');
+      throw new AgentError('CONFIGURATION', 'A permission check returned neither true nor false.');
     },
   };
 }

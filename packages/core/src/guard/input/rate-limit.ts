@@ -70,7 +70,7 @@ export function readKey(key: unknown): string {
 
 export function readTotal({ total }: Count): number {
   if (typeof total === 'number') return total;
-  throw new AgentError('STORAGE_FAILED', 'A counter store gave no total.');
+  throw new AgentError('STORAGE_FAILED', 'A counter store returned no total.');
 }
 
 export function limitReached({ endsAt }: Count, now: number): StageRejection {

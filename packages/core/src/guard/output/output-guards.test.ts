@@ -700,7 +700,7 @@ test('a reply in single characters is searched a bounded number of times', async
 test.each<[string, () => unknown]>([
   ['outputGuards(): rules', () => outputGuards('x' as never)],
   ['A rule of outputGuards(): name', () => outputGuards([{} as never])],
-  ['The rule "x" neither', () => outputGuards([{ name: 'x' }])],
+  ['The rule "x" needs', () => outputGuards([{ name: 'x' }])],
   ['outputGuards(): lookahead', () => outputGuards([], { lookahead: -1 })],
   ['outputGuards(): thinking', () => outputGuards([], { thinking: 'yes' as never })],
   ['regexRule(): pattern', () => regexRule({ pattern: 'x' as never })],

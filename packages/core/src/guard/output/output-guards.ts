@@ -68,7 +68,7 @@ export function outputGuards(
       'name:string find:function|? review:function|? releaseAtMost:count|?',
     );
     if (!rule.find && !rule.review)
-      throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
+      throw new AgentError('CONFIGURATION', `The rule "${rule.name}" needs find or review.`);
   }
   const { lookahead = 64, thinking = false } = options;
   const report = reporter(options);

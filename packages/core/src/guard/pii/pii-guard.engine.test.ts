@@ -83,7 +83,7 @@ test('blocked input and replies end the call, a blocked result is withheld', asy
   const result = setUp(blocking, [look, 'fine']);
   expect(await result.agent.call('Who?')).toMatchObject({ reason: 'stop', text: 'fine' });
   expect(await result.results()).toEqual([
-    ['error', 'Error: The result has personal data in it and was withheld.'],
+    ['error', 'Error: The result contains personal data and was withheld.'],
   ]);
   const clean = setUp(blocking, [look, 'fine'], 'Nobody');
   await clean.agent.call('Who?');
@@ -147,7 +147,7 @@ test('what can’t be looked at is withheld', async () => {
   });
   await agent.call('Who?');
   expect(await results()).toEqual([
-    ['error', 'Error: The result has personal data in it and was withheld.'],
+    ['error', 'Error: The result contains personal data and was withheld.'],
   ]);
   expect(onError).toHaveBeenCalledOnce();
 });

@@ -65,4 +65,4 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   };
 }
 
-const withheld = 'Error: The result has personal data in it and was withheld.';
+const withheld = 'Error: The result contains personal data and was withheld.';

@@ -18,12 +18,12 @@ export function checkDecisions(
     if (isOfAnotherTool || !undecided.delete(id)) {
       throw new AgentError(
         'INVALID_DECISION',
-        `Tool call "${id}" is not open, of another tool, or decided twice.`,
+        `Tool call "${id}" is not open, belongs to another tool, or has two decisions.`,
       );
     }
   }
   const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
   if (decisions.length && !messages.every(({ content }) => content.every(isResult))) {
-    throw new AgentError('INVALID_DECISION', 'Decisions take no other input.');
+    throw new AgentError('INVALID_DECISION', 'Send decisions without other input.');
   }
 }

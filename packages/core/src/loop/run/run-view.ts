@@ -23,7 +23,10 @@ export class RunView implements RunContext {
 
   static runOf(context: RunContext): Run {
     if (#run in Object(context)) return (context as RunView).#run;
-    throw new AgentError('CONFIGURATION', 'A wrapper must pass on its context itself, not a copy.');
+    throw new AgentError(
+      'CONFIGURATION',
+      'A wrapper must pass its own context to `next`, not a copy.',
+    );
   }
 
   /** `signal`: replaces the stop signal, which an interrupt raises too. */

@@ -263,9 +263,13 @@ export class Run {
       !isOwn &&
       Object.keys(fields).find((key) => !isValidField[key]!(event[key as keyof typeof event]));
     if (wrong)
-      throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, {
-        details: { event: type, field: wrong },
-      });
+      throw new AgentError(
+        'HOOK_ERROR',
+        `A hook or policy returned invalid ${wrong} for ${type}.`,
+        {
+          details: { event: type, field: wrong },
+        },
+      );
     return event;
   }
 

@@ -135,7 +135,7 @@ export class BranchLog implements Log {
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsure.length === maxAttempts)
-      throw new AgentError('STORAGE_FAILED', `The turn could not be written ${maxAttempts} times`);
+      throw new AgentError('STORAGE_FAILED', `The turn was not written in ${maxAttempts} attempts`);
     await this.#write(context);
   }
 

@@ -104,11 +104,9 @@ export class EchoSigner {
 }
 
 function refused(): AgentError {
-  return new AgentError(
-    'INVALID_INPUT',
-    'The echo is not one that was given out for this session',
-    { details: { param: 'echo' } },
-  );
+  return new AgentError('INVALID_INPUT', 'The echo was not issued for this session', {
+    details: { param: 'echo' },
+  });
 }
 
 /** Encodes characters below 256: JSON of ids and hashes is ASCII. */

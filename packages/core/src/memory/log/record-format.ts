@@ -47,7 +47,7 @@ export class RecordKeys {
     if (!/^[\w-]{1,40}$/.test(id))
       throw new AgentError(
         'INVALID_INPUT',
-        `"${id}" can't be part of a key: letters, digits, _ and -, at most 40`,
+        `"${id}" cannot be part of a key. Use at most 40 letters, digits, _ and -`,
       );
     return `${this.session(sessionId)}${Math.trunc(at).toString(36).padStart(9, '0')}-${id}${values > 1 ? `~${values}` : ''}`;
   }

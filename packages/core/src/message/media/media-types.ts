@@ -48,7 +48,8 @@ const extensionsOf: Readonly<Record<string, string>> = {
   'application/yaml': 'yaml yml',
   'application/zip': 'zip',
   'text/plain':
-    'txt text log ini toml sql sh bash ps1 py ipynb ts tsx jsx vue java kt kts scala groovy c h cc cpp hpp cs go rs rb php lua r swift dart',
+    'txt text log ini toml sql sh bash ps1 py ipynb ts tsx jsx vue java kt kts scala groovy ' +
+    'c h cc cpp hpp cs go rs rb php lua r swift dart',
 };
 
 /** Returns the media type for a name's extension, or `undefined` if it is unknown. */

@@ -340,7 +340,7 @@ test.each([
   [
     'edits without input',
     () => ({ type: 'edit' }) as unknown as Verdict | undefined,
-    'has no input',
+    'needs `input`',
   ],
 ])('a decide that %s suspends the call and is told of', async (_name, decide, told) => {
   const errors: unknown[] = [];

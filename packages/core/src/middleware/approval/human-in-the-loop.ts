@@ -123,6 +123,6 @@ function checked(verdict: Verdict | undefined): Verdict | undefined {
     'type:approve|edit|reject reason:string|?',
   );
   if (verdict.type === 'edit' && verdict.input === undefined)
-    throw new AgentError('INVALID_DECISION', 'The verdict edits, but has no input.');
+    throw new AgentError('INVALID_DECISION', 'An `edit` verdict needs `input`.');
   return verdict;
 }

@@ -49,11 +49,11 @@ test('calls that another message came in upon have a result that says so', async
   expect(await results()).toEqual([
     [
       'interrupted',
-      'The call of "pay" was cancelled: another message came in before it had ended. It did not run.',
+      'The call of "pay" was canceled: another message came in before it had ended. It did not run.',
     ],
     [
       'interrupted',
-      'The call of "ask" was cancelled: another message came in before it had ended. It may have had effects.',
+      'The call of "ask" was canceled: another message came in before it had ended. It may have had effects.',
     ],
   ]);
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);

@@ -24,5 +24,5 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware 
 
 function usual({ name }: ToolUse, { started }: { readonly started: boolean }): string {
   const effect = started ? 'It may have had effects.' : 'It did not run.';
-  return `The call of "${name}" was cancelled: another message came in before it had ended. ${effect}`;
+  return `The call of "${name}" was canceled: another message came in before it had ended. ${effect}`;
 }

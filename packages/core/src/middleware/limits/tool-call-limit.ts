@@ -23,7 +23,8 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkFields('CONFIGURATION', 'toolCallLimit()', options, 'tool:string|?');
   const { tool, run } = options;
   if (tool === undefined && run !== undefined) {
-    const message = 'toolCallLimit(): for all tools of a run use `limits.toolCalls` of the agent.';
+    const message =
+      'toolCallLimit(): to limit all tools of a run, set `limits.toolCalls` of the agent.';
     throw new AgentError('CONFIGURATION', message);
   }
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;

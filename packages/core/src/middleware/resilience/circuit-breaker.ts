@@ -137,7 +137,7 @@ class Circuit {
       const retryAfterMs = isTrial ? openMs : this.#wait;
       throw new AgentError(
         'CIRCUIT_OPEN',
-        'The model failed too often and is not asked for a while.',
+        'The model failed too often. It gets no requests for a while.',
         {
           retryable: true,
           details: { retryAfterMs },

@@ -65,7 +65,7 @@ export function fallback(
       if (model.features.guarded && !models.every(({ features }) => features.guarded)) {
         throw new AgentError(
           'CONFIGURATION',
-          'fallback() has to stand behind outputGuards(), or its models go past them.',
+          'Put fallback() after outputGuards(), or the guards do not see its models.',
         );
       }
       const windows = [model, ...models].flatMap(
@@ -100,7 +100,7 @@ export function fallback(
               const adapted = adapt(request, to);
               checkFields(
                 'CONFIGURATION',
-                `${where}: what \`request\` gave`,
+                `${where}: the result of \`request\``,
                 adapted,
                 'messages:array tools:array',
               );

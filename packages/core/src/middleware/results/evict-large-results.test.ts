@@ -55,7 +55,7 @@ test('a result of more than 20,000 tokens is put aside: ten lines stay', async (
   const lines = String((await outputs())[0]).split('\n');
   expect(lines.slice(0, 10)).toEqual(numbered(10).split('\n'));
   expect(lines.slice(10)).toEqual([
-    '[This result is too long to stand here: 10000 lines, of which these are the first 10. Read more by read_result with id "big".]',
+    '[This result is too long to show. It has 10000 lines; these are the first 10. Read more with read_result, id "big".]',
   ]);
   expect(await store.keys('result:')).toHaveLength(1);
 });
@@ -95,7 +95,7 @@ test('read_result pages, searches, and says where to go on', async () => {
   expect(page).toHaveLength(101);
   expect([page![0], page![100]]).toEqual([
     '1: line 1 of the report',
-    '[10000 lines. Go on with from: 101.]',
+    '[10000 lines. Continue with from: 101.]',
   ]);
   expect(end).toEqual([
     '9999: line 9999 of the report',
@@ -104,24 +104,24 @@ test('read_result pages, searches, and says where to go on', async () => {
   ]);
   expect(found).toEqual([
     '77: line 77 of the report',
-    '[1 of 10000 lines have it. No more after these.]',
+    '[1 of 10000 lines contain it. No more after these.]',
   ]);
   expect(more).toEqual([
     '990: line 990 of the report',
     '991: line 991 of the report',
-    '[111 of 10000 lines have it. Go on with from: 992.]',
+    '[111 of 10000 lines contain it. Continue with from: 992.]',
   ]);
-  expect(nothing).toEqual(['[0 of 10000 lines have it. No more after these.]']);
+  expect(nothing).toEqual(['[0 of 10000 lines contain it. No more after these.]']);
   expect(asText![0]).toBe('20: line 20 of the report');
   expect(asNull![0]).toBe('1: line 1 of the report');
 });
 
 test.each([
   [{ id: 'other' }, 'Error: There is no result "other".'],
-  [{ from: 0 }, 'Error: from: a whole number from 1 on'],
-  [{ lines: 'many' }, 'Error: lines: a whole number from 1 on'],
+  [{ from: 0 }, 'Error: from: a whole number of 1 or more'],
+  [{ lines: 'many' }, 'Error: lines: a whole number of 1 or more'],
   [{ query: 7 }, 'Error: query: a text'],
-  [{ id: null }, 'Error: id: the id of the result, a text'],
+  [{ id: null }, 'Error: id: the id of the result, a string'],
 ])('read_result %o', async (input, message) => {
   const { agent, outputs } = setUp(numbered(10_000), [look, read(input), 'done']);
   await agent.call('Go');
@@ -139,7 +139,7 @@ test('a long line is several; what is searched may lie over two of them; no pair
   const [short, found, all] = (await outputs()).map(String);
   expect(short!.split('\n')[0]).toBe(text.slice(0, 1_000));
   expect(found).toContain(`1: ${text.slice(0, 1_000)}`);
-  expect(found).toContain('[1 of 8 lines have it');
+  expect(found).toContain('[1 of 8 lines contain it');
   expect(all).not.toMatch(/\p{Cs}/u);
   expect(estimateTokens(all!)).toBeLessThan(3_000);
 });
@@ -242,7 +242,7 @@ test('a result that somebody else gives is put aside as well', async () => {
   const { agent, outputs } = setUp('', [look, 'done'], {}, { tools: [external] });
   await agent.call('Go');
   await agent.call([{ toolUseId: 'big', type: 'result', output: numbered(10_000) }]);
-  expect(String((await outputs())[0])).toContain('Read more by read_result');
+  expect(String((await outputs())[0])).toContain('Read more with read_result');
 });
 
 test.each([

@@ -107,7 +107,7 @@ function shorten(
   const lines = linesOf(text);
   const first = lines.slice(0, headLines).map((line) => line.text);
   const head = first.slice(0, fitting(first, maxTokens, profile));
-  const note = `[This result is too long to stand here: ${lines.length} lines, of which these are the first ${head.length}. Read more by ${readToolName} with id "${id}".]`;
+  const note = `[This result is too long to show. It has ${lines.length} lines; these are the first ${head.length}. Read more with ${readToolName}, id "${id}".]`;
   return [...head, note].join('\n');
 }
 

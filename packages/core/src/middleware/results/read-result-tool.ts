@@ -21,7 +21,7 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
   return tool({
     name: readToolName,
     description:
-      'Reads a tool result that was too long for the conversation: lines from a number on, or the lines that have a text in them. Search before you read page by page.',
+      'Reads a tool result that was too long for the conversation: lines from a given number, or the lines that contain a text. Search before you read page by page.',
     input: inputSchema,
     replay: 'safe',
     async execute(input, { sessionId }) {
@@ -37,9 +37,9 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
       const page = shown.slice(0, Math.max(1, fitting(shown, maxTokens, profile)));
       const next = numbers[page.length];
       const of = found
-        ? `${found.length} of ${lines.length} lines have it`
+        ? `${found.length} of ${lines.length} lines contain it`
         : `${lines.length} lines`;
-      const more = next === undefined ? 'No more after these.' : `Go on with from: ${next + 1}.`;
+      const more = next === undefined ? 'No more after these.' : `Continue with from: ${next + 1}.`;
       return [...page, `[${of}. ${more}]`].join('\n');
     },
   });
@@ -63,11 +63,11 @@ function readInput(input: unknown): ReadInput {
     if (value === undefined || value === '') return undefined;
     const number = Number(value);
     if (Number.isInteger(number) && number >= 1) return number;
-    throw new AgentError('INVALID_INPUT', `${key}: a whole number from 1 on`);
+    throw new AgentError('INVALID_INPUT', `${key}: a whole number of 1 or more`);
   };
   const { id, query } = given;
   if (typeof id !== 'string')
-    throw new AgentError('INVALID_INPUT', 'id: the id of the result, a text');
+    throw new AgentError('INVALID_INPUT', 'id: the id of the result, a string');
   if (typeof (query ?? '') !== 'string') throw new AgentError('INVALID_INPUT', 'query: a text');
   const from = numberOf('from');
   const lines = numberOf('lines');
@@ -82,10 +82,10 @@ function readInput(input: unknown): ReadInput {
 const inputSchema: JsonObject = {
   type: 'object',
   properties: {
-    id: { type: 'string', description: 'The id that the result names.' },
+    id: { type: 'string', description: 'The id from the shortened result.' },
     from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
-    lines: { type: 'integer', minimum: 1, description: 'Lines at most. Default 100.' },
-    query: { type: 'string', description: 'Gives only the lines that have this text in them.' },
+    lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default 100.' },
+    query: { type: 'string', description: 'Returns only lines that contain this text.' },
   },
   required: ['id'],
   additionalProperties: false,

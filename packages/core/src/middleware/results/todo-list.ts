@@ -163,7 +163,7 @@ const inputSchema: JsonObject = {
       items: {
         type: 'object',
         properties: {
-          content: { type: 'string', description: 'What is to be done.' },
+          content: { type: 'string', description: 'The task.' },
           status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
         },
         required: ['content', 'status'],
@@ -176,9 +176,10 @@ const inputSchema: JsonObject = {
 };
 
 const usualDescription =
-  'Writes your to-do list: give the whole list each time, it replaces the one before. For tasks of several steps, not for what takes one or two.';
+  'Writes your to-do list. Give the whole list each time: it replaces the previous one. Use it for tasks of three or more steps.';
 
 const usualPrompt = [
-  `For a task of three steps or more, plan with ${toolName} before you begin. Mark a step in_progress when you begin it and completed as soon as`,
-  'it is done, not several at once; add steps that turn up and drop those that are not needed any more. For small tasks use no list.',
+  `For a task of three steps or more, plan with ${toolName} before you begin. Mark a step in_progress when you begin it`,
+  'and completed as soon as it is done, one step at a time. Add steps that turn up and drop steps that are no longer needed.',
+  'Do not use a list for small tasks.',
 ].join(' ');

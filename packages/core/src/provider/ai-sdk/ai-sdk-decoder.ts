@@ -101,11 +101,11 @@ export class AiSdkDecoder {
   #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
     // OpenRouter's term for a failure, which not every provider package knows.
     if (unified === 'error' || raw === 'error')
-      throw new AgentError('MODEL_SERVER', 'The model failed within its reply', {
+      throw new AgentError('MODEL_SERVER', 'The model failed in the middle of its reply', {
         retryable: true,
       });
     if (unified === 'interrupted')
-      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply stopped before its end', {
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', {
         retryable: true,
       });
     this.#finished = true;

@@ -147,9 +147,13 @@ function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
 }
 
 function silent(timeoutMs: number): AgentError {
-  return new AgentError('STORAGE_FAILED', `The long-term memory was silent for ${timeoutMs} ms`, {
-    retryable: true,
-  });
+  return new AgentError(
+    'STORAGE_FAILED',
+    `The long-term memory did not answer within ${timeoutMs} ms`,
+    {
+      retryable: true,
+    },
+  );
 }
 
 function scopeOf(

@@ -44,7 +44,7 @@ export function longTermTools({
     tool({
       name: 'record_to_memory',
       description:
-        'Keeps facts for later conversations: what the user likes, plans or decided, or asks to be remembered. Each fact must make sense by itself, without this conversation.',
+        'Stores facts for later conversations: what the user likes, plans, decided, or asks you to remember. Each fact must make sense by itself, without this conversation.',
       input: listOf('content', 'The facts, one sentence each.'),
       async execute(input, toolContext) {
         const { signal } = toolContext;
@@ -61,7 +61,7 @@ export function longTermTools({
     tool({
       name: 'retrieve_from_memory',
       description:
-        'Finds what was remembered from earlier conversations. Use it before asking the user for what they may have said before.',
+        'Finds facts from earlier conversations. Use it before you ask the user for something they may have said before.',
       input: listOf('keywords', 'What to look for: names, topics, dates.'),
       replay: 'safe',
       async execute(input, toolContext) {
@@ -95,5 +95,5 @@ function textsOf(input: unknown, name: string): readonly string[] {
     typeof text === 'string' && text.trim() ? [text.trim()] : [],
   );
   if (said.length > 0 && said.length === texts.length) return said;
-  throw new AgentError('INVALID_INPUT', `${name}: an array of texts that are not empty`);
+  throw new AgentError('INVALID_INPUT', `${name}: an array of strings that are not empty`);
 }

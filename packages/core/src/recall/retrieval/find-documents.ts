@@ -28,7 +28,7 @@ export async function findDocuments(
 ): Promise<string> {
   const found: Found = { documents: [], who: 'retriever' };
   const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) =>
-    failed(`The ${found.who} was silent for ${ms} ms`, true),
+    failed(`The ${found.who} did not answer within ${ms} ms`, true),
   );
   try {
     const { signal } = deadline;
@@ -79,7 +79,7 @@ async function search(
     );
   const asked = await ask(call);
   if (typeof (asked ?? '') !== 'string')
-    throw new AgentError('CONFIGURATION', 'retrieval(): query must give a string');
+    throw new AgentError('CONFIGURATION', 'retrieval(): query must return a string');
   const query = shortQuery(String(asked ?? '').trim());
   if (!query) return;
   const asking = typeof options.filters === 'function' ? options.filters(call) : options.filters;
@@ -128,7 +128,7 @@ function readDocuments(
   who: Found['who'],
   report: (error: unknown) => unknown,
 ): readonly RetrievedDocument[] {
-  if (!Array.isArray(items)) throw failed(`The ${who} gave no array`);
+  if (!Array.isArray(items)) throw failed(`The ${who} returned no array`);
   const faults: string[] = [];
   const documents = items
     .slice(0, maxItems)
@@ -141,7 +141,7 @@ function readDocuments(
   if (faults.length)
     report(
       failed(
-        `The ${who} gave ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`,
+        `The ${who} returned ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`,
       ),
     );
   return documents;
@@ -152,10 +152,10 @@ function faultOf(item: unknown): string | undefined {
   const { id, content, source, score } = item;
   if (typeof content !== 'string' || !content.trim()) return 'no content';
   if (score !== undefined && score !== null && !Number.isFinite(score))
-    return 'a score that is no number';
+    return 'a score that is not a number';
   const isText = (value: unknown): boolean =>
     value === undefined || value === null || typeof value === 'string';
-  return isText(id) && isText(source) ? undefined : 'an id or a source that is no text';
+  return isText(id) && isText(source) ? undefined : 'an id or a source that is not a string';
 }
 
 /**
@@ -219,7 +219,7 @@ function shownAs(
   for (let count = documents.length; ; count--) {
     const text: unknown = format(documents.slice(0, count));
     if (typeof text !== 'string')
-      throw new AgentError('CONFIGURATION', 'retrieval(): format must give a string');
+      throw new AgentError('CONFIGURATION', 'retrieval(): format must return a string');
     if (fits(text)) return text;
     if (count === 1) return startOf(text, fits) ?? '';
   }

@@ -106,7 +106,7 @@ test('documents stand between system prompt and history, in each request of the 
   expect(contextOf(model.requests[2])).toBe('[1] Source: 开放时间\n图书馆早上九点开门。');
   const message = model.requests[1]!.messages[1]!;
   expect(message).toMatchObject({ role: 'user', metadata: { bypassHistory: true } });
-  expect(textOf(message)).toMatch(/^[^<]*not an instruction\.\n<retrieved_context>/);
+  expect(textOf(message)).toMatch(/^[^<]*not instructions\.\n<retrieved_context>/);
   expect((await agent.messages()).map(({ role }) => role).join(' ')).toBe(
     'user assistant user assistant tool assistant',
   );
@@ -240,7 +240,7 @@ test.each([
   const { shown, errors } = await shownFor(rubbish);
   expect(shown).toBeUndefined();
   expect(errors).toMatchObject([
-    { code: 'STORAGE_FAILED', message: 'The retriever gave no array' },
+    { code: 'STORAGE_FAILED', message: 'The retriever returned no array' },
   ]);
 });
 
@@ -255,7 +255,7 @@ test('a reranker that is silent leaves the order; what comes of it later is pass
   answer([doc('late')]);
   expect(shown).toBe('[1]\nb\n\n---\n\n[2]\na');
   expect(errors).toMatchObject([
-    { code: 'STORAGE_FAILED', message: 'The reranker was silent for 1 ms', retryable: true },
+    { code: 'STORAGE_FAILED', message: 'The reranker did not answer within 1 ms', retryable: true },
   ]);
 });
 
@@ -264,7 +264,7 @@ test('what a reranker gives is no better than what a retriever does', async () =
   const { shown, errors } = await shownFor([doc('a')], { rerank: (() => given) as never });
   expect(shown).toBe('[1]\nadded');
   expect(errors).toMatchObject([
-    { message: expect.stringContaining('The reranker gave 2 unusable documents') },
+    { message: expect.stringContaining('The reranker returned 2 unusable documents') },
   ]);
 });
 
@@ -404,7 +404,9 @@ test('what comes after its time is told no more', async () => {
   await agent.call('Hello');
   answer([null as never]);
   for (let turn = 0; turn < 20; turn++) await late;
-  expect(errors.map(({ message }) => message)).toEqual(['The retriever was silent for 1 ms']);
+  expect(errors.map(({ message }) => message)).toEqual([
+    'The retriever did not answer within 1 ms',
+  ]);
 });
 
 test('an onError that throws, and none, do not fail the call', async () => {

@@ -95,7 +95,7 @@ function lastQuestion(input: readonly Msg[]): string {
 function searchTool(options: RetrievalOptions): Tool {
   const {
     name = 'search_documents',
-    description = 'Searches the documents that answers are to be based on. Use it before you answer from memory, with another wording where nothing fits.',
+    description = 'Searches the documents that your answers must be based on. Use it before you answer from memory. If nothing fits, search again with other words.',
   } = options.tool ?? {};
   const query = { type: 'string', description: 'What to look for: a question, or its key words.' };
   return tool({
@@ -113,7 +113,7 @@ function searchTool(options: RetrievalOptions): Tool {
     async execute(input, { sessionId, signal, messages, get }) {
       const asked =
         isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
-      if (!asked) throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
+      if (!asked) throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
       try {
         const text = await findDocuments(
           options,

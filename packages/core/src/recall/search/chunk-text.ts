@@ -36,11 +36,11 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
   checkFields('CONFIGURATION', 'chunkText()', { text }, 'text:string');
   const { maxTokens = 400, overlap = 50 } = options;
   if (!(maxTokens >= 1))
-    throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number from 1 on');
+    throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number of 1 or more');
   if (!(overlap >= 0 && overlap < maxTokens / 2)) {
     throw new AgentError(
       'CONFIGURATION',
-      'chunkText(): overlap must be a number from 0 on, less than half of maxTokens',
+      'chunkText(): overlap must be a number of 0 or more, less than half of maxTokens',
     );
   }
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];

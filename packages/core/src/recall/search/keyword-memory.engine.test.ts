@@ -300,7 +300,7 @@ test('of too many records the oldest are deleted', async () => {
 
 test.for([
   ['no JSON', '{"v":1', 'damaged'],
-  ['no object', '7', 'damaged'],
+  ['not an object', '7', 'damaged'],
   ['no record', '{"v":1,"sessionId":"s"}', 'damaged'],
   ['parts that are none', '{"v":1,"sessionId":"s","createdAt":"2026","parts":[null]}', 'damaged'],
   ['a later format', '{"v":2}', 'format 2'],

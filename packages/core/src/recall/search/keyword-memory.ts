@@ -255,7 +255,7 @@ class KeywordMemory implements LongTermMemory {
   }
 
   #report(error: unknown): void {
-    const { onError = (told) => console.warn(`${told.message}; it is left out.`) } = this.#options;
+    const { onError = (told) => console.warn(`${told.message}; it is ignored.`) } = this.#options;
     onError(AgentError.from(error, 'STORAGE_FAILED'));
   }
 

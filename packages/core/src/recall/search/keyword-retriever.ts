@@ -165,5 +165,5 @@ function checked(documents: readonly SearchDocument[]): readonly SearchDocument[
 }
 
 function warn(error: AgentError): void {
-  console.warn(`${error.message}; it is left out.`);
+  console.warn(`${error.message}; it is ignored.`);
 }

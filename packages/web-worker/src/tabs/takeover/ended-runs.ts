@@ -44,6 +44,6 @@ export class EndedRuns {
 export function endUnknown(): AgentError {
   return new AgentError(
     'WORKER_TERMINATED',
-    'The run has no answer in the log, and its tab was gone before it could say why.',
+    'The run has no answer in the log, and its tab closed before it reported why.',
   );
 }

@@ -1,0 +1,92 @@
+import { parseSync, Visitor, type ESTree, type ParseResult } from 'vite';
+import { sentencesIn, type Prose } from './rules.ts';
+
+interface Text {
+  readonly text: string;
+  /** Offset in the source. */
+  readonly start: number;
+}
+
+/**
+ * Reads the prose of a TypeScript file: its comments and its strings of four words or more, which
+ * are mostly error messages. Of a test file's strings it reads the tests' titles alone.
+ */
+export function sourceProse(path: string, source: string): Prose {
+  const { comments, program } = parseSync(path, source);
+  const strings = path.endsWith('.test.ts') ? testTitles(program) : longStrings(program);
+  const texts = [...joinedComments(comments, source), ...strings];
+  return {
+    path,
+    sentences: texts.flatMap(({ text, start }) => {
+      const line = source.slice(0, start).split('\n').length;
+      return blocksOf(text)
+        .flatMap(sentencesIn)
+        .map((sentence) => ({ text: sentence, line }));
+    }),
+  };
+}
+
+/** Adjacent line comments are one text. */
+function joinedComments(comments: ParseResult['comments'], source: string): readonly Text[] {
+  const texts: { text: string; start: number; end: number }[] = [];
+  for (const { type, value, start, end } of comments) {
+    const last = texts.at(-1);
+    const text = type === 'Block' ? value.replace(/^[ \t]*\*+ ?/gm, '') : value;
+    if (type === 'Line' && last && source.slice(last.end, start).trim() === '') {
+      last.text += `\n${text}`;
+      last.end = end;
+    } else {
+      texts.push({ text, start, end });
+    }
+  }
+  return texts;
+}
+
+function longStrings(program: ESTree.Program): readonly Text[] {
+  const strings: Text[] = [];
+  const visitor = new Visitor({
+    Literal: (node) => strings.push(...textOf(node)),
+    TemplateLiteral: (node) => strings.push(...textOf(node)),
+  });
+  visitor.visit(program);
+  return strings.filter(({ text }) => /^(?:\S+ +){3}\S/.test(text));
+}
+
+/** Finds the first argument of `test('…')`, `test.for(cases)('…')`, `describe('…')` and the like. */
+function testTitles(program: ESTree.Program): readonly Text[] {
+  const titles: Text[] = [];
+  const visitor = new Visitor({
+    CallExpression({ callee, arguments: [title] }) {
+      if (title && /^(?:test|it|describe)$/.test(firstName(callee))) titles.push(...textOf(title));
+    },
+  });
+  visitor.visit(program);
+  return titles;
+}
+
+/** A substitution of a template counts as a code span. */
+function textOf(node: ESTree.Node): readonly Text[] {
+  if (node.type === 'Literal' && typeof node.value === 'string')
+    return [{ text: node.value, start: node.start }];
+  if (node.type !== 'TemplateLiteral') return [];
+  const text = node.quasis.map(({ value }) => value.raw).join('code');
+  return [{ text, start: node.start }];
+}
+
+/** Returns the first name of a called function: `test` for `test.for(cases)`. */
+function firstName(callee: ESTree.Node): string {
+  if (callee.type === 'Identifier') return callee.name;
+  if (callee.type === 'MemberExpression') return firstName(callee.object);
+  if (callee.type === 'CallExpression') return firstName(callee.callee);
+  return '';
+}
+
+function blocksOf(text: string): readonly string[] {
+  return text
+    .replace(/@example[^@]*/g, '')
+    .replace(/`[^`]*`/g, 'code')
+    .split(blockStart);
+}
+
+/** An empty line, or the start of a list item. */
+const blockStart = /\n[ \t]*(?:\n|- )/;
