@@ -128,8 +128,7 @@ const controlNames = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
 
 /** Returns the event's controls. All other controls are functions that throw. */
 function controlsAt(type: EventType, control: Partial<HookControl> = {}): object {
-  const missing = controlNames.filter((name) => !control[name]);
-  const refusals = missing.map((name) => [
+  const refusals = controlNames.map((name) => [
     name,
     () => {
       throw new AgentError('CONFIGURATION', `There is no control \`${name}\` at ${type}.`, {
