@@ -3,7 +3,7 @@ import type { WeightPrior } from './fit-weights.ts';
 const free = -4;
 
 /**
- * The counters of `packages/core/src/tokens/text-features.ts`, in its order, each with the weight
+ * The counters of `packages/core/src/tokens/features/text-features.ts`, in its order, each with the weight
  * that the fit draws it to, and the lowest that it may give, 0 where none is said.
  */
 const priors: readonly (readonly [name: string, value: number, min?: number])[] = [

@@ -1,4 +1,4 @@
-import { countFeatures } from './text-features.ts';
+import { countFeatures } from './features/text-features.ts';
 import type { TokenProfile, ToolCosts } from './token-profile.ts';
 
 /**
