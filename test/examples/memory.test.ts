@@ -5,6 +5,7 @@ import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
 // #region durable-sessions
 import { tool } from '@isoloop/core';
+import { isCutOff } from '@isoloop/core/adapter';
 // #endregion
 // #region echo-memory
 import { AgentError } from '@isoloop/core';
@@ -74,8 +75,8 @@ test('durable sessions', async () => {
 
   isDead = false;
   const second = open();
-  const { openRun } = await (second.memory as SessionMemory).view();
-  if (openRun !== undefined) console.assert((await second.call()).text === 'All done.');
+  const view = await (second.memory as SessionMemory).view();
+  if (isCutOff(view)) console.assert((await second.call()).text === 'All done.');
   // #endregion
 
   expect(booked).toBe(1);

@@ -10,6 +10,8 @@ export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memo
 export type { StoreFeatures } from './memory/key-value-store.ts';
 export { BatchCache } from './memory/log/batch-cache.ts';
 export type { LogRecord, RunNote } from './memory/log/log-record.ts';
+export { isCutOff, messagesBefore, resumptionOf } from './memory/log/resumption.ts';
+export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';
 export type { RunEnd } from './memory/memory.ts';
 export type { MessageContext, MessageOptions } from './message/create-message.ts';

@@ -3,6 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
+import { resumptionOf } from '../memory/log/resumption.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
@@ -168,10 +169,11 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   const { signal, idempotencyKey } = context;
   signal.throwIfAborted();
   const log = await agent.messages();
-  const last = log.at(-1);
   const begun = log.some((one) => one.id === idempotencyKey);
-  if (begun && last?.role === 'assistant' && !toolUsesOf(last).length)
-    return answerOf(id, textOf(last));
+  const { type } = resumptionOf({ messages: log, openRun: undefined });
+  // Only the child's caller may continue what somebody interrupted.
+  if (begun && (type === 'nothing' || type === 'interrupted'))
+    return answerOf(id, textOf(log.at(-1)!));
   const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
   const result = await run(agent, input, context).catch((error: unknown) => {
     throw new Error(`${agent.name} failed: ${messageOf(error)} (session_id: ${id})`, {

@@ -224,6 +224,7 @@ export class ReActAgent {
       // changed nothing. It keeps `suspendedRun`.
       if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length)
         this.status.suspendedRun = undefined;
+      if (run.view[0]) this.status.stoppedRun = isStopped(ended) ? run.id : undefined;
       return ended;
     } finally {
       run.end();
@@ -232,6 +233,10 @@ export class ReActAgent {
       if (tail && this.#inLine === 0) this.#tail = undefined;
     }
   }
+}
+
+function isStopped({ reason }: AgentResult): boolean {
+  return reason === 'interrupted' || reason === 'aborted';
 }
 
 type Wrappers = Pick<Middleware, 'wrapModel' | 'wrapAnswer' | 'wrapTool' | 'wrapRun'>;

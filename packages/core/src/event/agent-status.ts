@@ -13,4 +13,6 @@ export interface AgentStatus {
   interrupted: boolean;
   /** Id of the run that the next call continues. */
   suspendedRun?: string | undefined;
+  /** Id of the last run, if an interrupt or abort ended it. */
+  stoppedRun?: string | undefined;
 }

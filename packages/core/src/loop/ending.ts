@@ -2,6 +2,7 @@ import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { FinishExtras, Move } from './move.ts';
+import type { OutputAnswer } from './output-mode.ts';
 import type { Run } from './run/run.ts';
 
 /** The last move of a run. */
@@ -15,6 +16,10 @@ export function finishWith(
   extras?: FinishExtras,
 ): Finish {
   return { to: 'finish', reason, message, ...extras };
+}
+
+export function finishWithValue(run: Run, { message, output }: OutputAnswer): Finish {
+  return finishWith(run, 'stop', message, { output });
 }
 
 export function resultOf(run: Run, { to: _to, message, ...ended }: Finish): AgentResult {

@@ -56,8 +56,9 @@ export function loopSteps(run: Run): LoopSteps {
     show: (messages) => run.show(messages),
     async rewrite(gone, messages) {
       const { memory } = run.setup;
-      // Started together, so that a store can write both at once.
-      await Promise.all([memory.delete(gone), messages.length && memory.append(messages)]);
+      // Results of finished calls may be among them, so no crash may come in between.
+      if (memory.rewrite && messages.length) await memory.rewrite(gone, messages);
+      else await Promise.all([memory.delete(gone), messages.length && memory.append(messages)]);
       run.view = [...run.view.filter(({ id }) => !gone.includes(id)), ...messages];
     },
     notify: (type, fields) => run.tell(type, fields),

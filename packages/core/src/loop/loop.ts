@@ -13,14 +13,14 @@ import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
 import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
-import { finishWith, resultOf, type Finish } from './ending.ts';
+import { finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import { controlOf, hookRejection, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
-import type { OutputAnswer } from './output-mode.ts';
 import { readReply } from './reply/read-reply.ts';
+import { cutLeftovers, resumption, storedAnswer } from './resume.ts';
 import type { Run } from './run/run.ts';
 import { toolQueue } from './admission/tool-queue.ts';
 
@@ -86,19 +86,14 @@ async function settle(run: Run, input: CallInput): Step {
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
   if (open.length && more.length) await makeWay(run, open);
-  const last = run.view.at(-1);
-  if (last?.metadata?.['partial'] === 'paused' && !more.length) {
-    await memory.delete([last.id]);
-    run.view.pop();
-    await run.tell('step-reset', { reason: 'resume' });
-  } else if (!more.length && !open.length && last?.role !== 'user' && last?.role !== 'tool') {
-    throw new AgentError('INVALID_INPUT', 'The call needs an input.');
-  }
+  const left = more.length || decisions.length ? undefined : resumption(run);
   await memory.note?.([
     { kind: 'run-begin', runId: run.id },
     ...decisions.map((decision) => ({ kind: 'decision', decision }) as const),
   ]);
   status.suspendedRun = run.id;
+  // Written together with the note above.
+  if (left) await cutLeftovers(run, left);
   await run.append(more);
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
@@ -108,9 +103,12 @@ async function settle(run: Run, input: CallInput): Step {
     const move = await jump(run, first);
     return move.to === 'tools' ? { ...move, decisions } : move;
   }
+  const end = left && !first && (await storedAnswer(run, left));
+  if (end) return end;
   await recall(run, more.length || !prompt ? more : [prompt]);
   if (first) return jump(run, first);
-  return { to: open.length && !more.length ? 'tools' : 'model', decisions };
+  const isActing = decisions.length > 0 || left?.type === 'open-calls';
+  return { to: isActing ? 'tools' : 'model', decisions };
 }
 
 /** Keeps decisions in the state, so that the next call carries them out, as after a crash. */
@@ -360,13 +358,20 @@ async function answer(run: Run, why: StopReason, given: string | Msg, extras?: F
   return finishWith(run, why, marked, extras);
 }
 
+/** Passes the answer through the `post-call` hooks and returns it as they left it. */
+async function callDone(run: Run, message: Msg): Promise<Msg> {
+  if (run.storedAnswer !== message.id) return run.revise('post-call', message);
+  // The hooks changed it before an earlier run stored it.
+  await run.tell('post-call', { message });
+  return message;
+}
+
 async function finish(run: Run, move: Finish): Promise<AgentResult> {
   let { message } = move;
   // From here on no interrupt or injected message can change the ending.
   run.closed = true;
   if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });
-  if (!/aborted|interrupted|rejected/.test(move.reason))
-    message = await run.revise('post-call', message);
+  if (!/aborted|interrupted|rejected/.test(move.reason)) message = await callDone(run, message);
   // A step may have stored the message already. A call aborted before its answer has an empty
   // message.
   const isStored = run.view.some(({ id }) => id === message.id);
@@ -375,8 +380,4 @@ async function finish(run: Run, move: Finish): Promise<AgentResult> {
   }
   await run.close(move.reason);
   return resultOf(run, { ...move, message });
-}
-
-function finishWithValue(run: Run, { message, output }: OutputAnswer): Finish {
-  return finishWith(run, 'stop', message, { output });
 }

@@ -33,6 +33,8 @@ export interface OutputRun {
    * answer.
    */
   judge(reply: Msg): Promise<OutputAnswer | 'again' | undefined>;
+  /** Returns the value of an answer that an earlier run stored, if the answer has one. */
+  stored?(answer: Msg): Promise<OutputAnswer | undefined>;
   /**
    * Returns the answer if the calls that just ended provide it. `pending`: calls that wait for a
    * decision.

@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
+import { abortables } from '../model/abortable.ts';
 import type { CallInput } from './call-input.ts';
 import { finishWith, resultOf } from './ending.ts';
 import { hookRejection } from './jump.ts';
@@ -14,8 +15,7 @@ import type { Run } from './run/run.ts';
  */
 export async function perform(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   try {
-    const resumes =
-      input?.messages.every(({ role }) => role === 'tool') && run.setup.status.suspendedRun;
+    const resumes = await resumedRun(run, input);
     await run.tell('run-start', resumes ? { resumes } : {}, {
       reject(why) {
         run.refusal ??= hookRejection(why);
@@ -43,6 +43,16 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
     if (run.options.throwOnError === false) return result;
     throw error;
   }
+}
+
+/** Returns the id of the run that the call resumes, if any. */
+async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
+  if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
+  const { memory, status, tools } = run.setup;
+  // Another process may have begun the run. If the log cannot be read, the loop reports that.
+  const restored = !run.signal.aborted && memory.restore?.(status, tools);
+  if (restored) await abortables(run.signal)(restored).catch(() => {});
+  return status.suspendedRun ?? status.stoppedRun;
 }
 
 function checkResult(result: AgentResult): void {

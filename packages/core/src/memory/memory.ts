@@ -26,6 +26,11 @@ export interface Memory {
    */
   replace?(message: Msg): Promise<void>;
   /**
+   * Removes messages and appends others in one write. Without it, the agent calls `delete` and
+   * `append`.
+   */
+  rewrite?(gone: readonly string[], messages: readonly Msg[]): Promise<void>;
+  /**
    * Writes what `append` and `note` may still hold back (`durability: 'turn'`). The agent calls it
    * at the end of each call, even a failed one, with how the call ended.
    */

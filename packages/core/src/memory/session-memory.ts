@@ -126,10 +126,7 @@ export class SessionMemory implements Memory {
 
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if one of them is not a `Msg`. */
   append(messages: readonly Msg[]): Promise<void> {
-    return this.run(() => {
-      parseMessages(messages);
-      return this.#add(messages.map((message): LogRecord => ({ kind: 'message', message })));
-    });
+    return this.rewrite([], messages);
   }
 
   /**
@@ -147,12 +144,19 @@ export class SessionMemory implements Memory {
   }
 
   delete(ids: readonly string[]): Promise<void> {
+    return this.rewrite(ids, []);
+  }
+
+  /** Removes messages and appends others in one write. Rejects as `append` does. */
+  rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void> {
     return this.run(async () => {
-      const gone = new Set(ids);
-      const found = (await this.#load()).messages
-        .map((message) => message.id)
-        .filter((id) => gone.has(id));
-      if (found.length > 0) await this.#add([{ kind: 'cut', ids: found }]);
+      parseMessages(messages);
+      const removed = new Set(gone);
+      const known = gone.length ? (await this.#load()).messages : [];
+      const ids = known.map(({ id }) => id).filter((id) => removed.has(id));
+      const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
+      if (ids.length) records.unshift({ kind: 'cut', ids });
+      if (!gone.length || records.length) await this.#add(records);
     });
   }
 
@@ -178,6 +182,7 @@ export class SessionMemory implements Memory {
       status.calls.clear();
       for (const [id, state] of view.calls) status.calls.set(id, { ...state });
       status.suspendedRun = view.openRun;
+      status.stoppedRun = view.stoppedRun;
       status.interrupted = view.ended === 'interrupted';
       if (status.state !== this.state) this.#values.take(status);
       if (!this.#groups?.isOf(status)) this.#groups = new KeptGroups(status, tools);
@@ -241,9 +246,7 @@ export class SessionMemory implements Memory {
           { cause },
         );
       }
-      if (!records.length) return;
-      await this.#take(records);
-      await this.#flush();
+      if (records.length) await this.#take(records).then(() => this.#flush());
     });
   }
 

@@ -7,6 +7,7 @@ import { parseJson } from '../message/parse-json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { outputToolName } from './output-tool.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
+import type { OutputAnswer } from '../loop/output-mode.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import type { TextFormat } from './text-format.ts';
 
@@ -48,7 +49,9 @@ export class OutputTries {
   async again(reply: Msg, prompt: string): Promise<'again'> {
     const steps = this.#steps;
     const question = steps.message('user', prompt);
-    if (reply.content.length) await steps.append([reply]);
+    const isStored = this.#context.messages.some(({ id }) => id === reply.id);
+    const metadata = { ...reply.metadata, correction: 'reply' };
+    if (reply.content.length && !isStored) await steps.append([{ ...reply, metadata }]);
     steps.show([question]);
     this.#own.add(reply.id).add(question.id);
     await steps.notify('step-reset', { reason: 'output' });
@@ -89,6 +92,7 @@ export class OutputTries {
     const steps = this.#steps;
     const gone = await this.#tidy();
     const output = toJson(value, given);
+    const about = isSameJson(given, output) ? { output } : { output, given };
     const text: ContentBlock = { type: 'text', text: words ?? JSON.stringify(output) };
     const calls = toolUsesOf(reply);
     const shown = textOf(reply);
@@ -97,13 +101,13 @@ export class OutputTries {
         shown === text.text
           ? reply.content
           : [...reply.content.filter(({ type }) => type !== 'text'), text];
-      const message: Msg = { ...reply, content, metadata: { ...reply.metadata, output } };
+      const message: Msg = { ...reply, content, metadata: { ...reply.metadata, ...about } };
       if (content !== reply.content)
         await steps.notify('step-reset', { reason: 'output', replacement: message });
       return message;
     }
     const message = steps.message('assistant', [...lastThinking([...gone, reply]), text], {
-      metadata: { output },
+      metadata: about,
     });
     if (shown && calls.every(isOutputCall)) {
       await steps.notify('step-reset', { reason: 'output', replacement: message });
@@ -134,6 +138,20 @@ export class OutputTries {
     if (ids.length) await this.#steps.rewrite(ids, again);
     return gone;
   }
+}
+
+/**
+ * Returns the value of an answer that an earlier run stored. Validates the model's own JSON again,
+ * because the schema may change values.
+ */
+export async function storedValue(
+  schema: Schema<unknown>,
+  message: Msg,
+): Promise<OutputAnswer | undefined> {
+  const { output, given = output } = message.metadata ?? {};
+  if (given === undefined) return undefined;
+  const checked = await schema.validate(given);
+  return checked.ok ? { message, output: checked.value } : undefined;
 }
 
 export function isOutputCall({ name }: { readonly name: string }): boolean {
@@ -167,6 +185,10 @@ function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
     type,
     thinking,
   }));
+}
+
+function isSameJson(one: JsonValue, other: JsonValue): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Converts the value to JSON. Returns the model's own JSON if the value has no JSON form. */

@@ -7,7 +7,7 @@ import type { Schema, Validation } from '../schema/schema.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
-import { OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
+import { OutputTries, storedValue, type Found, type OutputSpec } from './structured-answer.ts';
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';
 
 /**
@@ -43,6 +43,7 @@ export function promptOutput(
   return {
     request: tell,
     beside: steps.message('system', told),
+    stored: (answer) => storedValue(schema, answer),
     async judge(reply) {
       const checked = await readText(schema, format, textOf(reply));
       if (!checked.ok) {

@@ -8,7 +8,13 @@ import type { Tool } from '../tool/tool.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
-import { isOutputCall, OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
+import {
+  isOutputCall,
+  OutputTries,
+  storedValue,
+  type Found,
+  type OutputSpec,
+} from './structured-answer.ts';
 import { asArguments } from './structured-schema.ts';
 
 const reminder = `Give your answer now: call "${outputToolName}".`;
@@ -53,6 +59,7 @@ export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSp
       const tools = request.tools.some(isOutputCall) ? request.tools : [...request.tools, schema];
       return { ...request, tools, ...(reminded && forced) };
     },
+    stored: (answer) => storedValue(spec.schema, answer),
     async judge(reply) {
       if (reminded) await tries.fail(textOf(reply), [`it was not given to "${outputToolName}"`]);
       reminded = true;

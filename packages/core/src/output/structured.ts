@@ -37,8 +37,8 @@ export interface StructuredOptions {
  * Makes a call end with a value that passes the schema. `AgentResult.output` has the value, typed
  * as the schema's output. Takes Zod, any Standard Schema with JSON Schema, or plain JSON Schema
  * (not checked). The stored answer has the value's JSON as its text and the value in
- * `metadata.output`. The steps that led to the value do not stay in the log. Throws
- * `CONFIGURATION`.
+ * `metadata.output`. If the schema changes values, `metadata.given` has the model's own JSON. The
+ * steps that led to the value do not stay in the log. Throws `CONFIGURATION`.
  */
 export function structured<const S extends SchemaLike>(
   source: S,

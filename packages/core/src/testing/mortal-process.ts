@@ -188,15 +188,20 @@ class WitnessedMemory extends SessionMemory {
 
   override async append(messages: readonly Msg[]): Promise<void> {
     await super.append(messages);
+    this.#keep(messages);
+  }
+
+  #keep(messages: readonly Msg[]): void {
     if (this.#isTurnwise) return;
     for (const { id } of messages) this.#kept.add(id);
     for (const { toolUseId } of messages.flatMap(toolResultsOf))
       this.#witness.finished.add(toolUseId);
   }
 
-  override async delete(ids: readonly string[]): Promise<void> {
-    for (const id of ids) this.#kept.delete(id);
-    await super.delete(ids);
+  override async rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void> {
+    for (const id of gone) this.#kept.delete(id);
+    await super.rewrite(gone, messages);
+    this.#keep(messages);
   }
 }
 

@@ -64,8 +64,12 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     checkEvent(event, before, course, fault);
     if (event.type === 'reasoning-chunk' || event.type === 'tool-input-chunk') {
       // Text that no model wrote comes whole, last, and in a block of its own.
+      // An answer that an earlier run stored comes whole, too.
+      const isStored = course.resumed && before?.type === 'step-reset';
       const isOwn =
-        ownWords.test(reason) && 'blockId' in event && event.blockId === `${message.id}:0`;
+        (ownWords.test(reason) || isStored) &&
+        'blockId' in event &&
+        event.blockId === `${message.id}:0`;
       const rest = events.slice(index + 1).map(({ type }) => type);
       const ends = /^(step-reset )?(post-call )?run-end$/.test(rest.join(' '));
       if (

@@ -75,6 +75,8 @@ export class Run {
   view: Msg[] = [];
   /** Id of the message that began this call. */
   promptId: string | undefined;
+  /** Id of the answer that an earlier run stored and this one returns. */
+  storedAnswer: string | undefined;
   /** Tool calls that wait for somebody after the run. */
   pending: readonly PendingCall[] = [];
   /** Messages that arrived during the run and are not in the log yet. */

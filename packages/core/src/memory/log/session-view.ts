@@ -7,6 +7,7 @@ import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseMessages } from '../../message/validate-message.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
+import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
 
@@ -21,6 +22,8 @@ export interface SessionView {
   readonly openRun: string | undefined;
   /** How the last run ended; `undefined` if it was cut off or is still running. */
   readonly ended: string | undefined;
+  /** The last run, if an interrupt or abort ended it. */
+  readonly stoppedRun?: string | undefined;
   readonly summary: Summary | undefined;
   readonly state: Readonly<Record<string, JsonValue>>;
 }
@@ -34,6 +37,7 @@ export class LogFold implements SessionView {
   readonly calls: Map<string, CallState> = new Map();
   openRun: string | undefined;
   ended: string | undefined;
+  stoppedRun: string | undefined;
   summary: Summary | undefined;
   readonly state: Record<string, JsonValue> = {};
   #damaged = false;
@@ -90,6 +94,8 @@ export class LogFold implements SessionView {
         this.messages.push(record.message);
         for (const { id } of toolUsesOf(record.message)) this.calls.set(id, {});
         for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
+        // An answer from outside, not of the run that failed or waits.
+        if (this.ended !== undefined) this.#closeAnswered();
         break;
       case 'replace':
         this.messages = this.messages.map((message) =>
@@ -98,14 +104,18 @@ export class LogFold implements SessionView {
         break;
       case 'cut':
         this.#cut(new Set(record.ids));
+        // The answer at the end is of an earlier run.
+        this.#closeAnswered();
         break;
       case 'run-begin':
         this.openRun = record.runId;
         this.ended = undefined;
+        this.stoppedRun = undefined;
         break;
       case 'run-end':
         this.ended = record.reason;
         if (!/suspended|error/.test(record.reason) && !this.calls.size) this.openRun = undefined;
+        if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
         break;
       case 'call-started':
         this.#update(record.toolUseId, ({ pending: _pending, decision, ...state }) => ({
@@ -142,6 +152,10 @@ export class LogFold implements SessionView {
     }
   }
 
+  #closeAnswered(): void {
+    if (!this.calls.size && endsWithAnswer(this.messages)) this.openRun = undefined;
+  }
+
   #cut(ids: ReadonlySet<string>): void {
     const cut = this.messages.filter(({ id }) => ids.has(id));
     this.messages = this.messages.filter(({ id }) => !ids.has(id));
@@ -170,13 +184,14 @@ export function standingNotes({
   calls,
   openRun,
   ended,
-}: Pick<SessionView, 'calls' | 'openRun' | 'ended'>): readonly RunNote[] {
+  stoppedRun = '',
+}: Pick<SessionView, 'calls' | 'openRun' | 'ended' | 'stoppedRun'>): readonly RunNote[] {
   return [
     ...(openRun === undefined ? [] : [{ kind: 'run-begin', runId: openRun } as const]),
     ...[...calls].flatMap(([id, call]) => notesOf(id, call)),
     ...(ended === undefined
       ? []
-      : [{ kind: 'run-end', runId: openRun ?? '', reason: ended } as const]),
+      : [{ kind: 'run-end', runId: openRun ?? stoppedRun, reason: ended } as const]),
   ];
 }
 

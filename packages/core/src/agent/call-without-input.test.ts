@@ -1,0 +1,428 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import type { LogRecord } from '../memory/log/log-record.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { jsonMode } from '../output/json-mode.ts';
+import { structured } from '../output/structured.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
+import { createOpenAiEncoder } from '../stream/openai-encoder.ts';
+import { textStream } from '../stream/text-stream.ts';
+import { createUiMessageEncoder } from '../stream/ui-message-encoder.ts';
+import { orderFaults } from '../testing/order-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
+import { tool } from '../tool/tool.ts';
+import { agentTool } from './agent-tool.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from './react-agent.ts';
+
+function open(
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> & { readonly store?: MemoryStore } = {},
+) {
+  const { store = new MemoryStore(), ...rest } = options;
+  const memory = new SessionMemory(store, 's');
+  const model = new ScriptedModel(replies);
+  const agent = new ReActAgent({ name: 'a', sessionId: 's', memory, model, ...rest });
+  return { agent, memory, model, store };
+}
+
+/** Makes a call without input and reads its events. */
+async function goOn(agent: ReActAgent, options = {}) {
+  const events: AgentEvent[] = [];
+  const stream = agent.stream(undefined, options);
+  for await (const event of stream) events.push(event);
+  const result = await stream.result;
+  expect(orderFaults(events)).toEqual([]);
+  return { events, result, types: events.map(({ type }) => type) };
+}
+
+/** Puts records into the log of a session, as a host left them. */
+async function leave(store: MemoryStore, ...records: readonly LogRecord[]): Promise<void> {
+  await new SessionMemory(store, 's').adopt(records);
+}
+
+const message = (given: Msg): LogRecord => ({ kind: 'message', message: given });
+const begun: LogRecord = { kind: 'run-begin', runId: 'first' };
+const asked = message(userMessage('Why?', { id: 'why' }));
+const texts = async (agent: ReActAgent): Promise<readonly string[]> =>
+  (await agent.messages()).map((one) => `${one.role}: ${textOf(one)}`);
+const startOf = (events: readonly AgentEvent[]) =>
+  events[0]?.type === 'run-start' ? events[0].resumes : undefined;
+
+test.each([
+  ['the recovery message', undefined],
+  ['a text', 'Stopped by Ann.'],
+  ['a message', assistantMessage('Stopped.', { id: 'own', metadata: { by: 'Ann' } })],
+  ['a message of the user', userMessage('Stop!', { id: 'own' })],
+] as const)(
+  'an interrupted reply and %s are cut, and the model is asked again',
+  async (_name, words) => {
+    const first = open(['One two three.']);
+    const stream = first.agent.stream('Count.');
+    for await (const event of stream)
+      if (event.type === 'reasoning-chunk' && event.delta === 'two ') first.agent.interrupt(words);
+    const before = await stream.result;
+    expect(before.reason).toBe('interrupted');
+
+    for (const make of [() => first.agent, () => open(['Four.'], { store: first.store }).agent]) {
+      const agent = make();
+      if (agent === first.agent) continue;
+      const { events, result } = await goOn(agent);
+      expect(result).toMatchObject({ reason: 'stop', text: 'Four.' });
+      expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
+      expect(startOf(events)).toBe(stream.runId);
+      expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Four.']);
+      await expect(agent.call()).rejects.toThrow('needs an input');
+    }
+  },
+);
+
+test('the agent that was interrupted goes on in the same way, also without a log', async () => {
+  const model = new ScriptedModel(['One two.', 'Three.']);
+  const agent = new ReActAgent({ name: 'a', model, memory: new InMemoryMemory() });
+  const stream = agent.stream('Count.');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') agent.interrupt();
+  const { events, result } = await goOn(agent);
+  expect(result.text).toBe('Three.');
+  expect(startOf(events)).toBe(stream.runId);
+  expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Three.']);
+});
+
+test('after an interrupt closed calls stay closed, and no tool runs again', async () => {
+  let runs = 0;
+  const step = tool({
+    name: 'step',
+    description: '',
+    input: {},
+    execute: () => {
+      runs += 1;
+      first.agent.interrupt();
+      return 'done';
+    },
+  });
+  const options = { tools: [step], limits: { parallelTools: 1 } };
+  const first = open([{ toolCalls: [{ name: 'step' }, { name: 'step' }] }], options);
+  expect((await first.agent.call('Go.')).reason).toBe('interrupted');
+  const { agent, model } = open(['Well.'], { ...options, store: first.store });
+  const { result } = await goOn(agent);
+  expect(result.text).toBe('Well.');
+  expect(runs).toBe(2);
+  const results = model.requests[0]!.messages.flatMap(toolResultsOf);
+  expect(results.map(({ state }) => state)).toEqual(['success', 'success']);
+});
+
+test('a resumed run that is interrupted, too, can be continued again', async () => {
+  const store = new MemoryStore();
+  await leave(store, begun, asked);
+  for (const _time of [1, 2]) {
+    const { agent } = open(['So what'], { store });
+    const stream = agent.stream();
+    for await (const event of stream) if (event.type === 'reasoning-chunk') agent.interrupt();
+    expect((await stream.result).reason).toBe('interrupted');
+  }
+  const { agent } = open(['Because.'], { store });
+  await agent.call();
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
+});
+
+test('new input after an interrupt or a pause cuts nothing', async () => {
+  const first = open(['One two.', 'Hello.']);
+  const stream = first.agent.stream('Count.');
+  for await (const event of stream)
+    if (event.type === 'reasoning-chunk') first.agent.interrupt('No.');
+  await first.agent.call('Hi.');
+  expect(await texts(first.agent)).toEqual([
+    'user: Count.',
+    'assistant: One ',
+    'assistant: No.',
+    'user: Hi.',
+    'assistant: Hello.',
+  ]);
+});
+
+test.each(['aborted', 'paused'])('a reply that was %s is cut behind a step-reset', async (how) => {
+  const first = open(['One two three.']);
+  const controller = new AbortController();
+  const stream = first.agent.stream('Count.', { signal: controller.signal });
+  for await (const event of stream) {
+    if (event.type !== 'reasoning-chunk' || event.delta !== 'two ') continue;
+    if (how === 'aborted') controller.abort();
+    else first.agent.interrupt({ mode: 'pause' });
+  }
+  await stream.result;
+  const { agent } = open(['Four.'], { store: first.store });
+  const { events, result } = await goOn(agent);
+  expect(startOf(events)).toBe(stream.runId);
+  expect(events.some((event) => event.type === 'step-reset' && event.reason === 'resume')).toBe(
+    true,
+  );
+  expect(result.text).toBe('Four.');
+  expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Four.']);
+});
+
+test('a cut reply and the new run are written together', async () => {
+  const store = new MemoryStore();
+  const half = assistantMessage('One', { id: 'half', metadata: { partial: 'paused' } });
+  await leave(store, begun, asked, message(half), {
+    kind: 'run-end',
+    runId: 'first',
+    reason: 'suspended',
+  });
+  let seen: object | undefined;
+  const use = [
+    {
+      on: {
+        'pre-reasoning': async () => {
+          seen = await new SessionMemory(store, 's').view();
+        },
+      },
+    },
+  ];
+  await open(['Four.'], { store, use }).agent.call();
+  expect(seen).toMatchObject({ ended: undefined, messages: [{ id: 'why' }] });
+});
+
+/** A log whose host died between the answer and the end of the run. */
+async function unended(metadata = {}, text = 'Because.'): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await leave(store, asked, message(assistantMessage(text, { id: 'because', metadata })), begun);
+  return store;
+}
+
+test('an answer without its end is returned, after its hooks were notified, and costs no request', async () => {
+  const store = await unended();
+  const seen: string[] = [];
+  const use = [
+    {
+      on: {
+        'post-call': (event: AgentEvent & { readonly message: Msg }) => {
+          seen.push(textOf(event.message));
+          return { ...event, message: assistantMessage('Because. That is why.') };
+        },
+      },
+    },
+  ];
+  const { agent, memory, model } = open([], { store, use: use as never });
+  const { events, types, result } = await goOn(agent);
+  expect(result).toMatchObject({ reason: 'stop', text: 'Because.', message: { id: 'because' } });
+  expect(types).toEqual([
+    'run-start',
+    'pre-call',
+    'step-reset',
+    'reasoning-chunk',
+    'post-call',
+    'run-end',
+  ]);
+  expect(startOf(events)).toBe('first');
+  expect([seen, model.requests]).toEqual([['Because.'], []]);
+  expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'stop' });
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
+  await expect(agent.call()).rejects.toThrow('needs an input');
+});
+
+test('every stream shows an answer that is told again', async () => {
+  const read = async (take: (agent: ReActAgent) => Promise<string>): Promise<string> =>
+    take(open([], { store: await unended() }).agent);
+  const ui = await read(async (agent) => {
+    const encoder = createUiMessageEncoder();
+    let text = '';
+    for await (const batch of agent.stream().batches())
+      for (const chunk of encoder.encode(batch))
+        if (chunk.type === 'text-delta') text += chunk.delta;
+    return text;
+  });
+  const plain = await read(async (agent) => {
+    let text = '';
+    for await (const piece of textStream(agent.stream())) text += piece;
+    return text;
+  });
+  const openAi = await read(async (agent) => {
+    const encoder = createOpenAiEncoder({ id: 'x', created: 0, model: 'm' });
+    let text = '';
+    for await (const batch of agent.stream().batches())
+      for (const chunk of encoder.encode(batch))
+        if ('choices' in chunk) text += chunk.choices[0]?.delta.content ?? '';
+    return text;
+  });
+  expect([ui, plain, openAi]).toEqual(['Because.', 'Because.', 'Because.']);
+});
+
+test('a post-call hook that throws leaves the answer without its end for the next call', async () => {
+  const store = await unended();
+  const use = [{ on: { 'post-call': () => Promise.reject(new Error('down')) } }];
+  await expect(open([], { store, use }).agent.call()).rejects.toThrow('down');
+  expect((await open([], { store }).agent.call()).text).toBe('Because.');
+});
+
+test('an answer whose write failed once is returned by the next call', async () => {
+  class Failing extends SessionMemory {
+    override async append(messages: readonly Msg[]): Promise<void> {
+      await super.append(messages);
+      if (messages.some(({ role }) => role === 'assistant')) throw new Error('no space');
+    }
+  }
+  const store = new MemoryStore();
+  const memory = new Failing(store, 's');
+  await expect(open(['Because.'], { store, memory }).agent.call('Why?')).rejects.toThrow(
+    'no space',
+  );
+  const { agent, model } = open([], { store });
+  expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Because.' });
+  expect(model.requests).toEqual([]);
+});
+
+test('a saved state of such a log continues elsewhere in the same way', async () => {
+  const state = await saveState(open([], { store: await unended() }).agent);
+  const { agent } = open([]);
+  await loadState(agent, JSON.parse(JSON.stringify(state)));
+  expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Because.' });
+});
+
+const doubled = z.object({ n: z.number().transform((n) => n * 2) });
+const tries = [
+  ['by tool', structured(doubled), { toolCalls: [{ name: 'generate_response', input: { n: 2 } }] }],
+  ['by prompt', structured(doubled, { mode: 'prompt' }), '{"n": 2}'],
+  ['by jsonMode', jsonMode(doubled), 'So: {"n": 2}'],
+] as const;
+
+test.each(tries)(
+  'a stored answer has its value again, even if the schema changes values: %s',
+  async (_name, output, reply) => {
+    const first = open([reply]);
+    const answer: AgentResult = await first.agent.call('Why?', { output });
+    expect(answer.output).toEqual({ n: 4 });
+    const store = new MemoryStore();
+    await leave(store, asked, message(answer.message), begun);
+    const { agent, model } = open([], { store });
+    const { result } = await goOn(agent, { output });
+    expect(result).toMatchObject({ reason: 'stop', text: '{"n":4}', output: { n: 4 } });
+    expect(result.message).toEqual(answer.message);
+    expect(model.requests).toEqual([]);
+  },
+);
+
+test.each(tries)(
+  'a stored answer without a value, or with one that does not fit, is asked again: %s',
+  async (_name, output, reply) => {
+    for (const metadata of [{}, { output: { n: 'two' } }]) {
+      const store = await unended(metadata);
+      const { agent, model } = open([reply], { store });
+      const result: AgentResult = await agent.call(undefined, { output });
+      expect(result.output).toEqual({ n: 4 });
+      expect(model.requests).toHaveLength(1);
+      expect(await texts(agent)).toEqual(['user: Why?', 'assistant: {"n":4}']);
+    }
+  },
+);
+
+test('a stored answer with the value in its text gives the value, and the log has the result', async () => {
+  const { agent } = open([], { store: await unended({}, '```json\n{"n": 2}\n```') });
+  const output = structured(doubled, { mode: 'prompt' });
+  const result = await agent.call(undefined, { output });
+  expect(result).toMatchObject({ text: '{"n":4}', output: { n: 4 } });
+  expect(await agent.messages()).toMatchObject([{ id: 'why' }, result.message]);
+});
+
+test('a value that was given to the tool before the host died needs no further request', async () => {
+  const store = new MemoryStore();
+  const call = { type: 'tool_use', id: 'v', name: 'generate_response', input: { n: 2 } } as const;
+  const given = toolMessage({
+    type: 'tool_result',
+    toolUseId: 'v',
+    name: 'generate_response',
+    output: 'Received.',
+    state: 'success',
+  });
+  await leave(store, asked, message(assistantMessage([call])), message(given), begun);
+  const { agent, model } = open([], { store });
+  const result = await agent.call(undefined, { output: structured(doubled) });
+  expect(result).toMatchObject({ reason: 'stop', output: { n: 4 } });
+  expect(model.requests).toEqual([]);
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: {"n":4}']);
+});
+
+test('after a call that found no value the next one asks again without the last attempt', async () => {
+  const first = open(['No.', 'Never.']);
+  const output = structured(doubled, { mode: 'prompt', attempts: 2 });
+  await expect(first.agent.call('Why?', { output })).rejects.toThrow('no value');
+  const { agent } = open(['{"n": 2}'], { store: first.store });
+  expect((await agent.call(undefined, { output })).output).toEqual({ n: 4 });
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: {"n":4}']);
+});
+
+test('an invalid reply of the text protocol is no answer', async () => {
+  const store = new MemoryStore();
+  const invalid = assistantMessage('{', { id: 'bad', metadata: { correction: 'reply' } });
+  await leave(store, asked, message(invalid), begun);
+  const { agent } = open(['Because.'], { store, use: [textToolCalls()] });
+  expect((await agent.call()).text).toBe('Because.');
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
+});
+
+test('results that are the answer are told without a request', async () => {
+  const direct = tool({
+    name: 'direct',
+    description: '',
+    input: {},
+    returnDirect: true,
+    execute: () => 'Direct.',
+  });
+  const first = open([{ toolCalls: [{ name: 'direct' }] }], { tools: [direct] });
+  const result = await first.agent.call('Go.');
+  const messages = await first.agent.messages();
+  const store = new MemoryStore();
+  await leave(store, ...messages.slice(0, -1).map(message), begun);
+  const { agent, model } = open([], { store, tools: [direct] });
+  expect(await agent.call()).toMatchObject({ reason: 'return-direct', text: result.text });
+  expect(model.requests).toEqual([]);
+});
+
+test.each([
+  ['half a reply', { partial: 'paused' }, 'session_id: call\n\nAll of it.'],
+  ['an answer', {}, 'session_id: call\n\nHalf'],
+  ['the words of an interrupt', { reason: 'interrupted' }, 'session_id: call\n\nHalf'],
+])('the log of a child agent that ends with %s', async (_name, metadata, expected) => {
+  const child = new InMemoryMemory([
+    userMessage('Do it.', { id: 's:call' }),
+    assistantMessage('Half', { metadata }),
+  ]);
+  const delegate = agentTool(
+    () =>
+      new ReActAgent({ name: 'child', model: new ScriptedModel(['All of it.']), memory: child }),
+    { name: 'child', description: '', replay: 'safe' },
+  );
+  const store = new MemoryStore();
+  const call = {
+    type: 'tool_use',
+    id: 'call',
+    name: 'call_child',
+    input: { message: 'Do it.' },
+  } as const;
+  await leave(store, asked, message(assistantMessage([call])), begun, {
+    kind: 'call-started',
+    toolUseId: 'call',
+  });
+  const { agent } = open(['Done.'], { store, tools: [delegate] });
+  expect((await agent.call()).text).toBe('Done.');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ output }) => output)).toEqual([expected]);
+});
+
+test('a stream without input on a finished log fails with INVALID_INPUT', async () => {
+  const { agent } = open(['Hello.']);
+  await expect(agent.stream().result).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await agent.call('Hi.');
+  const result = await agent.call(undefined, { throwOnError: false });
+  expect(result).toMatchObject({ reason: 'error', error: { code: 'INVALID_INPUT' } });
+  expect(await agent.stream([]).result.catch(({ code }: { code: string }) => code)).toBe(
+    'INVALID_INPUT',
+  );
+});

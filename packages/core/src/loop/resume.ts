@@ -1,0 +1,48 @@
+import { AgentError } from '../error/agent-error.ts';
+import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
+import { textOf } from '../message/message-text.ts';
+import { finishWith, finishWithValue, type Finish } from './ending.ts';
+import type { Run } from './run/run.ts';
+
+/**
+ * Returns how a call without input continues the log. Throws `INVALID_INPUT` if there is nothing to
+ * continue.
+ */
+export function resumption(run: Run): Resumption {
+  const { memory, status } = run.setup;
+  // A memory without notes does not tell whether the run of its last answer has ended.
+  const openRun = memory.note && status.suspendedRun;
+  const found = resumptionOf({ messages: run.view, openRun });
+  if (found.type === 'nothing') throw new AgentError('INVALID_INPUT', 'The call needs an input.');
+  return found;
+}
+
+/** Removes half replies and the words of an interrupt from the end of the log. */
+export async function cutLeftovers(run: Run, { cut }: Resumption): Promise<void> {
+  if (!cut.length) return;
+  await run.setup.memory.delete(cut.map(({ id }) => id));
+  run.view = run.view.filter((message) => !cut.includes(message));
+  await run.tell('step-reset', { reason: 'resume' });
+}
+
+/** Returns the end of the call if the log has its answer. */
+export async function storedAnswer(run: Run, found: Resumption): Promise<Finish | undefined> {
+  const { output } = run;
+  if (found.type === 'unanswered') {
+    const settled = await output?.settled([]);
+    return settled && finishWithValue(run, settled);
+  }
+  const { answer } = found;
+  if (!answer) return undefined;
+  await run.tell('step-reset', { reason: 'resume' });
+  const piece = { blockId: `${answer.id}:0`, kind: 'text', delta: textOf(answer) } as const;
+  await run.tell('reasoning-chunk', piece);
+  run.storedAnswer = answer.id;
+  if (!output) return finishWith(run, 'stop', answer);
+  const known = await output.stored?.(answer);
+  const judged = known ?? (await output.judge(answer));
+  if (judged === 'again') return undefined;
+  const { message = answer } = judged ?? {};
+  if (message !== answer) await run.steps.rewrite([answer.id], [message]);
+  return judged ? finishWithValue(run, judged) : finishWith(run, 'stop', answer);
+}

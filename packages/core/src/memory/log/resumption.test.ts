@@ -1,0 +1,354 @@
+import { expect, test } from 'vitest';
+import { assistantMessage, toolMessage, userMessage } from '../../message/create-message.ts';
+import type { JsonObject } from '../../message/json.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { LogRecord } from './log-record.ts';
+import { isCutOff, messagesBefore, resumptionOf, type Resumption } from './resumption.ts';
+import { LogFold } from './session-view.ts';
+
+const message = (given: Msg): LogRecord => ({ kind: 'message', message: given });
+const user = (id: string): LogRecord => message(userMessage(`Question ${id}`, { id }));
+const said = (id: string, metadata: JsonObject = {}): LogRecord =>
+  message(assistantMessage(`Answer ${id}`, { id, metadata }));
+const asks = (id: string, metadata: JsonObject = {}): LogRecord =>
+  message(
+    assistantMessage(
+      ['x', 'y'].map((call) => ({
+        type: 'tool_use',
+        id: `${id}-${call}`,
+        name: 'step',
+        input: {},
+      })),
+      { id, metadata },
+    ),
+  );
+const result = (toolUseId: string): LogRecord =>
+  message(
+    toolMessage(
+      { type: 'tool_result', toolUseId, name: 'step', output: 'done', state: 'success' },
+      { id: `result ${toolUseId}` },
+    ),
+  );
+const system = message({ ...userMessage('Be kind.', { id: 'system' }), role: 'system' });
+const begin = (runId = 'r1'): LogRecord => ({ kind: 'run-begin', runId });
+const end = (reason: string, runId = 'r1'): LogRecord => ({ kind: 'run-end', runId, reason });
+const cut = (...ids: readonly string[]): LogRecord => ({ kind: 'cut', ids });
+const recovery = said('recovery', { reason: 'interrupted' });
+const half = (partial: string): LogRecord => said('half', { partial });
+const closed = [asks('a'), result('a-x'), result('a-y')];
+const earlier = [begin('r0'), user('u0'), said('s0'), end('stop', 'r0')];
+
+interface Row {
+  readonly type: Resumption['type'];
+  readonly cut?: readonly string[];
+  readonly answer?: string;
+  /** Whether a host may continue by itself. */
+  readonly cutOff?: boolean;
+}
+
+const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Row])[] = [
+  // Ends with `run-end: interrupted`.
+  [
+    'interrupted before a word',
+    [begin(), user('u'), recovery, end('interrupted')],
+    { type: 'interrupted', cut: ['recovery'] },
+  ],
+  [
+    'interrupted in a reply',
+    [begin(), user('u'), half('interrupted'), recovery, end('interrupted')],
+    { type: 'interrupted', cut: ['half', 'recovery'] },
+  ],
+  [
+    'interrupted while tools ran',
+    [begin(), user('u'), ...closed, recovery, end('interrupted')],
+    { type: 'interrupted', cut: ['recovery'] },
+  ],
+  [
+    'interrupted with a message of the caller',
+    [
+      begin(),
+      user('u'),
+      message(userMessage('Stop.', { id: 'own', metadata: { reason: 'interrupted' } })),
+      end('interrupted'),
+    ],
+    { type: 'interrupted', cut: ['own'] },
+  ],
+  [
+    'interrupted, then the words were deleted',
+    [begin(), user('u'), half('interrupted'), recovery, end('interrupted'), cut('recovery')],
+    { type: 'interrupted', cut: ['half'] },
+  ],
+  [
+    'interrupted, then all words were deleted',
+    [
+      begin(),
+      user('u'),
+      half('interrupted'),
+      recovery,
+      end('interrupted'),
+      cut('recovery', 'half'),
+    ],
+    { type: 'unanswered' },
+  ],
+  [
+    'interrupted, and a result was deleted later',
+    [begin(), user('u'), ...closed, recovery, end('interrupted'), cut('result a-y')],
+    { type: 'interrupted', cut: ['recovery'] },
+  ],
+  [
+    'interrupted, then another question was observed',
+    [begin(), user('u'), half('interrupted'), recovery, end('interrupted'), user('u2')],
+    { type: 'unanswered' },
+  ],
+  [
+    'interrupted, and the host died before the words',
+    [begin(), user('u'), half('interrupted')],
+    { type: 'interrupted', cut: ['half'] },
+  ],
+  [
+    'interrupted, and the host died before the end',
+    [begin(), user('u'), half('interrupted'), recovery],
+    { type: 'interrupted', cut: ['half', 'recovery'] },
+  ],
+  [
+    'interrupted after an earlier answer',
+    [...earlier, begin(), user('u'), recovery, end('interrupted')],
+    { type: 'interrupted', cut: ['recovery'] },
+  ],
+  [
+    'interrupted with a summary',
+    [
+      begin(),
+      user('u'),
+      { kind: 'summary', first: 'u', last: 'u', count: 1, text: 'short' },
+      recovery,
+      end('interrupted'),
+    ],
+    { type: 'interrupted', cut: ['recovery'] },
+  ],
+  [
+    'interrupted, then answered by the next run',
+    [
+      begin(),
+      user('u'),
+      recovery,
+      end('interrupted'),
+      begin('r2'),
+      user('u2'),
+      said('s'),
+      end('stop', 'r2'),
+    ],
+    { type: 'nothing' },
+  ],
+  // Has open calls.
+  ...[
+    'stop',
+    'suspended',
+    'max-iterations',
+    'limit',
+    'return-direct',
+    'stopped-by-hook',
+    'rejected',
+    'aborted',
+    'error',
+  ].map(
+    (reason) =>
+      [
+        `open calls, ended as ${reason}`,
+        [begin(), user('u'), asks('a'), result('a-x'), end(reason)],
+        { type: 'open-calls' },
+      ] as const,
+  ),
+  [
+    'open calls of a host that died',
+    [begin(), user('u'), asks('a'), result('a-y')],
+    { type: 'open-calls', cutOff: true },
+  ],
+  [
+    'open calls in a reply that was cut',
+    [begin(), user('u'), asks('a', { partial: 'paused' }), end('suspended')],
+    { type: 'open-calls' },
+  ],
+  [
+    'open calls before an observed question',
+    [begin(), user('u'), asks('a'), end('suspended'), user('u2')],
+    { type: 'open-calls' },
+  ],
+  [
+    'calls that are open again, because a result was deleted',
+    [begin(), user('u'), ...closed, said('s'), end('stop'), cut('result a-x')],
+    { type: 'open-calls' },
+  ],
+  // Ends with half a reply.
+  [
+    'paused in a reply',
+    [begin(), user('u'), half('paused'), end('suspended')],
+    { type: 'partial', cut: ['half'] },
+  ],
+  [
+    'paused in a reply after tools',
+    [begin(), user('u'), ...closed, half('paused'), end('suspended')],
+    { type: 'partial', cut: ['half'] },
+  ],
+  [
+    'aborted in a reply',
+    [begin(), user('u'), half('aborted'), end('aborted')],
+    { type: 'partial', cut: ['half'] },
+  ],
+  [
+    'aborted in a reply, and the host died',
+    [begin(), user('u'), half('aborted')],
+    { type: 'partial', cut: ['half'], cutOff: true },
+  ],
+  [
+    'half a reply before an observed question',
+    [begin(), user('u'), half('paused'), end('suspended'), user('u2')],
+    { type: 'unanswered' },
+  ],
+  [
+    'half a reply before a system message',
+    [begin(), user('u'), half('paused'), end('suspended'), system],
+    { type: 'partial', cut: ['half'] },
+  ],
+  [
+    'a value that did not fit',
+    [begin(), user('u'), said('bad', { reason: 'error' }), end('error')],
+    { type: 'partial', cut: ['bad'] },
+  ],
+  [
+    'an attempt at a value',
+    [begin(), user('u'), said('bad', { correction: 'reply' })],
+    { type: 'partial', cut: ['bad'], cutOff: true },
+  ],
+  [
+    'two attempts at a value, then an abort',
+    [
+      begin(),
+      user('u'),
+      said('bad', { correction: 'reply' }),
+      said('worse', { correction: 'reply' }),
+      end('aborted'),
+    ],
+    { type: 'partial', cut: ['bad', 'worse'] },
+  ],
+  // Ends with a complete answer without its end.
+  [
+    'answered, and the host died',
+    [begin(), user('u'), said('s')],
+    { type: 'answered', answer: 's', cutOff: true },
+  ],
+  [
+    'answered after tools, and the host died',
+    [...earlier, begin(), user('u'), ...closed, said('s')],
+    { type: 'answered', answer: 's', cutOff: true },
+  ],
+  [
+    'answered by a run that continued another',
+    [begin(), user('u'), end('error'), begin('r2'), said('s')],
+    { type: 'answered', answer: 's', cutOff: true },
+  ],
+  [
+    'answered with a direct result, and the host died',
+    [begin(), user('u'), ...closed, said('s', { reason: 'return-direct' })],
+    { type: 'answered', answer: 's', cutOff: true },
+  ],
+  [
+    'answered, but the store failed at first',
+    [begin(), user('u'), said('s'), end('error')],
+    { type: 'answered', answer: 's' },
+  ],
+  // Ends with a user message or tool results.
+  ['asked, and the host died', [begin(), user('u')], { type: 'unanswered', cutOff: true }],
+  [
+    'results, and the host died',
+    [begin(), user('u'), ...closed],
+    { type: 'unanswered', cutOff: true },
+  ],
+  [
+    'a correction, and the host died',
+    [
+      begin(),
+      user('u'),
+      said('bad', { correction: 'reply' }),
+      message(userMessage('Again.', { id: 'c', metadata: { correction: 'message' } })),
+    ],
+    { type: 'unanswered', cutOff: true },
+  ],
+  ...['error', 'aborted', 'suspended', 'rejected', 'stopped-by-hook', 'limit'].flatMap((reason) => [
+    [
+      `asked, ended as ${reason}`,
+      [begin(), user('u'), end(reason)],
+      { type: 'unanswered' },
+    ] as const,
+    [
+      `results, ended as ${reason}`,
+      [begin(), user('u'), ...closed, end(reason)],
+      { type: 'unanswered' },
+    ] as const,
+  ]),
+  ['observed without a run', [user('u')], { type: 'unanswered' }],
+  ['observed after an answer', [...earlier, user('u')], { type: 'unanswered' }],
+  ['the answer was deleted', [...earlier, cut('s0')], { type: 'unanswered' }],
+  [
+    'asked, and the host died after a system message',
+    [begin(), user('u'), system],
+    { type: 'unanswered', cutOff: true },
+  ],
+  // Otherwise.
+  ['empty', [], { type: 'nothing' }],
+  ['only a system message', [system], { type: 'nothing' }],
+  ['only half a reply', [half('paused')], { type: 'nothing' }],
+  ...['stop', 'return-direct', 'max-iterations', 'limit', 'stopped-by-hook'].map(
+    (reason) =>
+      [
+        `answered, ended as ${reason}`,
+        [begin(), user('u'), said('s'), end(reason)],
+        { type: 'nothing' },
+      ] as const,
+  ),
+  ['answered, then a system message', [...earlier, system], { type: 'nothing' }],
+  ['answered outside of a run', [user('u'), said('s')], { type: 'nothing' }],
+  [
+    'failed, then answered from outside',
+    [begin(), user('u'), end('error'), said('s')],
+    { type: 'nothing' },
+  ],
+  [
+    'failed, then the question was deleted',
+    [...earlier, begin(), user('u'), end('error'), cut('u')],
+    { type: 'nothing' },
+  ],
+  [
+    'cut off, then the question was deleted',
+    [...earlier, begin(), user('u'), cut('u')],
+    { type: 'nothing' },
+  ],
+  ['cut off, then all was deleted', [begin(), user('u'), cut('u')], { type: 'nothing' }],
+];
+
+test.each(rows)('a call without input continues a log: %s', (_name, records, row) => {
+  const { type, cut: gone = [], answer, cutOff = false } = row;
+  const compacted = new LogFold().add(new LogFold().add(records).records()!);
+  for (const view of [new LogFold().add(records), compacted]) {
+    const found = resumptionOf(view);
+    expect(found.type).toBe(type);
+    expect(found.cut.map(({ id }) => id)).toEqual(gone);
+    expect(found.answer?.id).toBe(answer);
+    expect(isCutOff(view)).toBe(cutOff);
+    const shown = messagesBefore(view).map(({ id }) => id);
+    const left = view.messages.map(({ id }) => id);
+    expect(shown).toEqual(left.filter((id) => ![...gone, answer].includes(id)));
+    // A session with an open run is never one that cannot be continued.
+    if (view.openRun !== undefined) expect(type).not.toBe('nothing');
+  }
+});
+
+test('the id of the last run stays, if an interrupt or abort ended it', () => {
+  for (const reason of ['interrupted', 'aborted', 'stop']) {
+    const log = new LogFold().add([begin(), user('u'), end(reason)]);
+    const expected = reason === 'stop' ? undefined : 'r1';
+    expect(log.stoppedRun).toBe(expected);
+    expect(new LogFold().add(log.records()!).stoppedRun).toBe(expected);
+    expect(log.add([begin('r2')]).stoppedRun).toBeUndefined();
+  }
+});

@@ -1,0 +1,77 @@
+import type { Msg } from '../../message/msg.ts';
+import { openCalls } from '../../message/tool-pairs.ts';
+import type { SessionView } from './session-view.ts';
+
+/** The part of a session's state that decides how a call without input continues it. */
+export type LogEnd = Pick<SessionView, 'messages' | 'openRun'>;
+
+/**
+ * How a call without input continues a log.
+ *
+ * - `interrupted`: a person stopped the last run. The call asks the model again.
+ * - `open-calls`: tool calls wait for their results. The call runs them or waits again.
+ * - `partial`: the last run left half a reply, or one that was no answer. The call asks again.
+ * - `answered`: the last run stored its answer, but its host died before it noted the end.
+ * - `unanswered`: the last message or tool result has no answer. The call asks the model.
+ * - `nothing`: the log is empty, or ends with a finished answer.
+ */
+export interface Resumption {
+  readonly type: 'interrupted' | 'open-calls' | 'partial' | 'answered' | 'unanswered' | 'nothing';
+  /** Messages at the end that the call removes from the log. */
+  readonly cut: readonly Msg[];
+  /** The stored answer that the call returns. */
+  readonly answer?: Msg;
+}
+
+/** Returns how a call without input continues the log. The first rule that fits decides. */
+export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
+  const index = messages.findLastIndex(isKept);
+  const last = messages[index];
+  if (!last) return { type: 'nothing', cut: [] };
+  const cut = messages.slice(index + 1).filter(isLeftover);
+  if (cut.some(isOfInterrupt)) return { type: 'interrupted', cut };
+  if (openCalls(messages).length) return { type: 'open-calls', cut: [] };
+  if (cut.length) return { type: 'partial', cut };
+  if (last.role !== 'assistant') return { type: 'unanswered', cut };
+  if (openRun === undefined) return { type: 'nothing', cut };
+  return { type: 'answered', cut, answer: last };
+}
+
+/**
+ * Returns whether a host may continue the log by itself: its last run was cut off and not
+ * interrupted.
+ */
+export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
+  if (view.openRun === undefined || view.ended !== undefined) return false;
+  const { type } = resumptionOf(view);
+  return type !== 'interrupted' && type !== 'nothing';
+}
+
+/** Returns the log without the messages that a call without input removes or tells again. */
+export function messagesBefore(log: LogEnd): readonly Msg[] {
+  const { cut, answer } = resumptionOf(log);
+  return log.messages.filter((message) => message !== answer && !cut.includes(message));
+}
+
+/** Returns whether a log without open calls is empty or ends with an answer. */
+export function endsWithAnswer(messages: readonly Msg[]): boolean {
+  const last = messages.findLast(({ role }) => role !== 'system');
+  return !last || (last.role === 'assistant' && isKept(last));
+}
+
+function isKept(message: Msg): boolean {
+  return message.role !== 'system' && !isLeftover(message);
+}
+
+/** Returns whether a run that did not answer left this message behind. */
+function isLeftover(message: Msg): boolean {
+  const { partial, correction, reason } = message.metadata ?? {};
+  if (isOfInterrupt(message)) return true;
+  const isNoAnswer = partial !== undefined || correction !== undefined || reason === 'error';
+  return message.role === 'assistant' && isNoAnswer;
+}
+
+/** Returns whether an interrupt left this message: half a reply, or the words that end the call. */
+function isOfInterrupt({ metadata }: Msg): boolean {
+  return metadata?.['partial'] === 'interrupted' || metadata?.['reason'] === 'interrupted';
+}
