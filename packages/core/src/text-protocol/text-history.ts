@@ -1,5 +1,5 @@
-import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
-import { mediaPlaceholder } from '../message/media/media.ts';
+import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
+import { plainText } from '../message/media/media.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';
@@ -61,7 +61,7 @@ export class TextHistory {
       typeof output === 'string' ? [] : output.filter((block) => this.#reads(block)),
     );
     const text = results
-      .map((result) => `Tool [${result.name}] execution result: ${textOfOutput(result)}`)
+      .map(({ name, output }) => `Tool [${name}] execution result: ${plainText(output)}`)
       .join('\n\n');
     const others = group.flatMap(({ content }) =>
       content.filter(({ type }) => type !== 'tool_result'),
@@ -99,15 +99,6 @@ function withCallsAsText(message: Msg): Msg {
     content: [...others, { type: 'text', text }],
     metadata: { ...message.metadata, bypassHistory: true },
   };
-}
-
-function textOfOutput({ output }: ToolResult): string {
-  if (typeof output === 'string') return output;
-  return output
-    .flatMap((block) =>
-      block.type === 'text' ? block.text : 'source' in block ? mediaPlaceholder(block) : [],
-    )
-    .join('\n');
 }
 
 function isResult({ content }: Msg): boolean {

@@ -1,4 +1,4 @@
-import type { MediaBlock, MediaSource } from '../content-block.ts';
+import type { ContentBlock, MediaBlock, MediaSource } from '../content-block.ts';
 
 /** Returns inline data if the source is a base64 `data:` URL; otherwise the source itself. */
 export function inlineSource(source: MediaSource): MediaSource {
@@ -18,4 +18,23 @@ export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
   const known = inlineSource(source);
   const place = known.type === 'url' && !known.url.startsWith('data:') && known.url;
   return `[${type}: ${[name, place].filter(Boolean).join(' ') || (known.mediaType ?? 'inline')}]`;
+}
+
+/** Returns the text of a content. A placeholder stands for each medium. */
+export function plainText(content: string | readonly ContentBlock[]): string {
+  if (typeof content === 'string') return content;
+  const texts = content.flatMap((block) => {
+    if (block.type === 'text') return block.text;
+    return isMedia(block) ? mediaPlaceholder(block) : [];
+  });
+  return texts.join('\n');
+}
+
+/** Returns the URL of a medium; inline data becomes a `data:` URL. */
+export function toUrl(source: MediaSource): string {
+  return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
+}
+
+export function isMedia(block: ContentBlock): block is MediaBlock {
+  return 'source' in block;
 }

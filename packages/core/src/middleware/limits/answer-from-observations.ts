@@ -1,5 +1,6 @@
 import { checkFields } from '../../error/check-fields.ts';
-import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content-block.ts';
+import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
+import { isMedia } from '../../message/media/media.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { currentTurn } from '../../context/current-turn.ts';
@@ -57,8 +58,4 @@ function observation({ name, state, output }: ToolResult, index: number): readon
 
 function isShown(block: ContentBlock): boolean {
   return block.type === 'text' || isMedia(block);
-}
-
-function isMedia(block: ContentBlock): block is MediaBlock {
-  return 'source' in block;
 }

@@ -1,14 +1,8 @@
 import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content-block.ts';
-import { mediaPlaceholder } from '../../message/media/media.ts';
+import { isMedia, mediaPlaceholder, plainText, toUrl } from '../../message/media/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../../model/chat-model.ts';
-import {
-  isMedia,
-  plainText,
-  toUrl,
-  toWireCall,
-  type WireObject,
-} from '../openai/openai-messages.ts';
+import { toWireCall, type WireObject } from '../openai/openai-messages.ts';
 
 /**
  * One of DashScope's two services: `text` for text only, `multimodal` for messages made of parts.

@@ -1,11 +1,11 @@
-import type {
-  ContentBlock,
-  MediaBlock,
-  MediaSource,
-  ToolResult,
-  ToolUse,
-} from '../../message/content-block.ts';
-import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
+import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
+import {
+  inlineSource,
+  isMedia,
+  mediaPlaceholder,
+  plainText,
+  toUrl,
+} from '../../message/media/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
@@ -70,7 +70,7 @@ function toWireResult({ toolUseId, output }: ToolResult): WireObject {
   return {
     role: 'tool',
     tool_call_id: toolUseId,
-    content: typeof output === 'string' ? output : plainText(output),
+    content: plainText(output),
   };
 }
 
@@ -95,33 +95,15 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
     if (type === 'image' || type === 'video')
       return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
     // The protocol accepts audio and files only inline.
-    if (source.type === 'base64' && type === 'file')
-      return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
-    // `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`.
     if (source.type === 'base64')
-      return {
-        type: 'input_audio',
-        input_audio: {
-          data: source.data,
-          format: /wav|flac|ogg|aac/.exec(source.mediaType)?.[0] ?? 'mp3',
-        },
-      };
+      return type === 'file'
+        ? { type: 'file', file: { filename: name, file_data: toUrl(source) } }
+        : { type: 'input_audio', input_audio: { data: source.data, format: audioFormat(source) } };
   }
   return { type: 'text', text: mediaPlaceholder(block) };
 }
 
-export function toUrl(source: MediaSource): string {
-  return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
-}
-
-export function plainText(blocks: readonly ContentBlock[]): string {
-  return blocks
-    .flatMap((block) =>
-      block.type === 'text' ? block.text : isMedia(block) ? mediaPlaceholder(block) : [],
-    )
-    .join('\n');
-}
-
-export function isMedia(block: ContentBlock): block is MediaBlock {
-  return 'source' in block;
+/** Returns the protocol's name for a format: `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`. */
+function audioFormat({ mediaType }: { readonly mediaType: string }): string {
+  return /wav|flac|ogg|aac/.exec(mediaType)?.[0] ?? 'mp3';
 }
