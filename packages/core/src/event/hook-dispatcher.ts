@@ -45,9 +45,11 @@ export class HookDispatcher {
     control?: ControlOf<K>,
   ): Promise<EventOf<K>> {
     const { type, seq }: AgentEvent = event;
+    const handlers = this.handlers(type);
+    if (!handlers.length) return event;
     const controls = controlsAt(type, control);
     let current: EventOf<K> = event;
-    for (const handle of this.handlers(type)) {
+    for (const handle of handlers) {
       if (this.#options.isOver?.(type)) break;
       const given = await handle(current, controls);
       if (!given) continue;
