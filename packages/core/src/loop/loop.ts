@@ -93,7 +93,7 @@ async function settle(run: Run, input: CallInput): Step {
   ]);
   status.suspendedRun = run.id;
   // Written together with the note above.
-  if (left) await cutLeftovers(run, left);
+  if (left && !run.cut) await cutLeftovers(run, left);
   await run.append(more);
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;

@@ -5,7 +5,15 @@ import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { DurableStore } from '../store/durable-store.ts';
-import { ask, open, textOf, type Session } from '../../test-support/session-client.ts';
+import {
+  ask,
+  gate,
+  leaveAt,
+  open,
+  read,
+  textOf,
+  type Session,
+} from '../../test-support/session-client.ts';
 import type { SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 
@@ -125,4 +133,81 @@ test.each<[string, SessionTurn]>([
   expect(await texts(session)).toEqual(['Pay', 'Paid.']);
   expect(session.script.model.requests.length).toBe(3);
   log.mockRestore();
+});
+
+const said = (text: string, metadata = {}): Msg => ({
+  ...message(text),
+  role: 'assistant',
+  metadata,
+});
+const stop: Msg = { ...message('Stop.'), metadata: { reason: 'interrupted' } };
+
+const left: readonly (readonly [what: string, log: readonly Msg[], shown: readonly string[]])[] = [
+  ['a question is answered', [message('B')], ['A', 'One.', 'B', 'Two.']],
+  [
+    'half a reply is asked again',
+    [message('B'), said('Half', { partial: 'aborted' })],
+    ['A', 'One.', 'B', 'Two.'],
+  ],
+  [
+    'an answer without its end costs no request',
+    [message('B'), said('Stored.')],
+    ['A', 'One.', 'B', 'Stored.'],
+  ],
+  [
+    'an interrupted reply is left',
+    [message('B'), said('Half', { partial: 'interrupted' })],
+    ['A', 'One.', 'B', 'Half'],
+  ],
+  [
+    'the words of an interrupt are left',
+    [message('B'), said('What now?', { reason: 'interrupted' })],
+    ['A', 'One.', 'B', 'What now?'],
+  ],
+  ['a message that interrupts is left', [message('B'), stop], ['A', 'One.', 'B', 'Stop.']],
+];
+
+test.each(left)('of a run that an isolate left, %s', async (_what, log, shown) => {
+  const session = open(['One.', 'Two.']);
+  await session.chat([ask('A', 'id-A')]);
+  let ended: string | undefined;
+  await die(session, { kind: 'message', message: message('B') }, async (memory) => {
+    await memory.note([{ kind: 'run-begin', runId: 'left' }]);
+    await memory.append(log);
+  });
+  expect(await texts(session)).toEqual(shown);
+  expect(session.script.model.requests.length).toBe(shown.includes('Two.') ? 2 : 1);
+  await runInDurableObject(session.stub, async (_, { storage }) => {
+    ({ ended } = await new SessionMemory(new DurableStore(storage), session.id).view());
+  });
+  const isInterrupted = log.some(({ metadata }) =>
+    Object.values(metadata ?? {}).includes('interrupted'),
+  );
+  expect(ended).toBe(isInterrupted ? 'interrupted' : 'stop');
+});
+
+test('POST /api/run without input asks again after an interrupt, and a page sees only that', async () => {
+  const rest = gate();
+  const session = open([
+    'One.',
+    { text: 'Half an ', hang: true },
+    { wait: rest.passed, text: 'Two.' },
+  ]);
+  await session.chat([ask('A', 'id-A')]);
+  await leaveAt(session, ask('B', 'id-B'), 'Half an');
+  await session.post(`/api/chat/${session.id}/interrupt`);
+  await expect.poll(() => texts(session)).toContain('Half an You interrupted me. What now?');
+  await expect.poll(() => session.transport.reconnectToStream({ chatId: session.id })).toBeNull();
+  const response = await session.run({});
+  expect(response.status).toBe(200);
+  const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
+  rest.open();
+  expect(textOf(await read(stream))).toBe('Two.');
+  await response.body!.cancel();
+  expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
+  const again = await session.run({});
+  expect([again.status, await again.json()]).toMatchObject([
+    400,
+    { error: { code: 'INVALID_INPUT' } },
+  ]);
 });

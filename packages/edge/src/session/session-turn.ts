@@ -1,5 +1,6 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Decision, Msg, ReActAgent } from '@isoloop/core';
+import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { Turn } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
@@ -47,7 +48,7 @@ export async function beginTurn(
 
 /**
  * Returns the agent's input, in an object, for a turn whose isolate died after the turn had begun.
- * Returns `undefined` if the turn had ended.
+ * Returns `undefined` if the turn had ended or was interrupted.
  */
 export async function resumeTurn(
   agent: ReActAgent,
@@ -56,11 +57,12 @@ export async function resumeTurn(
 ): Promise<{ readonly input: AgentInput | undefined } | undefined> {
   const { memory } = agent;
   const stored = await memory.read();
-  const { openRun, ended } =
-    memory instanceof SessionMemory
-      ? await memory.view()
-      : { openRun: undefined, ended: undefined };
-  if (openRun !== undefined && ended === undefined) return { input: undefined };
+  const { openRun, ended, calls } =
+    memory instanceof SessionMemory ? await memory.view() : withoutNotes;
+  const { type } = resumptionOf({ messages: stored, openRun });
+  if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
+  if (type === 'interrupted' && openRun !== undefined && ended === undefined)
+    await memory.flush?.({ runId: openRun, reason: 'interrupted', calls });
   switch (turn.kind) {
     case 'decisions':
     case 'decide':
@@ -73,12 +75,15 @@ export async function resumeTurn(
       const given = messagesOf(turn);
       if (given.length && !stored.some(({ id }) => given.includes(id)))
         return { input: await beginTurn(agent, turn, settings) };
-      const isAnswered =
-        stored.at(-1)?.role !== 'user' || (turn.kind !== 'regenerate' && ended !== undefined);
-      return isAnswered ? undefined : { input: undefined };
+      const isAsked = type === 'unanswered' && stored.at(-1)?.role === 'user';
+      const isLeft = isAsked && (turn.kind === 'regenerate' || ended === undefined);
+      return isLeft ? { input: undefined } : undefined;
     }
   }
 }
+
+/** What a memory without notes tells about runs. */
+const withoutNotes = { openRun: undefined, ended: undefined, calls: new Map<string, never>() };
 
 /** Throws if a session's first turn has nothing to continue from. */
 export function checkFirst(turn: SessionTurn): void {

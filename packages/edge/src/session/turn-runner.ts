@@ -199,7 +199,7 @@ export class TurnRunner {
     const isAsked = Array.isArray(start.input)
       ? start.input.some((item) => 'role' in item)
       : start.input !== undefined;
-    const before = isAsked ? [] : answerSoFar(await agent.memory.read());
+    const before = isAsked ? [] : await answerSoFar(agent.memory);
     const stream = agent.stream(start.input, {
       ...call?.options,
       detached: true,

@@ -1,9 +1,15 @@
-import { toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { AgentEvent, EventBatch, Msg } from '@isoloop/core';
+import { SessionMemory, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import type { AgentEvent, EventBatch, Memory, Msg } from '@isoloop/core';
+import { messagesBefore } from '@isoloop/core/adapter';
 import { isQuestion } from './chat-turn.ts';
 
-/** Returns the messages that answer the last user message so far. */
-export function answerSoFar(messages: readonly Msg[]): readonly Msg[] {
+/**
+ * Returns the messages that answer the last user message so far. Leaves out those that a call
+ * without input removes or tells again.
+ */
+export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
+  const view = memory instanceof SessionMemory ? await memory.view() : undefined;
+  const messages = messagesBefore({ messages: await memory.read(), openRun: view?.openRun });
   return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }
 

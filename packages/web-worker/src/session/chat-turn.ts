@@ -1,8 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentInput, Decision, PendingCall, ReActAgent } from '@isoloop/core';
-import { fromUiMessage, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
+import { isCutOff, messagesBefore } from '@isoloop/core/adapter';
+import { fromUiMessage, toUiMessages, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
-import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
+import { pendingCalls, viewOf } from './pending-calls.ts';
 import type { ChatRequest } from '../wire/protocol.ts';
 
 /** The agent's input for a turn, and how to show the answer. */
@@ -40,21 +41,22 @@ export async function takeChatMessage(
 }
 
 /**
- * Returns the turn that an interrupted run left behind, for example after a reload; `undefined` if
- * there is none.
+ * Returns the turn of a run that was cut off, for example by a reload; `undefined` if there is none.
  */
 export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
   const view = await viewOf(agent.memory);
-  if (!view || view.openRun === undefined || view.ended !== undefined) return undefined;
-  return shownSoFar(agent);
+  return view && isCutOff(view) ? shownSoFar(agent) : undefined;
 }
 
 /**
  * Returns the turn that continues the log's last answer, for a reader that may not have that
- * answer.
+ * answer. Leaves out what a call without input removes or tells again.
  */
 export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
-  const last = (await uiMessages(agent)).at(-1);
+  const [messages, view] = await Promise.all([agent.messages(), viewOf(agent.memory)]);
+  const { openRun } = view ?? { openRun: undefined };
+  const pending = await pendingCalls(agent);
+  const last = toUiMessages(messagesBefore({ messages, openRun }), { pending }).at(-1);
   if (last?.role !== 'assistant') return {};
   const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));
   return { messageId: last.id, before: [...chunks, { type: 'finish-step' }] };

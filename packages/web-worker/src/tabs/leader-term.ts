@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
+import { isCutOff } from '@isoloop/core/adapter';
 import { AgentSession, type AgentSessionOptions } from '../session/agent-session.ts';
 import { callOptions } from '../wire/call-options.ts';
 import { shownSoFar } from '../session/chat-turn.ts';
@@ -247,7 +248,7 @@ export class LeaderTerm {
     const noted = notedRun(view);
     if (!noted) return;
     this.#ended.take(noted.earlier ?? []);
-    if (view.openRun === noted.run && view.ended === undefined) this.#cutOff = noted.work;
+    if (view.openRun === noted.run && isCutOff(view)) this.#cutOff = noted.work;
     else this.#ended.add(noted.work, resultOf(view).message.id);
   }
 
@@ -290,7 +291,7 @@ export class LeaderTerm {
       return;
     }
     const attempt = left.attempts + 1;
-    if (attempt > attempts) {
+    if (attempt > attempts && !left.hasAnswer) {
       return this.leaveOpen(
         new AgentError(
           'WORKER_TERMINATED',

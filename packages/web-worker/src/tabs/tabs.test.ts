@@ -407,6 +407,29 @@ test('a run is gone on with as often as `attempts` says, then left open for a ca
   expect((await last.call()).text).toBe('by hand');
 });
 
+test('an interrupted run is not gone on with by the next leader, only by a call without input', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ text: 'half of ', hang: true }]]);
+  await leader.messages();
+  const follower = second.connect(['the new answer']);
+  const watching = read(follower.watch());
+  await follower.messages();
+  const own = read(leader.stream('go'));
+  await own.until(says('of'));
+  expect(await follower.interrupt('Stopped.')).toBe(true);
+  await watching.until(ends);
+  first.worker.terminate();
+  expect((await follower.messages()).map(textOf)).toEqual(['go', 'half of ', 'Stopped.']);
+  expect(await follower.chatTransport().reconnectToStream()).toBeNull();
+  const resumed = read(follower.watch());
+  const result = await follower.resume();
+  await resumed.until(ends);
+  expect([result.text, shown(resumed.events)]).toEqual(['the new answer', 'the new answer']);
+  expect((await follower.messages()).map(textOf)).toEqual(['go', 'the new answer']);
+  await expect(follower.resume()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
 test('attempts: 0 never goes on by itself', async () => {
   const { open } = startTabs();
   const tabs = { attempts: 0 };

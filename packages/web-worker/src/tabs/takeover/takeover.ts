@@ -1,4 +1,5 @@
 import type { AgentResult, Msg } from '@isoloop/core';
+import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { notedRun, type EarlierRun, type Journal } from './journal.ts';
 import { resultOf } from './takeover-events.ts';
 
@@ -17,46 +18,35 @@ export type Takeover = {
       readonly run: string;
       readonly attempts: number;
       readonly output: string | undefined;
+      /** Whether the log has the answer, so that the run needs no further attempt. */
+      readonly hasAnswer: boolean;
     }
 );
 
-/** Reads the last run from the log. If the run has its answer already, writes its end. */
+/** Reads the last run from the log. If the run was interrupted before its end, writes its end. */
 export async function takeoverOf(journal: Journal): Promise<Takeover> {
   const view = await journal.view();
   const noted = notedRun(view);
   const { openRun, ended, messages, calls } = view;
+  const { type } = resumptionOf(view);
+  const isLast = openRun === undefined || ended !== undefined || noted?.run === openRun;
   const earlier = [...(noted?.earlier ?? [])];
-  if (openRun === undefined || ended !== undefined) {
-    return {
-      type: 'ended',
-      work: noted?.work,
-      messages,
-      earlier,
-      result: resultOf(view, journal.sessionVersion),
-    };
+  if (noted && !isLast) earlier.unshift({ work: noted.work });
+  const work = isLast ? noted?.work : undefined;
+  if (openRun === undefined || !isCutOff(view)) {
+    if (openRun !== undefined && ended === undefined)
+      await journal.flush({ runId: openRun, reason: 'interrupted', calls });
+    const result = resultOf(await journal.view(), journal.sessionVersion);
+    return { type: 'ended', work, messages, earlier, result };
   }
-  const isNoted = noted?.run === openRun;
-  if (noted && !isNoted) earlier.unshift({ work: noted.work });
-  const work = isNoted ? noted.work : undefined;
-  const last = messages.at(-1);
-  const hasAnswer =
-    calls.size === 0 && last?.role === 'assistant' && last.metadata?.['partial'] === undefined;
-  if (!hasAnswer)
-    return {
-      type: 'cut-off',
-      work,
-      messages,
-      earlier,
-      run: openRun,
-      attempts: isNoted ? noted.attempts : 0,
-      output: isNoted ? noted.output : undefined,
-    };
-  await journal.flush({ runId: openRun, reason: 'stop', calls });
   return {
-    type: 'ended',
+    type: 'cut-off',
     work,
     messages,
     earlier,
-    result: resultOf(await journal.view(), journal.sessionVersion),
+    run: openRun,
+    attempts: (isLast && noted?.attempts) || 0,
+    output: isLast ? noted?.output : undefined,
+    hasAnswer: type === 'answered',
   };
 }

@@ -1,0 +1,69 @@
+import {
+  assistantMessage,
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  textOf,
+  userMessage,
+  type Msg,
+} from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+import { cutOffTurn, shownSoFar } from '../../session/chat-turn.ts';
+import { takeoverOf } from './takeover.ts';
+
+const asked = userMessage('Why?');
+const said = (text: string, metadata = {}): Msg => assistantMessage(text, { metadata });
+
+/** A log that a tab left when it died, and an agent of another tab. */
+async function left(...messages: readonly Msg[]) {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  await memory.note([
+    { kind: 'run-begin', runId: 'left' },
+    { kind: 'state', state: { tabs: { work: 'w', run: 'left', attempts: 2 } } },
+  ]);
+  await memory.append(messages);
+  const model = new ScriptedModel(['Because.']);
+  return { memory, agent: new ReActAgent({ name: 'a', sessionId: 's', memory, model }) };
+}
+
+test.each([
+  ['a question', [asked], false],
+  ['half a reply', [asked, said('Half', { partial: 'aborted' })], false],
+  ['an answer without its end', [asked, said('Because.')], true],
+] as const)('another tab goes on with %s', async (_what, messages, hasAnswer) => {
+  const { memory, agent } = await left(...messages);
+  expect(await takeoverOf(memory)).toMatchObject({
+    type: 'cut-off',
+    work: 'w',
+    run: 'left',
+    attempts: 2,
+    hasAnswer,
+  });
+  // What the run removes or tells again is not shown before.
+  expect(await cutOffTurn(agent)).toEqual({});
+  expect((await agent.call()).text).toBe('Because.');
+  expect(await takeoverOf(memory)).toMatchObject({
+    type: 'ended',
+    result: { reason: 'stop', text: 'Because.' },
+  });
+  expect(await cutOffTurn(agent)).toBeUndefined();
+});
+
+test.each([
+  ['half a reply', [asked, said('Half', { partial: 'interrupted' })], 'Half'],
+  ['its words', [asked, said('What now?', { reason: 'interrupted' })], 'What now?'],
+])('no tab goes on with an interrupted run that left %s', async (_what, messages, text) => {
+  const { memory, agent } = await left(...messages);
+  expect(await cutOffTurn(agent)).toBeUndefined();
+  expect(await takeoverOf(memory)).toMatchObject({
+    type: 'ended',
+    work: 'w',
+    result: { reason: 'interrupted', text },
+  });
+  expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'interrupted' });
+  // A call without input does, and shows nothing of it.
+  expect(await shownSoFar(agent)).toEqual({});
+  await agent.call();
+  expect((await memory.read()).map(textOf)).toEqual(['Why?', 'Because.']);
+});
