@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
+import { inRequestOrder } from '../message/tool-pairs.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
 import { runCall } from '../tool/run-call.ts';
@@ -139,11 +140,14 @@ export class ReActAgent {
     return this.#tail !== undefined;
   }
 
-  /** Reads the conversation. A memory with a log then knows the session's values, too. */
+  /**
+   * Reads the conversation. Tool results stand behind their calls, in the order of the calls. A
+   * memory with a log then knows the session's values, too.
+   */
   async messages(): Promise<readonly Msg[]> {
     const messages = await this.memory.read();
     if (!this.memory.state && !this.busy) await this.memory.restore?.(this.status, this.tools);
-    return messages;
+    return inRequestOrder(messages);
   }
 
   /** Adds a hook from the next call on. Returns a function that removes it. */

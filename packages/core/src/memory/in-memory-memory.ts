@@ -1,5 +1,6 @@
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import { inRequestOrder } from '../message/tool-pairs.ts';
 import type { Memory } from './memory.ts';
 
 /** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
@@ -16,6 +17,7 @@ export class InMemoryMemory implements Memory {
   }
 
   async read(): Promise<readonly Msg[]> {
+    this.#messages = inRequestOrder(this.#messages);
     return this.#messages;
   }
 

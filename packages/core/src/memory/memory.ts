@@ -12,10 +12,14 @@ export interface RunEnd {
   readonly calls: ReadonlyMap<string, CallState>;
 }
 
-/** A conversation's messages, in the order they were appended. */
+/** A conversation's messages. */
 export interface Memory {
   /** Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store does. */
   append(messages: readonly Msg[]): Promise<void>;
+  /**
+   * Returns the messages in the order in which they were appended. Tool results may come right
+   * behind their calls instead.
+   */
   read(): Promise<readonly Msg[]>;
   /** Removes the messages with these ids; ignores unknown ids. */
   delete(ids: readonly string[]): Promise<void>;

@@ -80,8 +80,6 @@ export class SessionMemory implements Memory {
   readonly #values = trackValues({});
   /** Tool groups of the agent that uses this memory. */
   #groups: KeptGroups | undefined;
-  /** Last result of `read`, kept until the messages change. */
-  #snapshot: readonly Msg[] | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
   /**
@@ -163,7 +161,7 @@ export class SessionMemory implements Memory {
   read(): Promise<readonly Msg[]> {
     return this.run(async () => {
       const { messages } = await this.#load();
-      return (this.#snapshot ??= [...messages]);
+      return messages;
     });
   }
 
@@ -313,7 +311,6 @@ export class SessionMemory implements Memory {
 
   async #take(records: readonly LogRecord[]): Promise<void> {
     this.#log.add(records);
-    this.#snapshot = undefined;
     if (this.#view) this.#view.add(records);
     else await this.#load();
     for (const values of valuesIn(records)) this.#values.put(values);
@@ -354,7 +351,6 @@ export class SessionMemory implements Memory {
   }
 
   #show(records: Flushes): LogFold {
-    this.#snapshot = undefined;
     const pending = records.at(-1) ?? [];
     const view = new LogFold().load(records.slice(0, -1), this.#onDamage);
     const { values } = view.state;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inRequestOrder, openCalls } from './tool-pairs.ts';
+import { forModel, inRequestOrder, openCalls } from './tool-pairs.ts';
 import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
 import type { Msg } from './msg.ts';
 
@@ -23,9 +23,37 @@ test('a result that came after later messages moves back to its call', () => {
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'v']);
 });
 
-test('a second result and one without a call are left out', () => {
-  const log = [gives('x'), asks('a', '1'), gives('1'), gives('1', 'again')];
-  expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1']);
+test('a second result and one without a call stay in a history, and are left out for a model', () => {
+  const log = [gives('x'), asks('a', '1', '2'), gives('2'), gives('1'), gives('1', 'again')];
+  expect(ids(inRequestOrder(log))).toEqual(['r-x', 'a', 'r-1', 'r-2', 'again']);
+  expect(ids(forModel(log))).toEqual(['a', 'r-1', 'r-2']);
+});
+
+test('a call whose id was there before keeps its own result', () => {
+  const log = [
+    asks('a', '1', '2'),
+    gives('2'),
+    gives('1'),
+    asks('b', '2', '1'),
+    gives('1', 'r-3'),
+    gives('2', 'r-4'),
+  ];
+  const ordered = ['a', 'r-1', 'r-2', 'b', 'r-4', 'r-3'];
+  expect(ids(inRequestOrder(log))).toEqual(ordered);
+  expect(ids(forModel(log))).toEqual(ordered);
+});
+
+test('a message with several results stands where its first call has it', () => {
+  const both = toolMessage(
+    { type: 'tool_result', toolUseId: '3', name: 't', output: '', state: 'success' },
+    { id: 'b' },
+  );
+  const log = [
+    asks('a', '1', '2', '3'),
+    { ...both, content: [...both.content, ...gives('2').content] },
+    gives('1'),
+  ];
+  expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'b']);
 });
 
 test('a result that a user message brings is there once', () => {

@@ -1,7 +1,7 @@
 import { stepsStart } from '../context/turns.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { inRequestOrder } from '../message/tool-pairs.ts';
+import { forModel } from '../message/tool-pairs.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { currentTurn } from '../context/current-turn.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
@@ -29,5 +29,5 @@ function stepsOf({ message }: AgentResult, { promptId, messages }: RunContext): 
   if (promptId === undefined) return [];
   const turn = currentTurn(messages, promptId);
   const steps = turn.slice(stepsStart(turn));
-  return inRequestOrder(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
+  return forModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
 }

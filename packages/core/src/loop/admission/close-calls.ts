@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
-import { inRequestOrder } from '../../message/tool-pairs.ts';
+import { forModel } from '../../message/tool-pairs.ts';
 import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
 import type { Run } from '../run/run.ts';
@@ -33,7 +33,7 @@ export async function closeCalls(run: Run, words?: Words): Promise<void> {
     const output = words ? said(words, toolUse, mayHaveStarted(state)) : result.output;
     await conclude(run, toolUse, { ...result, output }, []);
   }
-  run.view = inRequestOrder(run.view) as Msg[];
+  run.view = forModel(run.view) as Msg[];
 }
 
 function said(words: Words, toolUse: ToolUse, started: boolean): string {

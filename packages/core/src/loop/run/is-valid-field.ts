@@ -1,7 +1,7 @@
 import { isBlock } from '../../message/is-block.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
-import { inRequestOrder, openCalls } from '../../message/tool-pairs.ts';
+import { forModel, openCalls } from '../../message/tool-pairs.ts';
 import { isMessage } from '../call-input.ts';
 
 const areMessages = (value: unknown): value is readonly Msg[] =>
@@ -11,8 +11,7 @@ const areMessages = (value: unknown): value is readonly Msg[] =>
 export const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
   message: isMessage,
   // Law 3: each call is followed by its result.
-  messages: (value) =>
-    areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
+  messages: (value) => areMessages(value) && !openCalls(value).length && forModel(value) === value,
   input: areMessages,
   toolUse: isBlock,
   result: isBlock,

@@ -5,6 +5,7 @@ import { isRecord } from '../../message/is-record.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { inRequestOrder } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validate-message.ts';
 import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
@@ -15,6 +16,7 @@ type Summary = Extract<RunNote, { kind: 'summary' }>;
  * The state of a session from its log: the history, and the progress of its runs and tool calls.
  */
 export interface SessionView {
+  /** The messages, with tool results right behind their calls, in the order of the calls. */
   readonly messages: readonly Msg[];
   /** The tool calls without a result, by id. */
   readonly calls: ReadonlyMap<string, CallState>;
@@ -33,7 +35,10 @@ const checked: WeakSet<Flushes[number]> = new WeakSet();
 
 /** A fold over the log's records, in their order. */
 export class LogFold implements SessionView {
-  messages: Msg[] = [];
+  /** The messages in the order in which they were appended. */
+  #log: Msg[] = [];
+  /** The messages as readers get them, until they change. */
+  #ordered: readonly Msg[] | undefined;
   readonly calls: Map<string, CallState> = new Map();
   openRun: string | undefined;
   ended: string | undefined;
@@ -41,6 +46,11 @@ export class LogFold implements SessionView {
   summary: Summary | undefined;
   readonly state: Record<string, JsonValue> = {};
   #damaged = false;
+
+  get messages(): readonly Msg[] {
+    // A copy, because the log grows.
+    return (this.#ordered ??= [...inRequestOrder(this.#log)]);
+  }
 
   /** Takes in records. Throws `INVALID_MESSAGE`, and takes in nothing, if a message is invalid. */
   add(records: readonly LogRecord[]): this {
@@ -62,6 +72,7 @@ export class LogFold implements SessionView {
   }
 
   #take(records: readonly LogRecord[]): this {
+    this.#ordered = undefined;
     for (const record of records) this.#apply(record);
     return this;
   }
@@ -91,14 +102,14 @@ export class LogFold implements SessionView {
   #apply(record: LogRecord): void {
     switch (record.kind) {
       case 'message':
-        this.messages.push(record.message);
+        this.#log.push(record.message);
         for (const { id } of toolUsesOf(record.message)) this.calls.set(id, {});
         for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
         // An answer from outside, not of the run that failed or waits.
         if (this.ended !== undefined) this.#closeAnswered();
         break;
       case 'replace':
-        this.messages = this.messages.map((message) =>
+        this.#log = this.#log.map((message) =>
           message.id === record.message.id ? record.message : message,
         );
         break;
@@ -157,11 +168,11 @@ export class LogFold implements SessionView {
   }
 
   #cut(ids: ReadonlySet<string>): void {
-    const cut = this.messages.filter(({ id }) => ids.has(id));
-    this.messages = this.messages.filter(({ id }) => !ids.has(id));
+    const cut = this.#log.filter(({ id }) => ids.has(id));
+    this.#log = this.#log.filter(({ id }) => !ids.has(id));
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
-    const left = new Set(this.messages.flatMap(toolUsesOf).map(({ id }) => id));
+    const left = new Set(this.#log.flatMap(toolUsesOf).map(({ id }) => id));
     // Its result is gone, but the call has run.
     for (const { toolUseId } of cut.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
