@@ -114,8 +114,8 @@ test('a tool that was not shown is not run; one that the next question brings is
   await agent.call('b');
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
     'Error: Tool not available: b. It is not among the tools of this request.',
-    'Error: Tool not found: none. Available: a.',
     'a ran',
+    'Error: Tool not found: none. Available: a.',
     'b ran',
   ]);
   expect(shown()).toEqual([['a'], ['a'], ['b'], ['b']]);

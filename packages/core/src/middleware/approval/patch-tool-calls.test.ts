@@ -101,8 +101,8 @@ test('a decision and a result go on with the calls', async () => {
     { toolUseId: 'call_2', type: 'result', output: 'yes' },
   ]);
   expect(await decided.results()).toEqual([
-    ['success', 'yes'],
     ['success', 'paid'],
+    ['success', 'yes'],
   ]);
   const answered = setUp(['pay']);
   await answered.agent.call('Go');
