@@ -121,7 +121,7 @@ test('events of a run with a tool come in the order of the law', async () => {
   });
 });
 
-test('parallel tools: results enter the log as they come, the model sees them in request order', async () => {
+test('parallel tools: results are stored as they come, the memory and the model show them in request order', async () => {
   const gates = new Map<number, () => void>();
   const wait = tool({
     name: 'wait',
@@ -145,7 +145,7 @@ test('parallel tools: results enter the log as they come, the model sees them in
   expect(finished).toEqual(['call_3', 'call_2', 'call_1']);
   const results = (messages: readonly Msg[]) =>
     messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
-  expect(results(await memory.read())).toEqual(['call_3', 'call_2', 'call_1']);
+  expect(results(await memory.read())).toEqual(['call_1', 'call_2', 'call_3']);
   expect(results(model.requests[1]!.messages)).toEqual(['call_1', 'call_2', 'call_3']);
 });
 

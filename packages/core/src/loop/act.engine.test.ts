@@ -74,8 +74,8 @@ test('a tool has five minutes, or what it says; its signal is raised when they a
   await run;
   expect(signals[0]!.reason).toMatchObject({ code: 'TOOL_TIMEOUT' });
   expect(await results(agent)).toEqual([
-    'quick error Error: Tool "quick" timed out after 10 ms',
     'slow error Error: Tool "slow" timed out after 300000 ms',
+    'quick error Error: Tool "quick" timed out after 10 ms',
   ]);
 });
 
