@@ -115,8 +115,8 @@ test('what goes wrong with a tool, and what is fatal', async () => {
   expect(outputsOf(await agent.messages()).map((output) => String(output).split('\n')[0])).toEqual([
     'Error: The arguments of "pay" do not fit its schema:',
     'Error: The arguments of "pay" do not fit its schema:',
-    'Error: Tool not found: fly. Available: pay, watch, wait.',
     'Error: Over the limit of 1000.',
+    'Error: Tool not found: fly. Available: pay, watch, wait.',
     'Error: Tool "wait" timed out after 1 ms',
   ]);
   await expect(agent.call('Pay 5.')).rejects.toMatchObject({
