@@ -18,6 +18,7 @@ import { toCallInput, type AgentInput, type CallInput } from '../loop/call-input
 import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
+import { wrappedAnswer, wrappedCall, wrappedModel, wrappedTools } from '../loop/use/wrapped.ts';
 import { Outbox } from '../loop/run/outbox.ts';
 import { runOf } from '../loop/run/run-view.ts';
 import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
@@ -78,15 +79,16 @@ export class ReActAgent {
       tools: this.tools,
       use,
       policies: use.filter(isPolicy),
-      model: wrapped(use, 'wrapModel', options.model),
-      directAnswer: wrapped(use, 'wrapAnswer', directAnswer),
-      runTool: wrapped(use, 'wrapTool', runCall),
-      call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input)),
+      model: wrappedModel(use, options.model, now),
+      directAnswer: wrappedAnswer(use, directAnswer),
+      runTool: wrappedTools(use, runCall),
+      call: wrappedCall(use, (input, context) => loop(runOf(context), input)),
       systemMessage: toSystemMessage(options.systemPrompt ?? ''),
       toSystemMessage,
       generateId,
       now,
       status: this.status,
+      unwritten: new Set(),
     };
     this.#hooks = use;
   }
@@ -195,6 +197,8 @@ export class ReActAgent {
     const turn = this.#tail;
     const result = (): Promise<AgentResult> => driver().result;
     let tail: typeof turn;
+    // The end of an aborted run does not wait for a reader.
+    run.signal.addEventListener('abort', () => queueMicrotask(() => driver().release()));
     run.begin();
     try {
       if (turn && whenBusy === 'reject')
@@ -211,7 +215,8 @@ export class ReActAgent {
         !use.some(({ guard }) => guard)
       ) {
         this.#running.injected.push(...input.messages);
-        return await this.#result!();
+        const answered = await run.waits.hook(this.#result!(), true);
+        return answered ?? (await perform(run, undefined));
       }
       this.#tail = tail = Promise.resolve(turn).then(result, result);
       tail.catch(() => {});
@@ -241,21 +246,6 @@ export class ReActAgent {
 
 function isStopped({ reason }: AgentResult): boolean {
   return reason === 'interrupted' || reason === 'aborted';
-}
-
-type Wrappers = Pick<Middleware, 'wrapModel' | 'wrapAnswer' | 'wrapTool' | 'wrapRun'>;
-type Wrapped<K extends keyof Wrappers> = ReturnType<NonNullable<Wrappers[K]>>;
-
-/** Wraps `inner` in the middleware; the first one is the outermost. */
-function wrapped<K extends keyof Wrappers>(
-  use: readonly Middleware[],
-  key: K,
-  inner: Wrapped<K>,
-): Wrapped<K> {
-  return use.reduceRight((next, part) => {
-    const wrap = part[key] as ((next: Wrapped<K>) => Wrapped<K>) | undefined;
-    return wrap?.call(part, next) ?? next;
-  }, inner);
 }
 
 function isPolicy(part: Middleware): part is Middleware & ContextPolicy {

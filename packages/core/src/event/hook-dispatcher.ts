@@ -23,6 +23,8 @@ export interface HookDispatcherOptions {
    * Asked before each handler.
    */
   readonly isOver?: (type: EventType) => boolean;
+  /** Waits for a handler. `isNotice`: what the handler returns is not used. Default: without end. */
+  readonly wait?: <T>(work: Promise<T>, isNotice: boolean) => Promise<T | undefined>;
 }
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
@@ -51,7 +53,7 @@ export class HookDispatcher {
     let current: EventOf<K> = event;
     for (const handle of handlers) {
       if (this.#options.isOver?.(type)) break;
-      const given = await handle(current, controls);
+      const given = await this.#wait(handle(current, controls), false);
       if (!given) continue;
       current = given as EventOf<K>;
       if (given.type !== type || given.seq !== seq) throw invalidEvent(type);
@@ -68,9 +70,15 @@ export class HookDispatcher {
     let failure: unknown;
     for (const handle of handlers) {
       if (this.#options.isOver?.(type)) break;
-      await handle(event, controls).catch((error: unknown) => (failure ??= error));
+      await this.#wait(handle(event, controls), true).catch(
+        (error: unknown) => (failure ??= error),
+      );
     }
     if (failure) throw failure;
+  }
+
+  #wait<T>(work: Promise<T>, isNotice: boolean): Promise<T | undefined> {
+    return this.#options.wait?.(work, isNotice) ?? work;
   }
 
   /**

@@ -21,14 +21,19 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
     beside: run.output?.beside,
     signal: run.modelSignal(),
   };
-  const { messages, usage, removed, before, after } = await fitInTurn(
-    setup.policies,
-    request,
-    run.context,
-  );
+  const { messages, usage, removed, before, after } = await fitInTurn(setup.policies, request, {
+    context: run.context,
+    wait: (work) => run.waits.code(work),
+  });
   run.addUsage(usage);
   if (removed || before !== after) await run.tell('context-fitted', { removed, before, after });
   return messages;
+}
+
+interface FitOptions {
+  readonly context?: RunContext;
+  /** Waits for a policy. Default: without end. */
+  readonly wait?: <T>(work: Promise<T>) => Promise<T>;
 }
 
 /**
@@ -39,7 +44,7 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
   request: ContextRequest,
-  context?: RunContext,
+  { context, wait = (work) => work }: FitOptions = {},
 ): Promise<FittedContext> {
   const counting = policies.findLast(({ count }) => count);
   let current = request;
@@ -49,7 +54,7 @@ export async function fitInTurn(
   let removed = 0;
   let usage: Usage | undefined;
   for (const policy of policies) {
-    last = await policy.fit(current, context);
+    last = await wait(Promise.resolve(policy.fit(current, context)));
     checkFields('CONFIGURATION', 'The result of a context policy', last, resultFields);
     first ??= last;
     if (policy === counting) counted = last;

@@ -50,19 +50,38 @@ export interface LoopSteps {
 
 export function loopSteps(run: Run): LoopSteps {
   return {
-    fit: () => fitRequest(run),
-    ask: (messages, adapt) => ask(run, messages, adapt),
-    append: (messages) => run.append(messages),
+    async fit() {
+      run.throwIfOver();
+      return fitRequest(run);
+    },
+    async ask(messages, adapt) {
+      run.throwIfOver();
+      return ask(run, messages, adapt);
+    },
+    async append(messages) {
+      run.throwIfOver();
+      await run.append(messages);
+    },
     show: (messages) => run.show(messages),
     async rewrite(gone, messages) {
+      run.throwIfOver();
       const { memory } = run.setup;
       // Results of finished calls may be among them, so no crash may come in between.
-      if (memory.rewrite && messages.length) await memory.rewrite(gone, messages);
-      else await Promise.all([memory.delete(gone), messages.length && memory.append(messages)]);
+      const isOne = memory.rewrite && messages.length;
+      const writes = isOne
+        ? memory.rewrite!(gone, messages)
+        : Promise.all([memory.delete(gone), messages.length && memory.append(messages)]);
+      await run.writes.wait(writes);
       run.view = [...run.view.filter(({ id }) => !gone.includes(id)), ...messages];
     },
-    notify: (type, fields) => run.tell(type, fields),
-    revise: (type, message) => run.revise(type, message),
+    async notify(type, fields) {
+      run.throwIfOver();
+      await run.tell(type, fields);
+    },
+    async revise(type, message) {
+      run.throwIfOver();
+      return run.revise(type, message);
+    },
     message: (role, content, options) => run.message(role, content, options),
     leave(message) {
       run.remains = message;
@@ -83,5 +102,7 @@ async function ask(
   if (run.stopped) return { type: 'cut' };
   const { toolChoice: _toolChoice, ...generate } = run.generate;
   const request = adapt({ ...generate, messages: before.messages, tools: [] });
-  return readReply(run, request, 'summary');
+  const reply = await readReply(run, request, 'summary');
+  if (reply.type === 'whole') run.unsaved = reply.message;
+  return reply;
 }

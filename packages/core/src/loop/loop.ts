@@ -4,8 +4,6 @@ import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
-import { abortables } from '../model/abortable.ts';
-import { longestTimeout } from '../model/deadline.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { admitCall, suspend } from './admission/admit-call.ts';
@@ -14,12 +12,13 @@ import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
 import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
 import { finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
-import { fitRequest } from './fit-request.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import { controlOf, hookRejection, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
-import { readReply } from './reply/read-reply.ts';
+import { preReasoning } from './pre-reasoning.ts';
+import { recall } from './recall.ts';
+import { readReply, releasedPart } from './reply/read-reply.ts';
 import { cutLeftovers, resumption, storedAnswer } from './resume.ts';
 import type { Run } from './run/run.ts';
 import { toolQueue } from './admission/tool-queue.ts';
@@ -28,36 +27,47 @@ type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
 /** settle → reason → act → reason → … → finish. */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
-  const { timeoutMs } = run.setup.options.limits ?? {};
-  const onTimeout = (): void => {
-    const message = `The call took longer than ${timeoutMs} ms`;
-    run.fail(new AgentError('CALL_TIMEOUT', message, { retryable: true }));
-  };
-  const timer = timeoutMs && setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
+  run.throwIfOver();
+  run.waits.depth += 1;
   try {
     run.output = run.options.output?.begin(run.context, run.steps);
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     let move: Move | undefined;
-    while (move?.to !== 'finish') {
+    for (;;) {
       try {
+        const turn = run.pace.step(run.setup.now(), stepsOfMove);
+        if (turn) await turn;
+        if (move?.to === 'finish') return await finish(run, move);
         move = await (move ? take(run, move) : begin(run, input));
       } catch (thrown) {
-        // A rejection by a guard or a hook is the answer of the call and is not stored. While tools
-        // run, it is a failure like any other.
-        const isRejection =
-          AgentError.is(thrown) &&
-          (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
-        if (move?.to === 'tools' || !isRejection) throw thrown;
-        move = await answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
+        move = await rescue(run, move, thrown);
       }
     }
-    return await finish(run, move);
   } catch (error) {
+    run.waits.lenient = true;
     await run.close('error').catch(() => {});
     throw error;
   } finally {
-    clearTimeout(timer);
+    run.waits.depth -= 1;
   }
+}
+
+/** Steps of the pace that a move counts for. It costs more than reading a batch. */
+const stepsOfMove = 25;
+
+/** Returns the move after something was thrown. Throws what ends the call. */
+async function rescue(run: Run, move: Move | undefined, thrown: unknown): Step {
+  if (run.waits.isAbort(thrown)) {
+    const { unsaved } = run;
+    const isStored = run.view.some(({ id }) => id === unsaved?.id);
+    return recover(run, unsaved && !isStored ? releasedPart(unsaved) : undefined);
+  }
+  // A rejection by a guard or a hook is the answer of the call and is not stored. While tools run,
+  // it is a failure like any other.
+  const isRejection =
+    AgentError.is(thrown) && (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
+  if (!isRejection || move?.to === 'tools' || move?.to === 'finish') throw thrown;
+  return answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
 }
 
 async function begin(run: Run, input: CallInput | undefined): Step {
@@ -76,9 +86,10 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
 async function settle(run: Run, input: CallInput): Step {
   const { memory, status, tools } = run.setup;
   const given = await guardInput(run, input.messages);
-  if (!given) return recover(run);
-  await memory.restore?.(status, tools);
-  run.show(await memory.read());
+  const { unwritten } = run.setup;
+  if (unwritten.size) await run.waits.read(Promise.allSettled(unwritten));
+  if (memory.restore) await run.waits.read(memory.restore(status, tools));
+  run.show(await run.waits.read(memory.read()));
   const asked: Jump[] = [];
   const messages = await preCall(run, given, asked);
   const decisions = decisionsIn({ ...input, messages });
@@ -87,10 +98,12 @@ async function settle(run: Run, input: CallInput): Step {
   const more = decisions.length ? [] : messages;
   if (open.length && more.length) await makeWay(run, open);
   const left = more.length || decisions.length ? undefined : resumption(run);
-  await memory.note?.([
-    { kind: 'run-begin', runId: run.id },
-    ...decisions.map((decision) => ({ kind: 'decision', decision }) as const),
-  ]);
+  await run.writes.wait(
+    memory.note?.([
+      { kind: 'run-begin', runId: run.id },
+      ...decisions.map((decision) => ({ kind: 'decision', decision }) as const),
+    ]),
+  );
   status.suspendedRun = run.id;
   // Written together with the note above.
   if (left && !run.cut) await cutLeftovers(run, left);
@@ -144,33 +157,19 @@ function isPrompt({ role, metadata }: Msg): boolean {
   return role === 'user' && !metadata?.['correction'];
 }
 
-/** Passes the input through the guards. Returns nothing if the call was aborted meanwhile. */
-async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[] | undefined> {
+/** Passes the input through the guards. */
+async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[]> {
   let given = input;
   for (const part of run.setup.use) {
     if (!part.guard) continue;
     // Even after an interrupt, every guard must judge the input.
-    const verdict = (await part.guard(given, run.guarding)) ?? given;
-    if (run.signal.aborted) return undefined;
+    const judging = part.guard(given, run.guarding);
+    const verdict = (await run.waits.code(Promise.resolve(judging))) ?? given;
+    run.signal.throwIfAborted();
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;
   }
   return given;
-}
-
-/** Collects the recalled messages. They are part of this call's requests and are never stored. */
-async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
-  for (const part of run.setup.use) {
-    if (run.cut) return;
-    const signal = run.modelSignal();
-    const recalling = async (): Promise<readonly Msg[]> => part.recall?.(asked, run.context) ?? [];
-    try {
-      const messages = await abortables(signal)(recalling());
-      run.recalled.push(...messages);
-    } catch (error) {
-      if (!run.cut) throw error;
-    }
-  }
 }
 
 /**
@@ -188,6 +187,8 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
     ? run.event('pre-call', { input })
     : await run.modify('pre-call', { input }, control);
   if (isNotification) await run.hooks.notify(event, control);
+  // A hook that was left behind has not judged the input.
+  if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.refusal) throw run.refusal;
   await run.push([event]);
   return event.input;
@@ -204,41 +205,35 @@ async function reason(run: Run, isAsked?: boolean): Step {
   await run.append(run.injected.splice(0));
   // Messages from outside may contain calls without results, and results without calls.
   await closeCalls(run);
-  const direct = !isAsked && (await run.setup.directAnswer(run.guarding, run.steps));
+  const direct = !isAsked && (await directly(run));
   if (run.stopped) return jump(run, run.stopped);
   if (direct) return answer(run, 'return-direct', direct);
   const { iterations = 10, tokens = Infinity } = limits ?? {};
   const isLast = run.iteration >= iterations;
   if (isLast || run.usage.inputTokens + run.usage.outputTokens >= tokens) {
     const ask = run.output?.onLimit ?? onLimit;
-    const reply = await ask(run.context, run.steps);
+    const reply = await run.waits.steps(ask(run.context, run.steps));
     if (run.stopped) return jump(run, run.stopped);
     if (reply.type === 'cut') return recover(run, reply.message);
     const { type: _type, message, ...extras } = reply;
     return finishWith(run, isLast ? 'max-iterations' : 'limit', message, extras);
   }
-  run.iteration += 1;
-
-  const messages = await fitRequest(run);
   const asked: Jump[] = [];
   const control = controlOf(asked);
-  const before = await run.modify(
-    'pre-reasoning',
-    { messages, tools: run.schemas(), options: run.generate },
-    control,
-  );
+  const before = await preReasoning(run, control);
   await run.push([before]);
   if (asked[0]) return jump(run, asked[0]);
   const request = { ...before.options, messages: before.messages, tools: before.tools };
   const reply = await readReply(run, run.output?.request(request) ?? request, 'reasoning');
   if (reply.type === 'cut') return recover(run, reply.message);
+  run.unsaved = reply.message;
 
   const message = await run.revise('post-reasoning', reply.message, control);
   if (asked[0]) return jump(run, asked[0], message, message);
   const toolUses = toolUsesOf(message);
   if (!toolUses.length && !run.injected.length) {
     if (run.output) {
-      const judged = await run.output.judge(message);
+      const judged = await run.waits.steps(run.output.judge(message));
       if (judged === 'again') return { to: 'model' };
       if (judged) return finishWithValue(run, judged);
     }
@@ -246,6 +241,12 @@ async function reason(run: Run, isAsked?: boolean): Step {
   }
   await run.append([message]);
   return { to: toolUses.length ? 'tools' : 'model' };
+}
+
+/** Returns the answer that the last results are, if they are one. */
+async function directly(run: Run): Promise<Msg | undefined> {
+  const answering = run.setup.directAnswer(run.guarding, run.steps);
+  return answering && run.waits.steps(Promise.resolve(answering));
 }
 
 /**
@@ -298,6 +299,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
         if (item.type === 'failure') throw item.error;
         if (item.type === 'events') {
           await run.push(run.adopt(item.events));
+        } else if (item.type === 'progress' && run.signal.aborted) {
+          // Nobody needs it, and each hook could hang on it.
         } else if (item.type === 'progress') {
           await run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
         } else if (!item.outcome) {
@@ -324,7 +327,7 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
   if (first) return jump(run, first, message);
   if (run.cut) return recover(run);
   if (run.output) {
-    const settled = await run.output.settled(pending);
+    const settled = await run.waits.steps(run.output.settled(pending));
     if (settled) return finishWithValue(run, settled);
   }
   return pending.length ? finishWith(run, 'suspended', message) : { to: 'model' };
@@ -336,6 +339,7 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
  * (AgentScope: `handleInterrupt`).
  */
 async function recover(run: Run, partial?: Msg): Step {
+  if (run.signal.aborted) run.waits.lenient = true;
   if (partial) await run.append([partial]);
   const last = run.view.findLast(({ role }) => role !== 'tool');
   if (run.cut === 'paused')
@@ -368,6 +372,7 @@ async function callDone(run: Run, message: Msg): Promise<Msg> {
 
 async function finish(run: Run, move: Finish): Promise<AgentResult> {
   let { message } = move;
+  run.unsaved = move.reason === 'rejected' ? undefined : message;
   // From here on no interrupt or injected message can change the ending.
   run.closed = true;
   if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });

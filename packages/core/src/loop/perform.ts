@@ -2,11 +2,11 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import { abortables } from '../model/abortable.ts';
 import type { CallInput } from './call-input.ts';
 import { finishWith, resultOf } from './ending.ts';
 import { hookRejection } from './jump.ts';
 import { loop } from './loop.ts';
+import { cutOff } from './run/bounded-call.ts';
 import type { Run } from './run/run.ts';
 
 /**
@@ -14,23 +14,12 @@ import type { Run } from './run/run.ts';
  * last. `input` is missing if the call was aborted or failed in the queue; then nothing is stored.
  */
 export async function perform(run: Run, input: CallInput | undefined): Promise<AgentResult> {
+  run.timeout.start();
   try {
-    const resumes = await resumedRun(run, input);
-    await run.tell('run-start', resumes ? { resumes } : {}, {
-      reject(why) {
-        run.refusal ??= hookRejection(why);
-      },
-    });
-    // Wrappers don't run for a refused call, such as a call to a busy agent.
-    const isRefused = run.refusal ?? run.failure;
-    const result = isRefused
-      ? await loop(run, undefined)
-      : await run.setup.call(input, run.context);
-    checkResult(result);
-    // A wrapper may have answered without `next`.
-    if (!run.closed) await run.close(result.reason);
+    const result = await resultFor(run, input);
     return await tellEnd(run, result);
   } catch (thrown) {
+    run.waits.lenient = true;
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     if (!run.closed) await run.close('error').catch(() => {});
@@ -42,16 +31,42 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
     const result = await tellEnd(run, ended, { isFailure: true });
     if (run.options.throwOnError === false) return result;
     throw error;
+  } finally {
+    run.timeout.stop();
   }
+}
+
+async function resultFor(run: Run, input: CallInput | undefined): Promise<AgentResult> {
+  const resumes = await resumedRun(run, input);
+  await run.tell('run-start', resumes ? { resumes } : {}, {
+    reject(why) {
+      run.refusal ??= hookRejection(why);
+    },
+  });
+  // Wrappers don't run for a refused call, such as a call to a busy agent.
+  const isRefused = run.refusal ?? run.failure ?? run.waits.abandoned;
+  const result = isRefused ? await loop(run, undefined) : await run.setup.call(input, run.context);
+  checkResult(result);
+  try {
+    // A wrapper may have answered without `next`.
+    if (!run.closed) await run.close(result.reason);
+  } catch (thrown) {
+    if (!run.waits.isAbort(thrown)) throw thrown;
+    return cutOff(run);
+  }
+  return result;
 }
 
 /** Returns the id of the run that the call resumes, if any. */
 async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
   if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
-  const { memory, status, tools } = run.setup;
+  const { memory, status, tools, unwritten } = run.setup;
   // Another process may have begun the run. If the log cannot be read, the loop reports that.
-  const restored = !run.signal.aborted && memory.restore?.(status, tools);
-  if (restored) await abortables(run.signal)(restored).catch(() => {});
+  const read = async (): Promise<void> => {
+    await Promise.allSettled(unwritten);
+    await memory.restore?.(status, tools);
+  };
+  if (!run.signal.aborted) await run.waits.read(read()).catch(() => {});
   return status.suspendedRun ?? status.stoppedRun;
 }
 

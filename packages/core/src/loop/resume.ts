@@ -20,7 +20,7 @@ export function resumption(run: Run): Resumption {
 /** Removes half replies and the words of an interrupt from the end of the log. */
 export async function cutLeftovers(run: Run, { cut }: Resumption): Promise<void> {
   if (!cut.length) return;
-  await run.setup.memory.delete(cut.map(({ id }) => id));
+  await run.writes.wait(run.setup.memory.delete(cut.map(({ id }) => id)));
   run.view = run.view.filter((message) => !cut.includes(message));
   await run.tell('step-reset', { reason: 'resume' });
 }
@@ -29,7 +29,7 @@ export async function cutLeftovers(run: Run, { cut }: Resumption): Promise<void>
 export async function storedAnswer(run: Run, found: Resumption): Promise<Finish | undefined> {
   const { output } = run;
   if (found.type === 'unanswered') {
-    const settled = await output?.settled([]);
+    const settled = output && (await run.waits.steps(output.settled([])));
     return settled && finishWithValue(run, settled);
   }
   const { answer } = found;
@@ -39,8 +39,9 @@ export async function storedAnswer(run: Run, found: Resumption): Promise<Finish 
   await run.tell('reasoning-chunk', piece);
   run.storedAnswer = answer.id;
   if (!output) return finishWith(run, 'stop', answer);
-  const known = await output.stored?.(answer);
-  const judged = known ?? (await output.judge(answer));
+  const judge = async (): ReturnType<typeof output.judge> =>
+    (await output.stored?.(answer)) ?? output.judge(answer);
+  const judged = await run.waits.steps(judge());
   if (judged === 'again') return undefined;
   const { message = answer } = judged ?? {};
   if (message !== answer) await run.steps.rewrite([answer.id], [message]);

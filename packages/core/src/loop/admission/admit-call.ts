@@ -122,11 +122,12 @@ function isForTool({ run, toolUse, state }: OpenCall): boolean {
 /** Finds the tool, validates the input, and asks whether the call needs approval. */
 async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Promise<Prepared> {
   try {
-    const ready = await prepareCall(run.tools, edited);
+    const ready = await run.waits.code(prepareCall(run.tools, edited));
     if (!ready.ok) return ready;
     const needs = await needsApproval(run, ready);
     return { ...ready, needs: !state.approved && needs };
   } catch (error) {
+    if (run.waits.isAbort(error)) throw error;
     // If a schema or predicate throws, this call does not run, but the other calls do.
     return { ok: false, result: errorResult(toolUse, messageOf(error)) };
   }
@@ -135,10 +136,10 @@ async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Prom
 async function needsApproval(run: Run, call: ReadyCall): Promise<boolean | string> {
   const { needsApproval: asked } = call.tool;
   const asking = typeof asked === 'function' ? asked(call.input, call.toolUse) : asked;
-  const answer = await asking;
+  const answer = await run.waits.code(Promise.resolve(asking));
   let needs: boolean | string = answer ?? false;
   for (const part of run.setup.use) {
-    const also = await part.approve?.(call, run.context);
+    const also = await run.waits.code(Promise.resolve(part.approve?.(call, run.context)));
     needs = also || needs;
   }
   return needs;

@@ -15,7 +15,8 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
   const pending = suspend(run, toolUse, 'approval', reasonOf(needs || true));
   // The log shows the call as suspended during the decision. If the process ends meanwhile, the
   // call has not started.
-  await memory.note?.([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
+  const note = { kind: 'suspended', calls: [{ pending, toolUse }] } as const;
+  await run.writes.wait(memory.note?.([note], { now: true }));
   let decision: Decision | undefined;
   try {
     decision = await ask(run, pending);
@@ -24,13 +25,14 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
     return { type: 'result', toolUse, result: interruptedResult(toolUse, {}) };
   }
   if (!decision) return { type: 'pending', pending };
-  await memory.note?.([{ kind: 'decision', decision }]);
+  await run.writes.wait(memory.note?.([{ kind: 'decision', decision }]));
   return admitCall(run, toolUse, decision);
 }
 
 async function ask(run: Run, pending: PendingCall): Promise<Decision | undefined> {
   for (const part of run.setup.use) {
-    const verdict = await part.decide?.(pending, run.context, run.signal);
+    const deciding = part.decide?.(pending, run.context, run.signal);
+    const verdict = await run.waits.code(Promise.resolve(deciding));
     if (!verdict) continue;
     const decision = { ...verdict, toolUseId: pending.toolUseId } as Decision;
     if (isDecision(decision) && decision.type !== 'result') return decision;

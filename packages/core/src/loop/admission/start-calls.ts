@@ -35,7 +35,8 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       }
       const { toolUse } = toRun;
       status.calls.get(id)!.started = true;
-      await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
+      const note = { kind: 'call-started', toolUseId: id, toolUse } as const;
+      await run.writes.wait(memory.note?.([note], { now: true }));
       const idempotencyKey = `${sessionId}:${id}`;
       const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
       const about = { ...run.about, messages, context, decision, idempotencyKey, signal };

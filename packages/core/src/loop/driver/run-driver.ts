@@ -97,8 +97,13 @@ export class RunDriver<T = unknown> {
   async cancel(): Promise<void> {
     if (this.#options.detached || this.#state === 'ended') return;
     this.#options.abort();
-    if (this.#state !== 'driven') this.#drive();
+    this.release();
     await this.result.catch(() => {});
+  }
+
+  /** Lets the run go on without the reader that sets its pace. The reader gets the rest later. */
+  release(): void {
+    if (this.#state === 'new' || this.#state === 'paced') this.#drive();
   }
 
   async #drive(): Promise<void> {

@@ -39,7 +39,10 @@ export async function readReply(
       if (next.done) break;
       const events: AgentEvent[] = [];
       const at = run.setup.now();
+      const turn = run.pace.step(at);
+      if (turn) await turn;
       for (const delta of next.value) {
+        if (run.signal.aborted) break;
         const piece = assembler.add(delta);
         const fields = piece && phase === 'summary' ? toSummaryChunk(piece) : piece;
         if (!fields) continue;
@@ -87,6 +90,13 @@ function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
     type: 'cut',
     message: run.message('assistant', content, { id, metadata: { partial: run.cut! } }),
   };
+}
+
+/** Returns the part of a reply that the reader has and that an abort leaves: its text. */
+export function releasedPart(reply: Msg): Msg | undefined {
+  const content = reply.content.filter(({ type }) => type !== 'tool_use');
+  if (!content.length) return undefined;
+  return { ...reply, content, metadata: { ...reply.metadata, partial: 'aborted' } };
 }
 
 /** Converts a delta for a summary, which has text only. */

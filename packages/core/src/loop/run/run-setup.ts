@@ -37,6 +37,8 @@ export interface RunSetup {
   readonly generateId: () => string;
   readonly now: () => number;
   readonly status: AgentStatus;
+  /** Writes of earlier calls that the store has not finished. The next call waits for them. */
+  readonly unwritten: Set<Promise<unknown>>;
 }
 
 export interface RunParts {

@@ -115,10 +115,11 @@ export class RunView implements RunContext {
   }
 
   get state(): Record<string, JsonValue> {
-    return this.#run.setup.status.state;
+    return this.#run.state;
   }
 
   async loadState(): Promise<void> {
+    this.#run.throwIfOver();
     const { failure, setup, signal } = this.#run;
     // A call that is refused because another one runs must not change the state of that one.
     if (failure || signal.aborted) return;
@@ -126,6 +127,7 @@ export class RunView implements RunContext {
   }
 
   async storeState(): Promise<void> {
+    this.#run.throwIfOver();
     await this.#run.setup.memory.flush?.();
   }
 

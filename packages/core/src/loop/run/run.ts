@@ -1,40 +1,35 @@
-import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
 import type { ControlOf } from '../../event/hook.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
 import type { Msg, Role } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { Writable } from '../../message/writable.ts';
 import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import { Pace } from '../../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { allowTools } from '../../tool/allow-tools.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 import type { Interruption } from '../../event/interrupt-request.ts';
 import type { Jump } from '../jump.ts';
 import { loopSteps, type EventFields, type LoopSteps } from '../loop-steps.ts';
-import type { Middleware } from '../use/middleware.ts';
 import type { Outbox } from './outbox.ts';
 import type { OutputRun } from '../output-mode.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { isValidField } from './is-valid-field.ts';
+import { callTimeout, type CallTimeout } from './call-timeout.ts';
+import { checkEvent } from './check-event.ts';
+import { mappedEvents } from './mapped-events.ts';
 import type { RunContext } from './run-context.ts';
 import type { CallOptions, RunParts, RunSetup } from './run-setup.ts';
 import { RunView } from './run-view.ts';
+import { Waits } from './waits.ts';
+import { Writes } from './writes.ts';
 
 type EventType = AgentEvent['type'];
-
-function mapped(part: Middleware, event: AgentEvent, context: RunContext): AgentEvent {
-  try {
-    return part.mapEvent!(event, context);
-  } catch (cause) {
-    const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${messageOf(cause)}`;
-    throw new AgentError('HOOK_ERROR', message, { cause });
-  }
-}
 
 /** The state of one call, which its steps read and change. */
 export class Run {
@@ -53,9 +48,18 @@ export class Run {
   readonly steps: LoopSteps;
   /** Identifies the run in events, and for wrappers of the model and the tools. */
   readonly about: RunInfo;
+  /** The run's waits for code that may never settle. */
+  readonly waits: Waits;
+  readonly writes: Writes;
+  readonly pace: Pace;
+  /** Time limit of the call. */
+  readonly timeout: CallTimeout;
+  /** Whether the run has ended. Code that it left behind can do nothing in it any more. */
+  over = false;
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
   readonly #outbox: Outbox;
+  #leftState: Record<string, JsonValue> | undefined;
   #seq = 0;
   #modelAbort: AbortController | undefined;
   #stopAbort: AbortController | undefined;
@@ -67,6 +71,8 @@ export class Run {
   /** The agent's tools, and the tools that this run adds. */
   tools: ToolSet;
   output: OutputRun | undefined;
+  /** The model's last reply. An abort keeps its text if it is not in the log yet. */
+  unsaved: Msg | undefined;
   /** Message of the result if the call fails. */
   remains: Msg | undefined;
   /** Messages that middleware recalled. They are part of each request and never in the log. */
@@ -113,6 +119,10 @@ export class Run {
     this.options = options;
     this.generate = { ...setup.options.generate, ...generate };
     this.#outbox = outbox;
+    this.waits = new Waits(this.signal);
+    this.writes = new Writes(this.waits, setup.unwritten);
+    this.pace = new Pace(this.startedAt);
+    this.timeout = callTimeout(this);
     this.context = new RunView(this);
     this.guarding = new RunView(this, this.signal);
     this.steps = loopSteps(this);
@@ -122,6 +132,7 @@ export class Run {
       // Later hooks of the event at which a hook rejected the call don't run; later events reach
       // all hooks.
       isOver: (type) => this.refusal !== undefined && (type === 'run-start' || type === 'pre-call'),
+      wait: (work, isNotice) => this.waits.hook(work, isNotice),
     });
     this.systemMessage = setup.systemMessage;
     this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
@@ -141,9 +152,17 @@ export class Run {
     signal?.addEventListener('abort', this.#onAbort);
   }
 
-  /** Stops listening to the caller's signal, which may outlive many runs. */
+  /** Ends the run. It no longer listens to the caller's signal, which may outlive many runs. */
   end(): void {
+    this.over = true;
     this.options.signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  /** The session's values. Code that the run left behind gets a copy. */
+  get state(): Record<string, JsonValue> {
+    if (this.over && this.waits.abandoned)
+      this.#leftState ??= structuredClone(this.setup.status.state);
+    return this.#leftState ?? this.setup.status.state;
   }
 
   readonly #onAbort = (): void => this.abort(this.options.signal?.reason);
@@ -163,6 +182,11 @@ export class Run {
     this.#abort.abort(reason);
     this.#modelAbort?.abort(reason);
     this.#stopAbort?.abort(reason);
+  }
+
+  /** Throws if the run has ended, so that code that it left behind changes nothing. */
+  throwIfOver(): void {
+    if (this.over) throw new AgentError('ABORTED', 'The run has ended.');
   }
 
   /** Stops everything at once, as an abort does, and makes the call fail. */
@@ -207,17 +231,7 @@ export class Run {
 
   /** Returns the events as `mapEvent` changes them for readers. */
   shown(events: EventBatch): EventBatch {
-    const mappers = this.setup.use.filter(({ mapEvent }) => mapEvent);
-    const type = events[0]?.type;
-    // Deltas are not mapped: there are thousands of them.
-    const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
-    if (!mappers.length || isDeltas) return events;
-    // A sub-agent has mapped its own events already.
-    return events.map((event) =>
-      event.runId === this.id
-        ? mappers.reduceRight((shown, part) => mapped(part, shown, this.context), event)
-        : event,
-    );
+    return mappedEvents(this.setup.use, events, this.context);
   }
 
   event<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): EventOf<K> {
@@ -261,17 +275,7 @@ export class Run {
       event === given &&
       !this.recalled[0] &&
       !this.setup.policies.length;
-    const wrong =
-      !isOwn &&
-      Object.keys(fields).find((key) => !isValidField[key]!(event[key as keyof typeof event]));
-    if (wrong)
-      throw new AgentError(
-        'HOOK_ERROR',
-        `A hook or policy returned invalid ${wrong} for ${type}.`,
-        {
-          details: { event: type, field: wrong },
-        },
-      );
+    if (!isOwn) checkEvent(event, Object.keys(fields));
     return event;
   }
 
@@ -343,13 +347,14 @@ export class Run {
         ? { ...message, metadata: { ...message.metadata, runId: this.id } }
         : message,
     );
-    await this.setup.memory.append(messages);
-    this.show(messages);
-    const { calls } = this.setup.status;
-    for (const message of messages) {
-      for (const { id } of toolUsesOf(message)) calls.set(id, {});
-      for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
-    }
+    await this.writes.wait(this.setup.memory.append(messages), () => {
+      this.show(messages);
+      const { calls } = this.setup.status;
+      for (const message of messages) {
+        for (const { id } of toolUsesOf(message)) calls.set(id, {});
+        for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
+      }
+    });
   }
 
   /**
@@ -360,7 +365,7 @@ export class Run {
     this.closed = true;
     await this.append(this.injected.splice(0));
     const { memory, status } = this.setup;
-    await memory.flush?.({ runId: this.id, reason, calls: status.calls });
+    await this.writes.wait(memory.flush?.({ runId: this.id, reason, calls: status.calls }));
   }
 
   /** Adds messages to the view that are in the log already. */

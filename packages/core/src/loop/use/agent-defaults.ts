@@ -23,8 +23,9 @@ export interface AgentLimits {
    */
   readonly tokens?: number;
   /**
-   * Time from the call's turn to its end, in milliseconds. A longer call fails with `CALL_TIMEOUT`.
-   * The default and 0 set no limit.
+   * Time from the call's turn to its end, in milliseconds. It counts hooks and wrappers, but not the
+   * wait for a place of a semaphore. A longer call fails with `CALL_TIMEOUT`, whatever code still
+   * waits. The default and 0 set no limit.
    */
   readonly timeoutMs?: number;
 }

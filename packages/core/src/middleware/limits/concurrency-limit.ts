@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
+import { untimed } from '../../loop/run/call-timeout.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
 import type { Release, Semaphore } from './semaphore.ts';
@@ -36,7 +37,7 @@ export function concurrency(semaphore: Semaphore): Middleware {
 async function enter(semaphore: Semaphore, context: RunContext): Promise<Release | undefined> {
   if (context.cut) return undefined;
   try {
-    return await semaphore.acquire(context.signal);
+    return await untimed(context, () => semaphore.acquire(context.signal));
   } catch (error) {
     if (!context.cut) context.fail(AgentError.from(error));
     return undefined;

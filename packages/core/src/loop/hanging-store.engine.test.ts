@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import type { Msg } from '../message/msg.ts';
+import { textOf } from '../message/message-text.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+
+type Method = 'get' | 'getMany' | 'setMany' | 'set' | 'compareAndSet';
+
+/** A store whose methods wait for `open` from the n-th use of `method` on. */
+class HangingStore extends MemoryStore {
+  readonly reached: Promise<void>;
+  open!: () => void;
+  #reach!: () => void;
+  readonly #opened: Promise<void>;
+  #left: number;
+  readonly #method: Method;
+
+  constructor(method: Method, use: number) {
+    super();
+    this.#method = method;
+    this.#left = use;
+    this.reached = new Promise((resolve) => (this.#reach = resolve));
+    this.#opened = new Promise((resolve) => (this.open = resolve));
+  }
+
+  async #pass(method: Method): Promise<void> {
+    if (method !== this.#method) return;
+    this.#left -= 1;
+    if (this.#left > 0) return;
+    this.#reach();
+    await this.#opened;
+  }
+
+  override async get(key: string) {
+    await this.#pass('get');
+    return super.get(key);
+  }
+
+  override async getMany(keys: readonly string[]) {
+    await this.#pass('getMany');
+    return super.getMany(keys);
+  }
+
+  override async set(key: string, value: string) {
+    await this.#pass('set');
+    return super.set(key, value);
+  }
+
+  override async setMany(entries: readonly (readonly [string, string])[]) {
+    await this.#pass('setMany');
+    return super.setMany(entries);
+  }
+
+  override async compareAndSet(key: string, expected: string | undefined, value: string) {
+    await this.#pass('compareAndSet');
+    return super.compareAndSet(key, expected, value);
+  }
+}
+
+const calling = { text: 'Look.', toolCalls: [{ name: 'look' }] };
+let runs = 0;
+const look = tool({
+  name: 'look',
+  description: '',
+  input: {},
+  execute: () => {
+    runs += 1;
+    return 'seen';
+  },
+});
+
+function setUp(memory: AgentOptions['memory'], limits = {}) {
+  const model = new ScriptedModel(
+    Array.from({ length: 9 }, (): ScriptedReply => ({ messages }) => {
+      const asked = messages.findLast(({ role }) => role === 'user');
+      if (asked && textOf(asked) === 'again') return 'next';
+      return messages.at(-1)?.role === 'tool' ? 'first' : calling;
+    }),
+  );
+  return new ReActAgent({ name: 'a', model, tools: [look], ...(memory && { memory }), limits });
+}
+
+const points: readonly (readonly [Method, number])[] = [
+  ['get', 1],
+  ['setMany', 1],
+  ['compareAndSet', 1],
+  ['compareAndSet', 2],
+  ['compareAndSet', 3],
+  ['compareAndSet', 4],
+  ['compareAndSet', 5],
+];
+
+test.for(points)(
+  'a store whose %s hangs from use %i on: the call ends, the next one waits, and the log is whole',
+  async ([method, use]) => {
+    runs = 0;
+    const store = new HangingStore(method, use);
+    const agent = setUp(new SessionMemory(store, 's'));
+    const controller = new AbortController();
+    const call = agent.call('go', { signal: controller.signal });
+    await store.reached;
+    controller.abort();
+    expect((await call).reason).toBe('aborted');
+    expect(agent.busy).toBe(false);
+
+    const before = runs;
+    const waiting = setUp(agent.memory, { timeoutMs: 20 });
+    await expect(waiting.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    await expect(waiting.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    const next = agent.call('again');
+    store.open();
+    expect((await next).text).toBe('next');
+    const messages = await agent.messages();
+    expect(historyFaults(messages)).toEqual([]);
+    expect(messages.slice(-2).map(textOf)).toEqual(['again', 'next']);
+    expect(await new SessionMemory(store, 's').read()).toEqual(messages);
+    expect(runs).toBe(before);
+  },
+);
+
+test('a timeout while the store hangs fails the call, also at its last write', async () => {
+  const store = new HangingStore('compareAndSet', 1);
+  const memory = new SessionMemory(store, 's', { durability: 'turn' });
+  const agent = setUp(memory, { timeoutMs: 50 });
+  await expect(agent.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+  expect(agent.busy).toBe(false);
+  store.open();
+  expect((await setUp(memory).call('again')).text).toBe('next');
+  const texts = (await new SessionMemory(store, 's').read()).map(textOf);
+  expect(texts).toEqual(['again', 'next', 'again', 'next']);
+});
+
+test('a memory of one’s own that hangs: the next call waits for its write', async () => {
+  let open = (): void => {};
+  let reach = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const messages: Msg[] = [];
+  const reads: number[] = [];
+  const memory = {
+    async append(given: readonly Msg[]) {
+      reach();
+      await opened;
+      messages.push(...given);
+    },
+    async read() {
+      reads.push(messages.length);
+      return [...messages];
+    },
+    async delete() {},
+    async clear() {},
+  };
+  const agent = setUp(memory);
+  const controller = new AbortController();
+  const call = agent.call('go', { signal: controller.signal });
+  await reached;
+  controller.abort();
+  expect((await call).reason).toBe('aborted');
+  const next = agent.call('again');
+  open();
+  expect((await next).text).toBe('next');
+  expect(reads).toEqual([0, 1]);
+});

@@ -1,0 +1,18 @@
+import type { Msg } from '../message/msg.ts';
+import { abortables } from '../model/abortable.ts';
+import type { Run } from './run/run.ts';
+
+/** Collects the recalled messages. They are part of this call's requests and are never stored. */
+export async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
+  for (const part of run.setup.use) {
+    if (run.cut) return;
+    const signal = run.modelSignal();
+    const recalling = async (): Promise<readonly Msg[]> => part.recall?.(asked, run.context) ?? [];
+    try {
+      const messages = await abortables(signal)(recalling());
+      run.recalled.push(...messages);
+    } catch (error) {
+      if (!run.cut) throw error;
+    }
+  }
+}

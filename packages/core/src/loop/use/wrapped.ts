@@ -1,0 +1,64 @@
+import { boundedModel } from '../../model/bounded-model.ts';
+import type { ChatModel } from '../../model/chat-model.ts';
+import type { RunCall } from '../../tool/run-call.ts';
+import { interruptedResult } from '../../tool/tool-result.ts';
+import type { DirectAnswer } from '../direct-answer.ts';
+import { boundedCall } from '../run/bounded-call.ts';
+import { runOf } from '../run/run-view.ts';
+import { Waits } from '../run/waits.ts';
+import type { AgentCall, Middleware } from './middleware.ts';
+
+// Each wrapper is bounded on its own. If one of them hangs, those around it still end, so that they
+// release what they hold.
+
+/** Wraps the call in the middleware; the first one is the outermost, here and below. */
+export function wrappedCall(use: readonly Middleware[], inner: AgentCall): AgentCall {
+  return use.reduceRight(
+    (next, part) => (part.wrapRun ? boundedCall(part.wrapRun(next)) : next),
+    inner,
+  );
+}
+
+export function wrappedModel(
+  use: readonly Middleware[],
+  model: ChatModel,
+  now: () => number,
+): ChatModel {
+  return use.reduceRight(
+    (next, part) => (part.wrapModel ? part.wrapModel(boundedModel(next, now)) : next),
+    model,
+  );
+}
+
+export function wrappedTools(use: readonly Middleware[], inner: RunCall): RunCall {
+  return use.reduceRight(
+    (next, part) => (part.wrapTool ? boundedTool(part.wrapTool(next)) : next),
+    inner,
+  );
+}
+
+export function wrappedAnswer(use: readonly Middleware[], inner: DirectAnswer): DirectAnswer {
+  return use.reduceRight(
+    (next, part) => (part.wrapAnswer ? boundedAnswer(part.wrapAnswer(next)) : next),
+    inner,
+  );
+}
+
+function boundedTool(runTool: RunCall): RunCall {
+  return async (call, options) => {
+    const { signal } = options;
+    try {
+      return await new Waits(signal).code(runTool(call, options));
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return interruptedResult(call.toolUse);
+      throw error;
+    }
+  };
+}
+
+function boundedAnswer(answer: DirectAnswer): DirectAnswer {
+  return (context, steps) => {
+    const answering = answer(context, steps);
+    return answering && runOf(context).waits.steps(Promise.resolve(answering));
+  };
+}

@@ -1,0 +1,47 @@
+/** Steps and time, in milliseconds, after which a run looks whether timers had a turn. */
+const maxSteps = 500;
+const maxMs = 20;
+
+/**
+ * Gives timers a turn now and then. Without it, a model and tools that never wait for real I/O would
+ * starve them: no abort and no timeout would work.
+ */
+export class Pace {
+  #steps = 0;
+  #since: number;
+  #turn: Promise<void> | undefined;
+
+  constructor(now: number) {
+    this.#since = now;
+  }
+
+  /**
+   * Counts steps. Returns the promise to wait for if no timer has had its turn for long. Steps count,
+   * too, because the clock of some hosts stands still between I/O.
+   */
+  step(now: number, steps = 1): Promise<void> | undefined {
+    this.#steps += steps;
+    if (this.#steps < maxSteps && now - this.#since < maxMs) return undefined;
+    this.#steps = 0;
+    this.#since = now;
+    if (this.#turn) return this.#turn;
+    this.#turn = nextTurn().then(() => {
+      this.#turn = undefined;
+    });
+    return undefined;
+  }
+}
+
+/** Resolves in a new turn of the event loop. Browsers delay nested timers, but not messages. */
+function nextTurn(): Promise<void> {
+  if (typeof MessageChannel === 'undefined') return new Promise((resolve) => setTimeout(resolve));
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.addEventListener('message', () => {
+      port1.close();
+      resolve();
+    });
+    port1.start();
+    port2.postMessage(null);
+  });
+}
