@@ -426,3 +426,25 @@ test('a stream without input on a finished log fails with INVALID_INPUT', async 
     'INVALID_INPUT',
   );
 });
+
+test('a call that is aborted before it begins cuts nothing, and the next one continues', async () => {
+  const store = new MemoryStore();
+  const half = assistantMessage('One', { id: 'half', metadata: { partial: 'interrupted' } });
+  await leave(store, asked, message(half), {
+    kind: 'run-end',
+    runId: 'first',
+    reason: 'interrupted',
+  });
+  const { agent } = open(['Because.'], { store });
+  const signal = AbortSignal.abort();
+  expect((await agent.call(undefined, { signal })).reason).toBe('aborted');
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: One']);
+  expect((await agent.call()).text).toBe('Because.');
+  expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
+});
+
+test('an aborted call still returns an answer that the log has', async () => {
+  const { agent } = open([], { store: await unended() });
+  const result = await agent.call(undefined, { signal: AbortSignal.abort() });
+  expect(result).toMatchObject({ reason: 'stop', text: 'Because.' });
+});

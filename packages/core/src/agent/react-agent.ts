@@ -233,7 +233,8 @@ export class ReActAgent {
       // changed nothing. It keeps `suspendedRun`.
       if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length)
         this.status.suspendedRun = undefined;
-      if (run.view[0]) this.status.stoppedRun = isStopped(ended) ? run.id : undefined;
+      const isStopped = /interrupted|aborted/.test(ended.reason);
+      if (run.view[0]) this.status.stoppedRun = isStopped ? run.id : undefined;
       return ended;
     } finally {
       run.end();
@@ -242,10 +243,6 @@ export class ReActAgent {
       if (tail && this.#inLine === 0) this.#tail = undefined;
     }
   }
-}
-
-function isStopped({ reason }: AgentResult): boolean {
-  return reason === 'interrupted' || reason === 'aborted';
 }
 
 function isPolicy(part: Middleware): part is Middleware & ContextPolicy {

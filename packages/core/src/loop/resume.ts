@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { resumptionOf, type Resumption } from '../memory/log/resumption.ts';
 import { textOf } from '../message/message-text.ts';
 import { finishWith, finishWithValue, type Finish } from './ending.ts';
+import type { OutputAnswer } from './output-mode.ts';
 import type { Run } from './run/run.ts';
 
 /**
@@ -38,12 +39,11 @@ export async function storedAnswer(run: Run, found: Resumption): Promise<Finish 
   const piece = { blockId: `${answer.id}:0`, kind: 'text', delta: textOf(answer) } as const;
   await run.tell('reasoning-chunk', piece);
   run.storedAnswer = answer.id;
-  if (!output) return finishWith(run, 'stop', answer);
-  const judge = async (): ReturnType<typeof output.judge> =>
-    (await output.stored?.(answer)) ?? output.judge(answer);
-  const judged = await run.waits.steps(judge());
+  const judge = async (): Promise<OutputAnswer | 'again' | undefined> =>
+    (await output?.stored?.(answer)) ?? output?.judge(answer);
+  const judged = output && (await run.waits.steps(judge()));
   if (judged === 'again') return undefined;
-  const { message = answer } = judged ?? {};
-  if (message !== answer) await run.steps.rewrite([answer.id], [message]);
-  return judged ? finishWithValue(run, judged) : finishWith(run, 'stop', answer);
+  if (!judged) return finishWith(run, 'stop', answer);
+  if (judged.message !== answer) await run.steps.rewrite([answer.id], [judged.message]);
+  return finishWithValue(run, judged);
 }

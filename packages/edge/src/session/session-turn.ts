@@ -57,8 +57,8 @@ export async function resumeTurn(
 ): Promise<{ readonly input: AgentInput | undefined } | undefined> {
   const { memory } = agent;
   const stored = await memory.read();
-  const { openRun, ended, calls } =
-    memory instanceof SessionMemory ? await memory.view() : withoutNotes;
+  const view = memory instanceof SessionMemory ? memory.view() : withoutNotes;
+  const { openRun, ended, calls } = await view;
   const { type } = resumptionOf({ messages: stored, openRun });
   if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
   if (type === 'interrupted' && openRun !== undefined && ended === undefined)

@@ -8,8 +8,9 @@ import { isQuestion } from './chat-turn.ts';
  * without input removes or tells again.
  */
 export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
-  const view = memory instanceof SessionMemory ? await memory.view() : undefined;
-  const messages = messagesBefore({ messages: await memory.read(), openRun: view?.openRun });
+  const view = memory instanceof SessionMemory ? memory.view() : undefined;
+  const openRun = (await view)?.openRun;
+  const messages = messagesBefore({ messages: await memory.read(), openRun });
   return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }
 

@@ -67,8 +67,7 @@ function isKept(message: Msg): boolean {
 function isLeftover(message: Msg): boolean {
   const { partial, correction, reason } = message.metadata ?? {};
   if (isOfInterrupt(message)) return true;
-  const isNoAnswer = partial !== undefined || correction !== undefined || reason === 'error';
-  return message.role === 'assistant' && isNoAnswer;
+  return message.role === 'assistant' && Boolean(partial || correction || reason === 'error');
 }
 
 /** Returns whether an interrupt left this message: half a reply, or the words that end the call. */
