@@ -149,7 +149,8 @@ test('multiAgent()', async () => {
   expect(sent[0]?.body['messages']).toEqual([{ role: 'user', content }]);
   expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', undefined]);
 
-  await cal.observe([{ ...(await cal.call('And shoes?')).message, name: 'Dan' }]);
+  const { message } = await cal.call('And shoes?');
+  await cal.observe([{ ...message, id: 'dan', name: 'Dan' }]);
   await cal.call('Thanks.');
   expect(JSON.stringify(sent.at(-1)?.body)).toContain('Dan: 9.9 is.');
 });

@@ -15,6 +15,8 @@ export type { LogEnd, Resumption } from './memory/log/resumption.ts';
 export type { SessionView } from './memory/log/session-view.ts';
 export type { RunEnd } from './memory/memory.ts';
 export type { MessageContext, MessageOptions } from './message/create-message.ts';
+export { isError } from './error/agent-error.ts';
+export { jsonForm } from './message/json-form.ts';
 export { parseHistory } from './message/validate-history.ts';
 export { parseMessages } from './message/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';

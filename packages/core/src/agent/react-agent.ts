@@ -14,9 +14,9 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
 import { keepDriver } from './last-driver.ts';
-import { toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
+import { checkNew, toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
-import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
+import { inject, interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import { wrappedAnswer, wrappedCall, wrappedModel, wrappedTools } from '../loop/use/wrapped.ts';
 import { Outbox } from '../loop/run/outbox.ts';
@@ -131,9 +131,14 @@ export class ReActAgent {
     return interruptRun(this.#running, request, this.#setup);
   }
 
-  /** Adds messages to the conversation without asking the model (AgentScope: `observe`). */
+  /**
+   * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects with
+   * `INVALID_INPUT` for a message that comes twice or that the conversation has already.
+   */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
-    await this.memory.append(toMessages(messages, this.#setup));
+    const given = toMessages(messages, this.#setup);
+    checkNew(given, await this.memory.read());
+    await this.memory.append(given);
     await this.memory.flush?.();
   }
 
@@ -214,7 +219,7 @@ export class ReActAgent {
         !input.decisions.length &&
         !use.some(({ guard }) => guard)
       ) {
-        this.#running.injected.push(...input.messages);
+        inject(this.#running, input.messages);
         const answered = await run.waits.hook(this.#result!(), true);
         return answered ?? (await perform(run, undefined));
       }

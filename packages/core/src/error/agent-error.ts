@@ -137,8 +137,12 @@ export class AgentError extends Error {
   }
 
   static is(value: unknown): value is AgentError {
-    const { name, code } = Object(value) as Partial<AgentError>;
-    return name === 'AgentError' && typeof code === 'string';
+    try {
+      const { name, code } = Object(value) as Partial<AgentError>;
+      return name === 'AgentError' && typeof code === 'string';
+    } catch {
+      return false;
+    }
   }
 
   /**
@@ -163,7 +167,16 @@ export class AgentError extends Error {
   }
 }
 
-/** Returns the message of any thrown value. */
+/** Returns whether a value is an error, also one of another realm. */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
+}
+
+/** Returns the message of any thrown value, even if its fields cannot be read. */
 export function messageOf(value: unknown): string {
-  return value instanceof Error ? value.message || value.name : String(value);
+  try {
+    return isError(value) ? String(value.message || value.name) : String(value);
+  } catch {
+    return 'The error cannot be read';
+  }
 }

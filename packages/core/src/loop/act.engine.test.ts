@@ -397,7 +397,7 @@ test('a tool that reports too much takes nothing from what another one reported'
   expect(chunks).toEqual(['mine', ...Array.from({ length: 64 }, (_none, index) => index + 1)]);
 });
 
-test('progress that cannot be copied is its tool’s error, and the others go on', async () => {
+test('progress without a JSON form is its tool’s error, and the others go on', async () => {
   const odd = tool({
     name: 'odd',
     description: '',
@@ -409,7 +409,7 @@ test('progress that cannot be copied is its tool’s error, and the others go on
   expect((await agent.call('go')).text).toBe('done');
   const [first, second] = (await results(agent)).toSorted();
   expect(first).toBe('fine success ok');
-  expect(second).toMatch(/^odd error Error: .*clone/);
+  expect(second).toMatch(/^odd error Error: .*function/);
 });
 
 test('a hook rejects a call without a reason, from JavaScript', async () => {

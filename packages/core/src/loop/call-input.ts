@@ -1,10 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { isBlock, isOutput } from '../message/is-block.ts';
+import { isBlock, isCompleteBlock, isOutput } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
+import { jsonForm } from '../message/json-form.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { jsonCopy } from '../message/parse-json.ts';
 import type { Decision } from '../event/pending-call.ts';
 
 /**
@@ -26,8 +26,8 @@ export interface CallInput {
 }
 
 /**
- * Converts the input. Throws `INVALID_INPUT` for a blank text, or for an item that is neither a
- * message nor a decision.
+ * Converts the input. Throws `INVALID_INPUT` for a blank text, for an item that is neither a message
+ * nor a decision, or for a message that comes twice.
  */
 export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
   if (typeof input === 'string' && !input.trim())
@@ -44,7 +44,40 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
       `Item ${index} of the input is neither a message nor a decision. Create messages with userMessage('…').`,
       { details: { index } },
     );
+  const repeated = repeatedIn(items);
+  if (repeated) throw repeated;
   return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
+}
+
+function repeatedIn(items: readonly unknown[]): AgentError | undefined {
+  const seen = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (!isMessage(item)) continue;
+    const before = seen.get(item.id);
+    if (before !== undefined) {
+      const message = `Items ${before} and ${index} of the input are the same message, or have the same id: "${item.id}".`;
+      return new AgentError('INVALID_INPUT', message, {
+        details: { id: item.id, index, before },
+      });
+    }
+    seen.set(item.id, index);
+  }
+  return undefined;
+}
+
+/**
+ * Throws `INVALID_INPUT` if a message comes twice or the conversation has one with its id. Ids must
+ * be unique, because messages are cut and replaced by their ids.
+ */
+export function checkNew(messages: readonly Msg[], conversation: readonly Msg[]): void {
+  const repeated = repeatedIn(messages);
+  if (repeated) throw repeated;
+  const ids = new Set(conversation.map(({ id }) => id));
+  const index = messages.findIndex(({ id }) => ids.has(id));
+  if (index < 0) return;
+  const { id } = messages[index]!;
+  const message = `The conversation has a message "${id}" already (item ${index} of the input). Call without input to continue from it, or give the new message an id of its own.`;
+  throw new AgentError('INVALID_INPUT', message, { details: { id, index } });
 }
 
 /**
@@ -80,6 +113,18 @@ export function isDecision(item: unknown): item is Decision {
   if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
   const { type, input, output, state } = item;
   if (type === 'result')
-    return isOutput(output) && /^(undefined|success|error)$/.test(String(state));
-  return type === 'edit' ? jsonCopy(input) !== undefined : type === 'approve' || type === 'reject';
+    return isCompleteOutput(output) && /^(undefined|success|error)$/.test(String(state));
+  return type === 'edit' ? hasJsonForm(input) : type === 'approve' || type === 'reject';
+}
+
+function isCompleteOutput(output: unknown): boolean {
+  return isOutput(output) && (typeof output === 'string' || output.every(isCompleteBlock));
+}
+
+function hasJsonForm(input: unknown): boolean {
+  try {
+    return jsonForm(input, 'The arguments') !== undefined;
+  } catch {
+    return false;
+  }
 }

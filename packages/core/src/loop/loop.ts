@@ -7,7 +7,7 @@ import type { Msg } from '../message/msg.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { admitCall, suspend } from './admission/admit-call.ts';
-import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
+import { checkNew, decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
 import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
@@ -96,6 +96,7 @@ async function settle(run: Run, input: CallInput): Step {
   const open = run.openCalls();
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
+  checkNew(more, run.view);
   if (open.length && more.length) await makeWay(run, open);
   const left = more.length || decisions.length ? undefined : resumption(run);
   await run.writes.wait(

@@ -22,3 +22,20 @@ export function isBlock(value: unknown): value is ContentBlock {
 export function isOutput(value: unknown): value is string | readonly ContentBlock[] {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isBlock));
 }
+
+/** Returns whether a block of a tool's output has no missing or wrong field, so a log can keep it. */
+export function isCompleteBlock(block: ContentBlock): boolean {
+  const { type, name = '', signature = '', source, providerMetadata = {} } = toFields(block);
+  const { type: kind, mediaType } = isRecord(source) ? source : { type: 'url', mediaType: '' };
+  return (
+    !String(type).startsWith('tool_') &&
+    [name, signature, kind === 'url' ? '' : mediaType].every((text) => typeof text === 'string') &&
+    /^(url|base64)$/.test(String(kind)) &&
+    isRecord(providerMetadata) &&
+    !Array.isArray(providerMetadata)
+  );
+}
+
+function toFields(block: object): Readonly<Record<string, unknown>> {
+  return { ...block };
+}

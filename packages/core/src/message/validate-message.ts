@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { isPlain } from './is-record.ts';
 import type { Msg } from './msg.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -208,10 +209,4 @@ function isJson(value: unknown, depth: number): boolean {
     isPlain(value) &&
     Object.values(value).every((item) => item === undefined || isJson(item, depth + 1))
   );
-}
-
-/** Rejects `Date`, `Map` and other instances; it also works for objects of another realm. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

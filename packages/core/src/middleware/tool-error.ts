@@ -58,7 +58,7 @@ export function toolError(options: ToolErrorOptions = {}): Middleware {
       if (isSuspension(outcome) || outcome.state !== 'error') return outcome;
       const error =
         errorOf(seen) ??
-        new AgentError('INTERNAL', outputText(outcome.output).replace(/^Error: /, ''));
+        new AgentError('TOOL_ERROR', outputText(outcome.output).replace(/^Error: /, ''));
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {

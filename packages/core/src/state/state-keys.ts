@@ -5,7 +5,7 @@ import { trackValues, updateValues, type Values } from '../memory/log/session-va
 import type { Memory } from '../memory/memory.ts';
 import type { JsonValue } from '../message/json.ts';
 import { userText } from '../message/message-text.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { jsonForm } from '../message/json-form.ts';
 import type { ModelContext, RunInfo } from '../model/chat-model.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
@@ -262,16 +262,8 @@ function keyOf(
 
 /** Returns a copy as JSON, so that nobody can change it afterwards. */
 function toJson(name: PropertyKey, value: unknown): JsonValue {
-  let copy: JsonValue | undefined;
-  try {
-    copy = parseJson(JSON.stringify(value) ?? '');
-  } catch {
-    // A cycle or a bigint counts as no value.
-  }
-  if (copy === undefined)
-    throw new AgentError(
-      'INVALID_INPUT',
-      `The value of the state key "${String(name)}" cannot be written as JSON.`,
-    );
+  const what = `The value of the state key "${String(name)}"`;
+  const copy = jsonForm(value, what);
+  if (copy === undefined) throw new AgentError('INVALID_INPUT', `${what} is missing.`);
   return copy;
 }

@@ -1,5 +1,6 @@
 import type { Decision } from '../event/pending-call.ts';
 import { isRecord } from '../message/is-record.ts';
+import { jsonForm } from '../message/json-form.ts';
 
 /**
  * Reads the decisions in an assistant message as `useChat` keeps and posts it. These are approvals,
@@ -35,7 +36,7 @@ function toDecision(part: Readonly<Record<string, unknown>>): Decision | undefin
     return {
       ...call,
       type: 'result',
-      output: typeof output === 'string' ? output : JSON.stringify(output ?? null),
+      output: typeof output === 'string' ? output : textOf(name, output),
     };
   }
   if (state === 'output-error')
@@ -46,4 +47,8 @@ function toDecision(part: Readonly<Record<string, unknown>>): Decision | undefin
       state: 'error',
     };
   return undefined;
+}
+
+function textOf(name: string, output: unknown): string {
+  return JSON.stringify(jsonForm(output, `The result of "${name}"`) ?? null);
 }

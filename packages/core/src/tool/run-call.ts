@@ -85,5 +85,9 @@ export async function runCall(
 }
 
 export function isSuspension(value: unknown): value is Suspension {
-  return typeof (value as Suspension | undefined)?.suspended === 'string';
+  try {
+    return typeof (value as Suspension | undefined)?.suspended === 'string';
+  } catch {
+    return false;
+  }
 }

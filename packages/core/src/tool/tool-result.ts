@@ -1,3 +1,4 @@
+import { isError, messageOf } from '../error/agent-error.ts';
 import type { CallState } from '../event/call-state.ts';
 import type {
   ContentBlock,
@@ -5,8 +6,9 @@ import type {
   ToolResultState,
   ToolUse,
 } from '../message/content-block.ts';
-import { isBlock } from '../message/is-block.ts';
+import { isBlock, isCompleteBlock } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
+import { jsonForm } from '../message/json-form.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
 
 export function toolResult(
@@ -47,15 +49,23 @@ export function mayHaveStarted(state: CallState | undefined): boolean {
 }
 
 /**
- * Returns a tool's output as the model gets it. Throws if it has no JSON form (a cycle, a bigint).
+ * Returns a tool's output as the model gets it. An error, or a value without a JSON form, is an
+ * error result that says what came and what to return.
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
-  if (isToolContent(output)) return toolResult(toolUse, output.content, 'success');
-  return toolResult(
-    toolUse,
-    typeof output === 'string' ? output : (JSON.stringify(output) ?? ''),
-    'success',
-  );
+  const what = `The result of "${toolUse.name}"`;
+  try {
+    if (isError(output)) return errorResult(toolUse, messageOf(output));
+    const form = jsonForm(output, what);
+    if (typeof output === 'string') return toolResult(toolUse, output, 'success');
+    if (!isToolContent(form)) return toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
+    const wrong = form.content.findIndex((block) => !isCompleteBlock(block));
+    if (wrong < 0) return toolResult(toolUse, form.content, 'success');
+    const problem = `${what} has a content[${wrong}] that is no complete block`;
+    return errorResult(toolUse, `${problem}. Return blocks of text, image, audio, video or file.`);
+  } catch (error) {
+    return errorResult(toolUse, messageOf(error));
+  }
 }
 
 function isToolContent(output: unknown): output is ToolContent {

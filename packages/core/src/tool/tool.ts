@@ -28,7 +28,7 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /**
    * Sends progress to hooks and readers as a copy; the model never sees it (AgentScope:
-   * `ToolEmitter`). Throws if the value cannot be cloned.
+   * `ToolEmitter`). Throws `INVALID_INPUT` if the value has no JSON form.
    */
   emit(progress: JsonValue): void;
   /** Names of the agents from the outermost one to the one that made this call. */
@@ -59,7 +59,9 @@ export interface ToolContext {
 
 /**
  * Output of a tool. A string goes to the model unchanged, any other value as its JSON text
- * (`undefined` as an empty string).
+ * (`undefined` as an empty string). Maps, sets, typed arrays, `NaN` and errors inside a value become
+ * JSON, too. An `Error` is an error result, as if the tool had thrown it. So is a value without a
+ * JSON form, such as a cycle or a `Response`.
  */
 export type ToolOutput = JsonValue | undefined | object;
 

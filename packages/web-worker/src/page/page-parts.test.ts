@@ -120,6 +120,24 @@ const odd = (execute: () => unknown, more = {}) =>
     ...more,
   });
 
+const toolThatEmits = (progress: unknown) =>
+  tool({
+    name: 'odd',
+    description: 'x',
+    input: { type: 'object' },
+    execute: (_input, { emit }) => (emit(progress as string), 'ok'),
+  });
+
+test('a page tool’s maps, sets and bytes come to the model as JSON', async () => {
+  const value = { map: new Map([['a', new Set([1])]]), bytes: new Uint8Array([2]) };
+  const agent = startWorker().connect(
+    { replies: calls('odd') },
+    { page: [pageTools([odd(() => value)])] },
+  );
+  await agent.call('go');
+  expect(results(await agent.messages())).toEqual(['{"map":{"a":[1]},"bytes":[2]}']);
+});
+
 test.for([
   [
     'throws',
@@ -136,9 +154,20 @@ test.for([
     'Error: nothing',
   ],
   [
-    'returns what cannot be cloned',
+    'returns what has no JSON form',
     odd(() => () => {}),
-    /The page tool "odd" returned a value that cannot be cloned/,
+    /The result of the page tool "odd" has no JSON form: it is a function/,
+  ],
+  ['returns an error', odd(() => new TypeError('not found')), 'Error: not found'],
+  [
+    'returns a response',
+    odd(() => ({ got: new Response('x') })),
+    /has no JSON form: it has an object \(Response\) without fields at "got"/,
+  ],
+  [
+    'reports what has no JSON form',
+    toolThatEmits(() => {}),
+    /The progress of "odd" has no JSON form: it is a function/,
   ],
   ['never returns', odd(forever, { timeoutMs: 20 }), 'Error: Tool "odd" timed out after 20 ms'],
 ] as const)('a page tool that %s is an error the model sees', async ([, given, text]) => {

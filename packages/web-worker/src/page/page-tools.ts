@@ -1,4 +1,5 @@
 import { AgentError, messageOf } from '@isoloop/core';
+import { isError, jsonForm } from '@isoloop/core/adapter';
 import type { JsonValue, Tool, ToolContext, ToolUse } from '@isoloop/core';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tools';
 import { pagePart, type PagePart } from './page-part.ts';
@@ -41,8 +42,8 @@ export type ToolProgress =
 /**
  * Offers tools that run on the page, for `connectAgent`'s `page`. The agent uses them with `tools:
  * page.tools`. They cross as JSON Schema; the page validates their input. The model sees what a
- * tool throws, as it does for tools in the worker. It also sees the error of a result that can't be
- * cloned. A tool that never returns ends at its `timeoutMs`. If the page leaves during a call, the
+ * tool throws, as it does for tools in the worker. It also sees the error of a result without a JSON
+ * form. A tool that never returns ends at its `timeoutMs`. If the page leaves during a call, the
  * call suspends. Throws `CONFIGURATION` if two tools share a name or an item is not a tool.
  */
 export function pageTools(
@@ -69,7 +70,10 @@ export function pageTools(
       const toolContext: ToolContext = {
         ...question.context,
         signal,
-        emit: (emitted) => tell({ emitted } satisfies ToolProgress),
+        emit(progress) {
+          const emitted = jsonForm(progress, `The progress of "${name}"`) ?? null;
+          tell({ emitted } satisfies ToolProgress);
+        },
         forward: (forwarded) => tell({ forwarded } satisfies ToolProgress),
         get<T>(token: ContextToken<T>): T {
           if (!provided.has(token))
@@ -89,7 +93,7 @@ export function pageTools(
       };
       try {
         const output = await tool.execute!(await checked(tool, input), toolContext);
-        return { output: cloned(name, output) } satisfies ToolAnswer;
+        return { output: outputOf(name, output) } satisfies ToolAnswer;
       } catch (error) {
         const { suspended } = Object(error) as { readonly suspended?: unknown };
         if (typeof suspended === 'string') return { suspended } satisfies ToolAnswer;
@@ -145,15 +149,11 @@ async function checked({ name, input: schema }: Tool, input: unknown): Promise<u
   );
 }
 
-/** Clones the output here, where the error can name the tool. */
-function cloned(name: string, output: unknown): unknown {
-  try {
-    return structuredClone(output);
-  } catch (cause) {
-    throw new AgentError(
-      'INVALID_INPUT',
-      `The page tool "${name}" returned a value that cannot be cloned: ${messageOf(cause)}`,
-      { cause },
-    );
-  }
+/**
+ * Returns the output as JSON, because an instance would lose its class on the way. Throws an error
+ * that the tool returned.
+ */
+function outputOf(name: string, output: unknown): unknown {
+  if (isError(output)) throw new AgentError('INVALID_INPUT', messageOf(output), { cause: output });
+  return jsonForm(output, `The result of the page tool "${name}"`);
 }

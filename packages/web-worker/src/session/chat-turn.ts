@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentInput, Decision, PendingCall, ReActAgent } from '@isoloop/core';
-import { isCutOff, messagesBefore } from '@isoloop/core/adapter';
+import { isCutOff, jsonForm, messagesBefore } from '@isoloop/core/adapter';
 import { fromUiMessage, toUiMessages, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import { pendingCalls, viewOf } from './pending-calls.ts';
@@ -112,12 +112,16 @@ function toDecision(
         toolUseId,
         name,
         type: 'result',
-        output: typeof output === 'string' ? output : (JSON.stringify(output) ?? ''),
+        output: typeof output === 'string' ? output : textOfOutput(name, output),
       },
     ];
   if (state === 'output-error')
     return [{ toolUseId, name, type: 'result', output: String(errorText), state: 'error' }];
   return [];
+}
+
+function textOfOutput(name: string, output: unknown): string {
+  return JSON.stringify(jsonForm(output, `The result of "${name}"`)) ?? '';
 }
 
 function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChunk[] {

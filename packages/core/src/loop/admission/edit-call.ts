@@ -5,7 +5,7 @@ import { isRecord } from '../../message/is-record.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { jsonCopy } from '../../message/parse-json.ts';
+import { jsonForm } from '../../message/json-form.ts';
 import type { Run } from '../run/run.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function editCall(
   given: JsonValue,
 ): Promise<ToolUse> {
   const { raw: _raw, ...left } = state.toolUse ?? asked;
-  const input = jsonCopy(given)!;
+  const input = jsonForm(given, 'The edited arguments')!;
   const edited: ToolUse = { ...left, id, input };
   const shown = withoutHidden(run, edited.name, input);
   const message = run.view.find((one) => toolUsesOf(one).some((call) => call.id === id));

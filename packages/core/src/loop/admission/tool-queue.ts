@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { jsonForm } from '../../message/json-form.ts';
 import type { JsonValue } from '../../message/json.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 
@@ -60,7 +61,8 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
       };
       const sink: ToolSink = {
         emit(chunk) {
-          put({ type: 'progress', toolUse, chunk: structuredClone(chunk) });
+          const form = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
+          put({ type: 'progress', toolUse, chunk: form });
           const all = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
           if (all.length > maxWaitingProgress) items.splice(items.indexOf(all[0]!), 1);
         },

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { MessageContext } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
-import { toCallInput } from '../call-input.ts';
+import { checkNew, toCallInput } from '../call-input.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Run } from './run.ts';
 
@@ -21,9 +21,15 @@ export function interruptRun(
   const own = typeof message === 'object' ? [message] : message;
   const messages = toMessages(isInjection ? asked.messages : own, context);
   if (!run || run.closed) return false;
-  if (isInjection) run.injected.push(...messages);
+  if (isInjection) inject(run, messages);
   else run.interrupt(asked);
   return true;
+}
+
+/** Adds messages to the run at its next interrupt point. Throws `INVALID_INPUT` for repeated ones. */
+export function inject(run: Run, messages: readonly Msg[]): void {
+  checkNew(messages, [...run.view, ...run.injected]);
+  run.injected.push(...messages);
 }
 
 /** Converts the input. Throws `INVALID_INPUT` unless it consists of messages. */

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import { userMessage } from '../message/create-message.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const says = (text: string, id = text) => userMessage(text, { id });
+const one = says('one');
+const two = says('two');
+
+function setUp(memory = new SessionMemory(new MemoryStore(), 's')) {
+  return new ReActAgent({ name: 'a', model: new ScriptedModel(['A.', 'B.']), memory });
+}
+
+const twice = {
+  code: 'INVALID_INPUT',
+  message: expect.stringMatching(/^Items 0 and 2 of the input .* "one"\.$/),
+  details: { id: 'one', before: 0, index: 2 },
+};
+
+test.for([
+  ['the same object', [one, two, one]],
+  ['another object of the same id', [one, two, says('again', 'one')]],
+] as const)(
+  '%s twice in one input is an error that names it, and nothing is stored',
+  async ([, input]) => {
+    const agent = setUp();
+    await expect(agent.call(input)).rejects.toMatchObject(twice);
+    expect(() => agent.stream(input)).toThrow(expect.objectContaining(twice) as Error);
+    expect((await agent.call(input, { throwOnError: false })).error).toMatchObject(twice);
+    await expect(agent.observe(input)).rejects.toMatchObject(twice);
+    expect(() => agent.interrupt({ mode: 'inject', messages: input })).toThrow(
+      expect.objectContaining(twice) as Error,
+    );
+    expect(await agent.messages()).toEqual([]);
+    expect((await agent.call([one, two])).text).toBe('A.');
+  },
+);
+
+const known = {
+  code: 'INVALID_INPUT',
+  message: expect.stringMatching(/^The conversation has a message "one" already \(item 1 /),
+  details: { id: 'one', index: 1 },
+};
+
+test.for([
+  ['a session', () => new SessionMemory(new MemoryStore(), 's')],
+  ['messages alone', () => new InMemoryMemory()],
+] as const)('a message that the conversation has already is an error: %s', async ([, open]) => {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['A.', 'B.']),
+    memory: open(),
+  });
+  await agent.call(one);
+  const before = await agent.messages();
+  await expect(agent.call([two, one])).rejects.toMatchObject(known);
+  await expect(agent.observe([two, one])).rejects.toMatchObject(known);
+  expect(await agent.messages()).toEqual(before);
+  expect((await agent.call(two)).text).toBe('B.');
+});
+
+test('a message that was cut may come again', async () => {
+  const agent = setUp();
+  await agent.call(one);
+  await agent.memory.delete((await agent.messages()).map(({ id }) => id));
+  expect((await agent.call(one)).text).toBe('B.');
+});
+
+test('after a failure the call continues from the stored question, without the message', async () => {
+  const model = new ScriptedModel([{ error: new Error('down') }, 'A.']);
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const agent = new ReActAgent({ name: 'a', model, memory });
+  await expect(agent.call(one)).rejects.toThrow('down');
+  await expect(agent.call(one)).rejects.toMatchObject({
+    message: expect.stringContaining('Call without input to continue'),
+  });
+  expect((await agent.call()).text).toBe('A.');
+  expect((await agent.messages()).filter(({ id }) => id === 'one')).toHaveLength(1);
+});
+
+test('a pre-call hook that repeats a message fails the call, and nothing is stored', async () => {
+  const agent = setUp();
+  const remove = agent.addHook({
+    on: { 'pre-call': (event) => ({ ...event, input: [...event.input, ...event.input] }) },
+  });
+  await expect(agent.call(one)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { id: 'one', before: 0, index: 1 },
+  });
+  remove();
+  expect(await agent.messages()).toEqual([]);
+});
+
+test('a message that the running call has, or will have, is not injected again', async () => {
+  const seen: unknown[] = [];
+  const attempt = (act: () => unknown): void => {
+    try {
+      seen.push(act());
+    } catch (error) {
+      seen.push(error);
+    }
+  };
+  const steer = tool({
+    name: 'steer',
+    description: '',
+    input: { type: 'object' },
+    execute(_input, { interrupt }) {
+      attempt(() => interrupt({ mode: 'inject', messages: [two] }));
+      attempt(() => interrupt({ mode: 'inject', messages: [two] }));
+      attempt(() => agent.interrupt({ mode: 'inject', messages: [one] }));
+      return 'ok';
+    },
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'steer' }] }, 'Done.']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [steer] });
+  expect((await agent.call(one)).text).toBe('Done.');
+  expect(seen).toMatchObject([
+    true,
+    { code: 'INVALID_INPUT', details: { id: 'two', index: 0 } },
+    { code: 'INVALID_INPUT', details: { id: 'one', index: 0 } },
+  ]);
+  const ids = (await agent.messages()).map(({ id }) => id);
+  expect(ids.filter((id) => id === 'one' || id === 'two')).toEqual(['one', 'two']);
+});
+
+test('a call that steers a busy agent with a message it has rejects, and the busy call goes on', async () => {
+  let goOn!: () => void;
+  const waits = tool({
+    name: 'waits',
+    description: '',
+    input: { type: 'object' },
+    execute: () => new Promise<string>((resolve) => (goOn = () => resolve('ok'))),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'waits' }] }, 'Done.']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [waits], whenBusy: 'inject' });
+  const running = agent.call(one);
+  await expect.poll(() => goOn).toBeDefined();
+  await expect(agent.call(one)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { id: 'one' },
+  });
+  goOn();
+  expect((await running).text).toBe('Done.');
+});
