@@ -1,6 +1,6 @@
 export { exposeAgent } from './worker/expose-agent.ts';
 export type { ExposeOptions } from './worker/expose-agent.ts';
-export type { TabsOptions } from './tabs/tab-options.ts';
+export type { TabsOptions } from './session/tab-options.ts';
 export type { ExposedAgent, Outputs } from './wire/exposed-agent.ts';
 export type { AgentFactories, AgentFactory, AgentSetup } from './session/agent-session.ts';
 export type { PageSide } from './session/session-pages.ts';

@@ -33,6 +33,16 @@ export async function inspectWorker(
     const { id, result } = JSON.parse(message) as { readonly id: number; readonly result: unknown };
     answers.get(id)?.(result);
   });
+  // The deprecated way, by which one session can speak to another.
+  const attach = (autoAttach: boolean) =>
+    sendToPage('Target.setAutoAttach', {
+      autoAttach,
+      waitForDebuggerOnStart: false,
+      flatten: false,
+    });
+  await attach(true);
+  onTestFinished(async () => void (await attach(false)));
+  // Created only now: workers of earlier tests that still live were attached above.
   const attached = new Promise<string>((resolve) => {
     page.on(
       'Target.attachedToTarget',
@@ -47,15 +57,6 @@ export async function inspectWorker(
       },
     );
   });
-  // The deprecated way, by which one session can speak to another.
-  const attach = (autoAttach: boolean) =>
-    sendToPage('Target.setAutoAttach', {
-      autoAttach,
-      waitForDebuggerOnStart: false,
-      flatten: false,
-    });
-  await attach(true);
-  onTestFinished(async () => void (await attach(false)));
   const worker = start();
   const sessionId = await attached;
   let lastId = 0;

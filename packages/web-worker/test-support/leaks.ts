@@ -2,8 +2,26 @@ import { ReActAgent } from '@isoloop/core';
 import { Outbox } from '../src/worker/outbox.ts';
 import './page.ts';
 import { PageLink } from '../src/session/page-link.ts';
+import { DirectHost } from '../src/session/direct-host.ts';
+import { SessionRuns } from '../src/session/runs/session-runs.ts';
+import { Session } from '../src/session/session.ts';
+import { Leader } from '../src/tabs/leader.ts';
 import { LeaderTerm } from '../src/tabs/leader-term.ts';
+import { StallWatch } from '../src/tabs/stall-watch.ts';
+import { TabChannel } from '../src/tabs/tab-channel.ts';
 import { TabSession } from '../src/tabs/tab-session.ts';
 
 /** For the debugging protocol, which knows classes by global names. */
-Object.assign(globalThis, { ReActAgent, Outbox, PageLink, LeaderTerm, TabSession });
+Object.assign(globalThis, {
+  ReActAgent,
+  Outbox,
+  PageLink,
+  Session,
+  DirectHost,
+  SessionRuns,
+  TabSession,
+  Leader,
+  LeaderTerm,
+  TabChannel,
+  StallWatch,
+});

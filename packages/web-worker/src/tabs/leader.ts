@@ -1,37 +1,29 @@
-import type { AgentResult } from '@isoloop/core';
 import { packEvents } from '../wire/delta-runs.ts';
-import { toOutcome } from '../wire/outcome.ts';
+import type { SessionRuns, Request } from '../session/runs/session-runs.ts';
+import type { TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 import { LeaderTerm, type LeaderTermOptions } from './leader-term.ts';
-import type { TabAnswer, TabAsked, TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 
-export interface LeaderOptions extends Omit<LeaderTermOptions, 'tell'> {
+export interface LeaderOptions extends LeaderTermOptions {
   /** Sends a message to the other tabs. */
   readonly post: (message: TabPost) => void;
   /** Whether another tab has sent a message. */
   readonly hasPeers: () => boolean;
-  /**
-   * Called when another writer has claimed the log. Without tabs, the callers get the error
-   * instead.
-   */
+  /** Called when another writer has claimed the log. */
   readonly onConflict: () => void;
 }
 
 /** A request or question of a tab. */
-export interface Request {
-  readonly id: string;
-  /** Id of the tab. */
-  readonly owner: string;
-  readonly asked: TabAsked;
+export interface TabRequest extends Request {
   /** An earlier leader received it. */
   readonly again?: boolean | undefined;
-  readonly signal: AbortSignal;
 }
 
 /**
- * Connects a leader's term with the session's tabs. Passes on their requests, and posts the events
+ * Connects a leader's runs with the session's tabs. Passes on their requests, and posts the events
  * of its runs.
  */
 export class Leader {
+  readonly runs: SessionRuns;
   readonly term: LeaderTerm;
   readonly #options: LeaderOptions;
   /** Requests of other tabs, by id. */
@@ -40,18 +32,15 @@ export class Leader {
   readonly #done: Map<string, TabOutcome> = new Map();
 
   constructor(options: LeaderOptions) {
+    const { runs, post, hasPeers, onConflict } = options;
     this.#options = options;
-    const { readers, post, hasPeers } = options;
-    const term: LeaderTerm = new LeaderTerm({
-      ...options,
-      tell(events, work, turn) {
-        if (term.over) return;
-        readers.show(events, work, turn);
-        if (hasPeers())
-          post({ type: 'events', reign: term.id, work, turn, items: packEvents(events) });
-      },
-    });
-    this.term = term;
+    this.runs = runs;
+    runs.onConflict = onConflict;
+    runs.onTold = (events, work, turn) => {
+      if (hasPeers())
+        post({ type: 'events', reign: runs.id, work, turn, items: packEvents(events) });
+    };
+    this.term = new LeaderTerm(options);
   }
 
   /** Whether another tab has a pending request. */
@@ -61,47 +50,43 @@ export class Leader {
 
   /** Tells one tab, or all tabs, that this worker leads. */
   announce(to?: string): void {
-    const { post, readers } = this.#options;
-    if (!this.term.over)
+    const { runs, post, readers } = this.#options;
+    if (!runs.over)
       post({
         type: 'lead',
-        reign: this.term.id,
+        reign: runs.id,
         ...(to !== undefined && { to }),
         run: readers.mirror.soFar,
       });
   }
 
-  /**
-   * Serves a request. Posts no outcome after the term ends, because the next leader has the request
-   * too.
-   */
-  async serve({ asked, ...job }: Request, settle: (outcome: TabOutcome) => void): Promise<void> {
-    const { term } = this;
+  /** Serves a request once it is known what an earlier leader left. */
+  async serve(request: TabRequest, settle: (outcome: TabOutcome) => void): Promise<void> {
+    const { runs, term } = this;
     await term.ready.catch(() => {});
-    if (term.over) return;
-    const outcome = await toOutcome<AgentResult | TabAnswer>(
+    if (runs.over) return;
+    const { asked, ...job } = request;
+    const answer =
       asked.type === 'ask'
-        ? term.answer(asked.question)
-        : term.perform({ ...job, work: asked.work }),
-    );
-    if (this.#options.shared && codeOf(outcome) === 'SESSION_CONFLICT') this.#options.onConflict();
-    else if (!term.over) settle(outcome);
+        ? runs.answer(asked.question)
+        : term.perform({ ...job, work: asked.work });
+    await runs.settle(answer, settle);
   }
 
   hear(message: TabMessage): void {
-    const { term } = this;
+    const { runs, term } = this;
     const { post, readers } = this.#options;
     const { from: owner } = message;
     if (message.type === 'join') {
       const answer = (): void => this.announce(owner);
       void term.ready.then(answer, answer);
-    } else if (message.type === 'ping') post({ type: 'pong', reign: term.id });
-    if (!('reign' in message) || message.reign !== term.id) return;
+    } else if (message.type === 'ping') post({ type: 'pong', reign: runs.id });
+    if (!('reign' in message) || message.reign !== runs.id) return;
     if (message.type === 'read') return readers.unpace(message.id);
     if (message.type !== 'work' && message.type !== 'ask') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
-      post({ type: 'done', reign: term.id, to: owner, id, outcome });
+      post({ type: 'done', reign: runs.id, to: owner, id, outcome });
     const controller = new AbortController();
     if (message.type === 'work') {
       const done = this.#done.get(id);
@@ -132,8 +117,3 @@ export class Leader {
 }
 
 const keptOutcomes = 32;
-
-function codeOf(outcome: TabOutcome): string | undefined {
-  if (!outcome.ok) return outcome.error.code;
-  return (outcome.value as Partial<AgentResult> | undefined)?.error?.code;
-}

@@ -1,18 +1,16 @@
 import { boundaryError } from '../page/connection.ts';
 import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
 
-/** The channel between the workers of one session. */
+/** The channel between the workers of one session, as a tab uses it. */
 export class TabChannel {
   readonly #channel: BroadcastChannel;
   readonly #from: string;
   #closed = false;
 
-  constructor(name: string, from: string, onMessage: (message: TabMessage) => void) {
+  constructor(channel: BroadcastChannel, from: string, onMessage: (message: TabMessage) => void) {
     this.#from = from;
-    this.#channel = new BroadcastChannel(name);
-    this.#channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) =>
-      onMessage(data),
-    );
+    this.#channel = channel;
+    channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => onMessage(data));
   }
 
   post(message: TabPost): void {

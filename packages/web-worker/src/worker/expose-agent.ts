@@ -6,7 +6,7 @@ import { createMacrotasks } from '../wire/macrotask.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
 import { serveSession } from './serve-session.ts';
 import { Sessions } from './sessions.ts';
-import { toTabs, type TabsOptions } from '../tabs/tab-options.ts';
+import { toTabs, type TabsOptions } from '../session/tab-options.ts';
 
 export interface ExposeOptions<T extends Outputs = Outputs> {
   /**

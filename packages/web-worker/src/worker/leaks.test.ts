@@ -12,9 +12,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { inspectFrame, inspectWorker, type Inspected } from '../../test-support/inspected.ts';
 import type { PageFixtureOptions } from '../../test-support/page.ts';
+import type { TabMessage } from '../wire/tab-protocol.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
-const tabClasses = ['TabSession', 'LeaderTerm', 'BroadcastChannel'];
+const sessionClasses = ['Session', 'DirectHost', 'SessionRuns', 'BroadcastChannel'];
+const tabClasses = ['TabSession', 'Leader', 'LeaderTerm', 'TabChannel', 'StallWatch'];
 const workerClasses = [
   'MessagePort',
   'AbortController',
@@ -22,8 +24,11 @@ const workerClasses = [
   'ReActAgent',
   'PageLink',
   'Outbox',
+  ...sessionClasses,
   ...tabClasses,
 ];
+
+const none = Object.fromEntries(tabClasses.map((name) => [name, 0]));
 
 /** How many connections a test uses after the first ones. */
 const count = extent({ quick: 300, full: 1000 });
@@ -102,6 +107,19 @@ function connect(worker: Worker, index: number, replies: PageFixtureOptions['rep
   });
 }
 
+/** Joins a session as another tab does, and waits until its leader answers. */
+async function joinAsTab(index: number): Promise<void> {
+  const channel = new BroadcastChannel(`isoloop:session:${JSON.stringify(['main', `s${index}`])}`);
+  const answered = new Promise<void>((resolve) =>
+    channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+      if (data.type === 'lead') resolve();
+    }),
+  );
+  channel.postMessage({ from: 'another', type: 'join' } satisfies TabMessage);
+  await answered;
+  channel.close();
+}
+
 /** The ways a connection is used and left, one after the other. */
 const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
   // Before the worker has heard of it.
@@ -155,6 +173,13 @@ const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
     for (let running = false; !running; running = (await agent.messages()).length > 1);
     agent.close();
     await call;
+  },
+  // Another tab asks who leads the session.
+  async (worker, index) => {
+    const agent = connect(worker, index);
+    await agent.messages();
+    await joinAsTab(index);
+    agent.close();
   },
 ];
 
@@ -210,12 +235,26 @@ test('connections that were not closed are seen by these counts, on both sides',
     const more = Array.from({ length: 50 }, (_, index) => connect(worker, agents.length + index));
     agents.push(...more);
     await Promise.all(more.map((agent) => agent.messages()));
+    await Promise.all(more.map((_agent, index) => joinAsTab(agents.length - 1 - index)));
     return onPage.grown();
   };
   // Tries again, because ports of earlier tests may be collected at the same time.
   await expect.poll(grownByFifty).toContainEqual(expect.stringContaining('MessagePort'));
   expect(await sessionLocks()).toBeGreaterThanOrEqual(50);
-  for (const name of ['MessagePort', 'ReActAgent', 'PageLink', ...tabClasses])
+  for (const name of ['MessagePort', 'ReActAgent', 'PageLink', ...sessionClasses, ...tabClasses])
     expect(await inWorker.grown()).toContainEqual(expect.stringContaining(name));
   for (const agent of agents) agent.close();
+});
+
+test('in a page alone with its sessions, nothing of the code for several tabs exists until another tab joins', async () => {
+  const { worker, inspected } = await inspectWorker(startWorker);
+  onTestFinished(() => worker.terminate());
+  const agent = connect(worker, 0, ['one', 'two']);
+  await agent.call('hi');
+  expect(await inspected.count(sessionClasses)).toMatchObject({ Session: 1, SessionRuns: 1 });
+  expect(await inspected.count(tabClasses)).toEqual(none);
+  await joinAsTab(0);
+  expect((await agent.call('hi')).text).toBe('two');
+  expect(await inspected.count(tabClasses)).toMatchObject({ TabSession: 1, Leader: 1 });
+  agent.close();
 });

@@ -8,9 +8,9 @@ import { packEvents } from '../wire/delta-runs.ts';
 import { Outbox } from './outbox.ts';
 import { toOutcome } from '../wire/outcome.ts';
 import type { ConnectMessage, Outcome, RunRequest, SessionApi } from '../wire/protocol.ts';
-import type { RunReader } from '../tabs/run-readers.ts';
+import type { RunReader } from '../session/runs/run-readers.ts';
+import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
-import type { TabSession } from '../tabs/tab-session.ts';
 
 type Later = (task: () => void) => void;
 
@@ -160,7 +160,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
 /**
  * Forwards the session's runs to a reader until the signal aborts. Runs don't wait for watchers.
  */
-function watch(session: TabSession, reader: RunReader, signal: AbortSignal): Promise<never> {
+function watch(session: Session, reader: RunReader, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const stop = session.watch((events) => reader.add(events));
     const end = (): void => {

@@ -2,7 +2,8 @@ import { AgentError } from '@isoloop/core';
 import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { ConnectMessage } from '../wire/protocol.ts';
-import type { Tabs } from '../tabs/tab-options.ts';
+import { Session } from '../session/session.ts';
+import type { Tabs } from '../session/tab-options.ts';
 import { TabSession } from '../tabs/tab-session.ts';
 
 export interface SessionsOptions {
@@ -15,7 +16,7 @@ export interface SessionsOptions {
 /** The sessions of a worker. Each has one agent, as long as a page is connected. */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #open: Map<string, { readonly session: TabSession; connections: number }> = new Map();
+  readonly #open: Map<string, { readonly session: Session; connections: number }> = new Map();
   /**
    * Ends of sessions without connections whose last run has not ended. A new session with the same
    * key must not read the log before that.
@@ -37,12 +38,22 @@ export class Sessions {
     }
   }
 
-  enter({ agent, sessionId, options }: ConnectMessage): TabSession {
+  enter({ agent, sessionId, options }: ConnectMessage): Session {
     const key = keyOf(agent, sessionId);
     const { outputs, tabs } = this.#options;
     const [factory, after] = [this.#factoryOf(agent), this.#ending.get(key)];
     const entry = this.#open.get(key) ?? {
-      session: new TabSession({ factory, key, agent, sessionId, options, outputs, after, tabs }),
+      session: new Session({
+        factory,
+        key,
+        agent,
+        sessionId,
+        options,
+        outputs,
+        after,
+        tabs,
+        startTabs: (direct) => new TabSession(direct),
+      }),
       connections: 0,
     };
     entry.connections += 1;

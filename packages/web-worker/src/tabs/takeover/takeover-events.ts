@@ -1,61 +1,11 @@
-import { assistantMessage, textOf, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import { noUsage } from '@isoloop/core/adapter';
-import type {
-  AgentError,
-  AgentEvent,
-  AgentResult,
-  EventBatch,
-  Msg,
-  StopReason,
-} from '@isoloop/core';
-import type { SessionView } from '@isoloop/core/adapter';
+import { toolResultsOf, toolUsesOf } from '@isoloop/core';
+import type { AgentEvent, AgentResult, EventBatch, Msg } from '@isoloop/core';
 
 /**
  * Gap between the sequence numbers of two leaders. An earlier leader that wakes up may have used
  * some.
  */
 export const takeoverGap = 1000;
-
-/** Returns the result of an ended run, as far as the log has it. */
-export function resultOf(
-  { messages, calls, ended = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'ended'>,
-  sessionVersion = 0,
-): AgentResult {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const message =
-    messages.slice(asked + 1).findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
-  return {
-    ...bare(message, ended as StopReason),
-    toolsUsed: [
-      ...new Set(
-        messages
-          .slice(asked + 1)
-          .flatMap(toolUsesOf)
-          .map(({ name }) => name),
-      ),
-    ],
-    pending: [...calls.values()].flatMap(({ pending }) => pending ?? []),
-    sessionVersion,
-  };
-}
-
-/** Returns the result of a run before the last one, as far as the log has it. */
-export function earlierResult(
-  { messages }: SessionView,
-  answer: string,
-  sessionVersion = 0,
-): AgentResult {
-  const end = messages.findIndex(({ id }) => id === answer) + 1;
-  const metadata = messages[end - 1]?.metadata;
-  const ended = metadata?.['reason'] ?? (metadata?.['partial'] === undefined ? 'stop' : 'aborted');
-  const view = { messages: messages.slice(0, end), calls: new Map(), ended: String(ended) };
-  return resultOf(view, sessionVersion);
-}
-
-/** Returns the result of a run in the log that nobody continues. */
-export function leftOpen(error: AgentError): AgentResult {
-  return { ...bare(assistantMessage([]), 'suspended'), error: error.toJSON() };
-}
 
 /**
  * Returns the events that bring readers in line with the log before a new leader continues a run.
@@ -134,19 +84,4 @@ function numbered(
   return events.map(
     (event, index) => ({ ...base, ...event, seq: seq + takeoverGap + index }) as AgentEvent,
   );
-}
-
-function bare(message: Msg, reason: StopReason): Omit<AgentResult, 'error'> {
-  const text = textOf(message);
-  return {
-    text,
-    message,
-    reason,
-    usage: noUsage,
-    toolsUsed: [],
-    durationMs: 0,
-    iterations: 0,
-    pending: [],
-    sessionVersion: 0,
-  };
 }

@@ -1,7 +1,7 @@
 import type { AgentResult, Msg } from '@isoloop/core';
 import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
-import { notedRun, type EarlierRun, type Journal } from './journal.ts';
-import { resultOf } from './takeover-events.ts';
+import { notedRun, type EarlierRun, type Journal } from '../../session/log/journal.ts';
+import { resultOf } from '../../session/log/logged-result.ts';
 
 /** An earlier leader's last run, as the log has it. */
 export type Takeover = {

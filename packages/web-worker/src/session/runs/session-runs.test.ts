@@ -1,11 +1,11 @@
 import { ReActAgent, userMessage, type AgentResult } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { SessionPages } from '../session/session-pages.ts';
-import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
-import { IndexedDbStore } from '../store/indexed-db-store.ts';
-import { LeaderTerm } from './leader-term.ts';
+import { SessionPages } from '../session-pages.ts';
+import { IndexedDbMemory } from '../../store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../../store/indexed-db-store.ts';
 import { RunReaders } from './run-readers.ts';
+import { SessionRuns } from './session-runs.ts';
 
 test('of two that ask for what was cut off at the same moment, the second hears of the first one’s run', async () => {
   const database = `term-${crypto.randomUUID()}`;
@@ -16,7 +16,7 @@ test('of two that ask for what was cut off at the same moment, the second hears 
   await lost.flush();
 
   const told: string[] = [];
-  const term = new LeaderTerm({
+  const runs = new SessionRuns({
     factory: () =>
       new ReActAgent({
         name: 'a',
@@ -31,18 +31,17 @@ test('of two that ask for what was cut off at the same moment, the second hears 
     after: undefined,
     shared: true,
     takesOver: false,
-    attempts: 3,
     readers: new RunReaders(),
     outputs: {},
-    tell: (events) => void told.push(...events.map(({ type }) => type)),
   });
+  runs.onTold = (events) => void told.push(...events.map(({ type }) => type));
   const resume = async (id: string): Promise<readonly [AgentResult | undefined, boolean]> => {
     const { signal } = new AbortController();
-    const result = await term.perform({ id, owner: 'tab', work: { type: 'resume' }, signal });
+    const result = await runs.perform({ id, owner: 'tab', work: { type: 'resume' }, signal });
     return [result, told.includes('run-start')];
   };
   const [first, second] = await Promise.all([resume('one'), resume('two')]);
   expect(first[0]).toMatchObject({ reason: 'stop', text: 'once' });
   expect(second).toEqual([undefined, true]);
-  await term.close();
+  await runs.close();
 });

@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
-import { fromOutcome } from '../wire/outcome.ts';
+import { fromOutcome } from '../../wire/outcome.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
-import type { TabAnswer, TabAsked, TabOutcome } from '../wire/tab-protocol.ts';
+import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /** A request of a page. Each new leader receives it, until one settles it. */
 export interface PendingRequest {

@@ -1,7 +1,7 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import type { ShownTurn } from '../wire/shown-turn.ts';
-import { packEvents, unpackEvents } from '../wire/delta-runs.ts';
-import type { RunSoFar } from '../wire/tab-protocol.ts';
+import type { ShownTurn } from '../../wire/shown-turn.ts';
+import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
+import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /**
  * A copy of the active run, of this or another tab. Late readers read it, and a new leader

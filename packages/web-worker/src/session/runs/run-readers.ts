@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorData, AgentResult, EventBatch } from '@isoloop/core';
-import type { ShownTurn } from '../wire/shown-turn.ts';
+import type { ShownTurn } from '../../wire/shown-turn.ts';
 import { RunMirror } from './run-mirror.ts';
-import type { RunSoFar } from '../wire/tab-protocol.ts';
+import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /** A reader of a run: the end of a port. */
 export interface RunReader {

@@ -1,25 +1,26 @@
-export interface LeadershipOptions {
-  /** Name of the lock. */
-  readonly name: string;
+export interface LockListener {
   /** Called when this worker gets the lock. `stolen`: it took the lock from another worker. */
-  readonly onLead: (stolen: boolean) => void;
+  onLead(stolen: boolean): void;
   /** Called when another worker has the lock. */
-  readonly onFollow: () => void;
+  onFollow(): void;
   /** Called when another worker has taken the lock away. */
-  readonly onLost: () => void;
+  onLost(): void;
 }
 
 /**
  * A worker's claim on a session's Web Lock. If locks are missing or refused (an opaque origin), the
  * worker leads at once.
  */
-export class Leadership {
-  readonly #options: LeadershipOptions;
+export class SessionLock {
+  /** The part of this worker that coordinates the session now. */
+  listener: LockListener;
+  readonly #name: string;
   #waiting: AbortController | undefined;
   #release: (() => void) | undefined;
 
-  constructor(options: LeadershipOptions) {
-    this.#options = options;
+  constructor(name: string, listener: LockListener) {
+    this.#name = name;
+    this.listener = listener;
   }
 
   /** Queues for the lock. */
@@ -28,7 +29,7 @@ export class Leadership {
     const waiting = (this.#waiting = new AbortController());
     if (await this.#request({ ifAvailable: true }, waiting, false)) return;
     if (waiting.signal.aborted) return;
-    this.#options.onFollow();
+    this.listener.onFollow();
     await this.#request({ signal: waiting.signal }, waiting, false);
   }
 
@@ -58,19 +59,19 @@ export class Leadership {
       if (!lock || waiting.signal.aborted) return undefined;
       this.#waiting = undefined;
       const held = new Promise<void>((resolve) => (this.#release = release = resolve));
-      this.#options.onLead(stolen);
+      this.listener.onLead(stolen);
       return held;
     };
     try {
-      await navigator.locks.request(this.#options.name, options, hold);
+      await navigator.locks.request(this.#name, options, hold);
     } catch {
       if (waiting.signal.aborted) return false;
       if (release && this.#release === release) {
         this.#release = undefined;
-        this.#options.onLost();
+        this.listener.onLost();
       } else if (!release) {
         this.#waiting = undefined;
-        this.#options.onLead(false);
+        this.listener.onLead(false);
         return true;
       }
     }

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
 import type { EarlierRun, Journal } from './journal.ts';
-import { earlierResult } from './takeover-events.ts';
+import { earlierResult } from './logged-result.ts';
 
 /** Number of ended runs that the log keeps. */
 const keptRuns = 8;
