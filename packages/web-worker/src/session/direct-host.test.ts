@@ -9,6 +9,8 @@ import {
   shown,
   startTabs,
 } from '../../test-support/tabs-under-test.ts';
+import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import type { PageMessage } from '../wire/protocol.ts';
 import type { TabMessage } from '../wire/tab-protocol.ts';
 
@@ -214,3 +216,26 @@ test('a tab alone whose page sleeps in mid-run continues the run when its page w
   expect(shown(own.events)).toBe('half of the answer');
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'half of the answer']);
 });
+
+test.for(['alone', 'with another tab'] as const)(
+  'a tab %s that is closed after another writer has claimed its log leaves the session',
+  async (how) => {
+    const { open, sessionId } = startTabs();
+    const agent = open().connect([[{ text: 'one ', hang: true }]]);
+    const own = read(agent.stream('go'));
+    await own.until(says('one'));
+    if (how === 'with another tab') {
+      const channel = new BroadcastChannel(channelOf(sessionId));
+      onTestFinished(() => channel.close());
+      const heard = overhear(sessionId);
+      channel.postMessage({ from: 'another', type: 'join' } satisfies TabMessage);
+      await expect.poll(() => heard.some(({ type }) => type === 'lead')).toBe(true);
+    }
+    const memory = new IndexedDbMemory(sessionId, {
+      store: new IndexedDbStore({ database: sessionId }),
+    });
+    await memory.claim({ now: true });
+    agent.close();
+    await expect.poll(() => sessionLocks(sessionId)).toEqual([0, 0]);
+  },
+);

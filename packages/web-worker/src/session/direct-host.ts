@@ -109,8 +109,10 @@ export class DirectHost implements SessionHost {
 
   /** Begins to serve the requests that wait. */
   #lead(): void {
+    const { pending } = this.#options;
     const runs = this.#createRuns(false);
-    runs.onConflict = () => this.#share()?.onLost();
+    // A closing session has no next leader that could settle its requests.
+    runs.onConflict = () => (this.#isClosing ? pending.close() : this.#share()?.onLost());
     this.#runs = runs;
     // A tab whose page sleeps does not queue for the lock, but may wait for an answer.
     this.#line?.channel.postMessage({
@@ -119,7 +121,7 @@ export class DirectHost implements SessionHost {
       reign: runs.id,
       run: undefined,
     } satisfies TabMessage);
-    for (const request of this.#options.pending) this.give(request);
+    for (const request of pending) this.give(request);
   }
 
   #createRuns(takesOver: boolean): SessionRuns {

@@ -180,7 +180,7 @@ export class TabSession implements SharedHost {
   }
 
   #leaderOf(runs: SessionRuns, takesOver: boolean): Leader {
-    const { tabs, outputs, readers } = this.#options;
+    const { tabs, outputs, readers, pending } = this.#options;
     return new Leader({
       runs,
       takesOver,
@@ -190,6 +190,8 @@ export class TabSession implements SharedHost {
       post: (message) => this.#post(message),
       hasPeers: () => this.#hasPeers,
       onConflict: () => {
+        // No next leader settles the requests of a tab that leaves.
+        if (this.#isClosing) return pending.close();
         if (this.#role.type === 'leading' && this.#role.leader.runs === runs) void this.#stepDown();
       },
     });

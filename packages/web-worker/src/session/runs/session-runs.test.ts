@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { SessionPages } from '../session-pages.ts';
 import { IndexedDbMemory } from '../../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../../store/indexed-db-store.ts';
+import type { TabOutcome } from '../../wire/tab-protocol.ts';
 import { RunReaders } from './run-readers.ts';
 import { SessionRuns } from './session-runs.ts';
 
@@ -43,5 +44,38 @@ test('of two that ask for what was cut off at the same moment, the second hears 
   const [first, second] = await Promise.all([resume('one'), resume('two')]);
   expect(first[0]).toMatchObject({ reason: 'stop', text: 'once' });
   expect(second).toEqual([undefined, true]);
+  await runs.close();
+});
+
+test('without tabs, a call whose log another writer has claimed fails with the conflict', async () => {
+  const database = `term-${crypto.randomUUID()}`;
+  const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
+  const [mine, theirs] = [memoryOf(), memoryOf()];
+  await mine.claim({ now: true });
+  await theirs.claim({ now: true });
+  const runs = new SessionRuns({
+    factory: () =>
+      new ReActAgent({
+        name: 'a',
+        sessionId: 's',
+        model: new ScriptedModel(['never']),
+        memory: mine,
+      }),
+    agent: undefined,
+    sessionId: 's',
+    options: {},
+    pages: new SessionPages(),
+    after: undefined,
+    shared: false,
+    takesOver: false,
+    readers: new RunReaders(),
+    outputs: {},
+  });
+  const { signal } = new AbortController();
+  const asked = { type: 'work', work: { type: 'run', input: 'go', options: {} } } as const;
+  const settled = new Promise<TabOutcome>((resolve) => {
+    void runs.settle(runs.serve({ id: 'one', owner: 'tab', asked, signal }), resolve);
+  });
+  expect(await settled).toMatchObject({ ok: false, error: { code: 'SESSION_CONFLICT' } });
   await runs.close();
 });

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
+import type { AgentEvent, AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
 import { isCutOff } from '@isoloop/core/adapter';
 import { EndedRuns } from '../log/ended-runs.ts';
 import { claimedJournal, notedRun, noteRun, type Journal, type NotedRun } from '../log/journal.ts';
@@ -227,7 +227,7 @@ export class SessionRuns {
   /** Drives a run at its reader's pace and sends its events to all tabs. */
   async forward(stream: AgentStream, course: Course): Promise<AgentResult> {
     const { id: work, turn, attempts, gap, output, controller, onStart, onShown } = course;
-    const { readers } = this.#options;
+    const { readers, shared } = this.#options;
     const { mirror } = readers;
     const earlier = this.ended.runs;
     const noted: NotedRun = { work, run: stream.runId, attempts, output, earlier };
@@ -243,10 +243,7 @@ export class SessionRuns {
         const { done, value } = await reading;
         if (done) break;
         // This leader was shut out of the log. Its readers get the next leader's run.
-        if (
-          value.some((event) => event.type === 'error' && event.error.code === 'SESSION_CONFLICT')
-        )
-          this.#over = true;
+        if (shared && value.some(isConflict)) this.#over = true;
         if (this.#over) continue;
         if (!begun && value[0]?.type === 'run-start' && this.#running === 0) {
           counts = true;
@@ -313,6 +310,10 @@ export class SessionRuns {
 export function onAbort(signal: AbortSignal, listener: () => void): void {
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener);
+}
+
+function isConflict(event: AgentEvent): boolean {
+  return event.type === 'error' && event.error.code === 'SESSION_CONFLICT';
 }
 
 function codeOf(outcome: TabOutcome): string | undefined {
