@@ -217,6 +217,25 @@ test('a tab alone whose page sleeps in mid-run continues the run when its page w
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'half of the answer']);
 });
 
+test('a run of a tab that slept is continued, and not made again, by a tab that opened meanwhile', async () => {
+  const { open, sessionId } = startTabs();
+  const [first, second] = [open(), open()];
+  const one = first.connect(cutOff);
+  const stream = one.stream('go');
+  const own = read(stream);
+  await own.until(says('of'));
+  first.worker.postMessage(sleep);
+  await expect.poll(() => sessionLocks(sessionId)).toEqual([0, 0]);
+  // It leads now, and has not read the log: nobody has asked it for anything.
+  read(second.connect(['the new answer']).watch());
+  await expect.poll(() => sessionLocks(sessionId)).toEqual([1, 0]);
+  first.worker.postMessage(wake);
+  expect((await stream.result).text).toBe('the new answer');
+  await own.until(ends);
+  expect(shown(own.events)).toBe('the new answer');
+  expect((await one.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
+});
+
 test.for(['alone', 'with another tab'] as const)(
   'a tab %s that is closed after another writer has claimed its log leaves the session',
   async (how) => {
