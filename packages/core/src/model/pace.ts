@@ -34,7 +34,10 @@ export class Pace {
 
 /** Resolves in a new turn of the event loop. Browsers delay nested timers, but not messages. */
 function nextTurn(): Promise<void> {
-  if (typeof MessageChannel === 'undefined') return new Promise((resolve) => setTimeout(resolve));
+  // Messages starve the timers of Cloudflare Workers.
+  const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers';
+  if (isWorkerd || typeof MessageChannel === 'undefined')
+    return new Promise((resolve) => setTimeout(resolve));
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.addEventListener('message', () => {
