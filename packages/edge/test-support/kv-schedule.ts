@@ -103,7 +103,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       try {
         await memory.flush();
         const { base } = payloadOf(memory.echo!);
-        const key = `s:${encodeURIComponent(sessionId)}:t:${base!.ref.replace(/^\d{8}\./, '')}`;
+        const key = `s:${encodeURIComponent(sessionId)}:t:${base!.ref.replace(/^\d{8}\.|[=~].*$/g, '')}`;
         const value = kv.value(key) ?? fail(`what was acknowledged is not under ${key}`);
         if (value.includes('"replaces"')) tally.snapshots++;
         acknowledged.set(key, value);

@@ -75,7 +75,6 @@ export class SessionMemory implements Memory {
   readonly sessionId: string;
   readonly #log: Log;
   readonly #durability: 'step' | 'turn';
-  readonly #onDamage: SessionMemoryOptions['onDamage'];
   #view: LogFold | undefined;
   readonly #values = trackValues({});
   /** Tool groups of the agent that uses this memory. */
@@ -106,7 +105,6 @@ export class SessionMemory implements Memory {
     const logOptions = { generateId, now, compactAfter, onDamage };
     this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
-    this.#onDamage = onDamage;
   }
 
   /**
@@ -218,9 +216,13 @@ export class SessionMemory implements Memory {
    */
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
-      const records = (await this.#load()).records();
-      if (!records) throw new AgentError('STORAGE_FAILED', 'A part of the session is damaged.');
-      return structuredClone(records);
+      const view = await this.#load();
+      if (!view.isWhole)
+        throw new AgentError(
+          'STORAGE_FAILED',
+          'A part of the session is damaged; repair() continues with the rest.',
+        );
+      return structuredClone(view.records());
     });
   }
 
@@ -290,6 +292,17 @@ export class SessionMemory implements Memory {
     });
   }
 
+  /**
+   * Continues a damaged session with what can be read, and returns what was wrong. Calls whose
+   * results may be lost get `interrupted` results. Also finds the records of a session whose head is
+   * gone: `read` shows an empty session then. Writes nothing if nothing is wrong. Damaged records
+   * stay in the store, unused, until `clear`. In a store that reads late, run it only while nobody
+   * else writes. Rejects with `STORAGE_FAILED` if a newer version of the library wrote the session.
+   */
+  repair(): Promise<readonly AgentError[]> {
+    return this.run(() => this.#log.repair(this.#context(true)));
+  }
+
   clear(): Promise<void> {
     return this.run(async () => {
       await this.#log.clear();
@@ -319,16 +332,20 @@ export class SessionMemory implements Memory {
   async #flush(takesLead = false): Promise<void> {
     if (!this.#view && this.#values.updates.length) await this.#load();
     this.#noteState();
-    const context: FlushContext = {
+    await this.#log.flush(this.#context(), takesLead);
+    this.#values.written();
+  }
+
+  /** `isRepair`: whether a snapshot may leave out lost records. */
+  #context(isRepair = false): FlushContext {
+    return {
       onReread: (records) => {
         this.#show(records);
         this.#noteState();
       },
-      compacted: () => this.#view?.records(),
+      compacted: () => (this.#view?.isWhole || isRepair ? this.#view?.records() : undefined),
       title: () => this.#view?.state[titleKey] as string | undefined,
     };
-    await this.#log.flush(context, takesLead);
-    this.#values.written();
   }
 
   /** Notes the session's values and the active tool groups if the log has others. */
@@ -352,9 +369,9 @@ export class SessionMemory implements Memory {
 
   #show(records: Flushes): LogFold {
     const pending = records.at(-1) ?? [];
-    const view = new LogFold().load(records.slice(0, -1), this.#onDamage);
+    const view = new LogFold().load(records.slice(0, -1));
     const { values } = view.state;
-    this.#view = view.load([pending], this.#onDamage);
+    this.#view = view.load([pending]);
     this.#values.load(values, new Set(valuesIn(pending)));
     return view;
   }
@@ -379,9 +396,9 @@ export async function listSessions(
   { startsWith = '' }: { readonly startsWith?: string } = {},
 ): Promise<readonly SessionInfo[]> {
   const heads = await sessionHeads(store, startsWith);
-  return heads.map(([sessionId, text]) => {
+  return heads.map(([sessionId, text, key]) => {
     try {
-      const { title, createdAt, updatedAt, version } = parseHead(text);
+      const { title, createdAt, updatedAt, version } = parseHead(text, key);
       return { sessionId, createdAt, updatedAt, version, ...(title !== undefined && { title }) };
     } catch {
       return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };

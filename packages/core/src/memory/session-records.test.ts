@@ -249,10 +249,7 @@ const damages: readonly (readonly [
   damage: (store: MemoryStore, key: string) => Promise<void>,
 ])[] = [
   ['no JSON', (store, key) => store.set(key, '{')],
-  [
-    'of a newer version',
-    async (store, key) => store.set(key, String(await store.get(key)).replace('"v":2', '"v":3')),
-  ],
+  ['of a newer version', async (store, key) => store.set(key, '{"v":9,"all":"new"}')],
   ['missing', (store, key) => store.delete([key])],
   [
     'no message',

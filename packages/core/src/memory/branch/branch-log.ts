@@ -2,22 +2,15 @@ import { AgentError } from '../../error/agent-error.ts';
 import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
 import { mergeTurns, mergeWidth } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
-import { digest } from '../log/digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
-import { fullLevels, takeOver } from '../log/place-ref.ts';
+import { fullLevels } from '../log/place-ref.ts';
 import { retryStale } from './retry-stale.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import {
-  formatVersion,
-  makeTurnRef,
-  SessionKeys,
-  type Batch,
-  type Head,
-} from '../log/session-format.ts';
+import { SessionKeys } from '../log/session-format.ts';
 import type { FlushContext, Log, SessionLogOptions } from '../log/session-log.ts';
-import { splitValue } from '../log/split-value.ts';
+import { makeTurnBatch } from './turn-batch.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
   /** Secrets for echoes: the first one signs, each one is accepted. */
@@ -139,6 +132,20 @@ export class BranchLog implements Log {
     await this.#write(context);
   }
 
+  /** Writes what is left of a damaged session as one turn; see `SessionMemory.repair`. */
+  async repair(context: FlushContext): Promise<readonly AgentError[]> {
+    const errors: AgentError[] = [];
+    const { text, branch } = await this.#reader.rest(errors);
+    if (errors.length === 0) return errors;
+    this.#refusal = undefined;
+    this.#isLoaded = true;
+    this.#isAside = false;
+    await this.#continue(branch, text);
+    context.onReread(this.#records());
+    await this.#write(context, branch && standsFor(branch));
+    return errors;
+  }
+
   /** Deletes every key of the session, the head first. */
   async clear(): Promise<void> {
     await this.load().catch((error: unknown) => {
@@ -176,6 +183,7 @@ export class BranchLog implements Log {
     });
     const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
     this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
+    for (const branch of [yours, theirs]) this.#tell(branch);
     const choose = async (
       chosen: Branch,
       other: Branch | undefined,
@@ -233,8 +241,10 @@ export class BranchLog implements Log {
   }
 
   async #take(verdict: Verdict, at: number): Promise<void> {
-    if (verdict.type === 'go')
+    if (verdict.type === 'go') {
+      this.#tell(verdict.branch);
       return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
+    }
     const { now, staleMs } = this.#options;
     if (verdict.type === 'stale') {
       const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
@@ -243,6 +253,11 @@ export class BranchLog implements Log {
     }
     const message = 'The session was continued elsewhere from an earlier state';
     throw this.#refuse('SESSION_CONFLICT', message, verdict.fork);
+  }
+
+  /** Reports the damaged batches of a branch. */
+  #tell(branch: Branch | undefined): void {
+    for (const { error } of branch?.unread ?? []) this.#reader.report(error);
   }
 
   #refuse(
@@ -303,6 +318,7 @@ export class BranchLog implements Log {
       );
       return false;
     }
+    this.#tell(shown);
     this.#isAside = false;
     this.#seen = text;
     this.#branch = shown;
@@ -324,57 +340,42 @@ export class BranchLog implements Log {
     );
   }
 
-  async #write(context: FlushContext): Promise<void> {
-    const { generateId, now } = this.#options;
+  /** With `repairs`, writes all that is left instead of those batches. */
+  async #write(context: FlushContext, repairs?: readonly string[]): Promise<void> {
+    const { generateId, now, compactAfter } = this.#options;
     const before = this.#branch;
     const count = this.#pending.length;
     const refs = before?.head.refs ?? [];
-    const { compactAfter } = this.#options;
     const pending = this.#pending;
-    const merged =
-      before && mergeTurns(before, { compactAfter, pending, compacted: () => context.compacted() });
-    const index = merged?.index ?? fullLevels(refs, mergeWidth(compactAfter));
+    const merged = repairs
+      ? { records: context.compacted() ?? [], replaces: repairs, index: [] }
+      : before && mergeTurns(before, { ...context, compactAfter, pending });
     const title = context.title();
     const at = now();
-    const made: Omit<Head, 'hash'> = {
-      v: formatVersion,
-      version: this.version + 1,
-      writer: this.#writer,
-      chain: before?.head.chain ?? generateId(),
-      refs,
-      createdAt: before?.head.createdAt || at,
-      updatedAt: Math.max(at, before?.head.updatedAt ?? 0),
-      ...(title !== undefined && { title }),
-    };
-    const batch: Batch = {
-      v: formatVersion,
-      prev: before?.head.hash ?? '',
-      records: merged?.records ?? [...this.#pending],
-      ...(index.length > 0 && { index }),
-      ...(merged && { replaces: merged.replaces }),
-      head: made,
-    };
-    const text = JSON.stringify(batch);
-    const values = splitValue(text, this.#store.features.maxValueBytes);
-    const ref = makeTurnRef(
-      made.version,
-      attemptId(this.#turnId, this.#unsure.length),
-      values.length,
+    const { ref, batch, entries, head, headEntry } = await makeTurnBatch(
+      this.#keys,
+      {
+        id: attemptId(this.#turnId, this.#unsure.length),
+        prev: before?.head.hash ?? '',
+        made: {
+          version: this.version + 1,
+          writer: this.#writer,
+          chain: before?.head.chain ?? generateId(),
+          refs,
+          createdAt: before?.head.createdAt || at,
+          updatedAt: Math.max(at, before?.head.updatedAt ?? 0),
+          ...(title !== undefined && { title }),
+        },
+        records: merged?.records ?? [...pending],
+        index: merged?.index ?? fullLevels(refs, mergeWidth(compactAfter)),
+        replaces: merged?.replaces ?? [],
+      },
+      this.#store.features.maxValueBytes,
     );
-    const head: Head = {
-      ...made,
-      refs: takeOver(refs, merged?.replaces ?? index, ref),
-      hash: await digest(text),
-    };
-    const headText = JSON.stringify(head);
-    const entries = this.#keys
-      .batch(ref)
-      .map((key, part): readonly [string, string] => [key, values[part] ?? '']);
-
     this.#unsure = [...this.#unsure, { ref, records: count }];
-    await this.#store.setMany(this.#isAside ? entries : [...entries, [this.#keys.head, headText]]);
+    await this.#store.setMany(this.#isAside ? entries : [...entries, headEntry]);
     this.#pending.splice(0, count);
-    if (!this.#isAside) this.#seen = headText;
+    if (!this.#isAside) this.#seen = headEntry[1];
     const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
     for (const each of merged?.replaces ?? []) batches.delete(each);
     const names = new Set([...(before?.names ?? []), nameOf(ref)]);
@@ -383,7 +384,7 @@ export class BranchLog implements Log {
       tip: { ref, hash: head.hash, chain: head.chain },
       batches,
       names,
-      unread: before?.unread ?? [],
+      unread: repairs ? [] : (before?.unread ?? []),
       missing: false,
     });
   }

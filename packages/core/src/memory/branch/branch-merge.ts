@@ -1,7 +1,8 @@
 import { fullLevels } from '../log/place-ref.ts';
 import type { LogRecord } from '../log/log-record.ts';
 import { levelWidth } from '../log/session-log.ts';
-import { recordsOf, standsFor, type Branch } from './branch.ts';
+import { inOrder } from '../log/flushes-of.ts';
+import { standsFor, type Branch } from './branch.ts';
 
 /** Earlier turns copied into the next batch, so that a reader needs fewer keys. */
 export interface Merged {
@@ -36,7 +37,7 @@ export function mergeTurns(before: Branch, options: MergeOptions): Merged | unde
   // Takes every batch from the first one on: writers without echoes may have added others between.
   const [first = ''] = index.toSorted();
   const part = new Map([...before.batches].filter(([ref]) => ref >= first));
-  const flushes = recordsOf({ batches: part });
+  const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
   if (isLongerThan(flushes, maxMerged)) return undefined;
   const named = [...part.values()].flatMap((batch) => batch.index ?? []);
   return {

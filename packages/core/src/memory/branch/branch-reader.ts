@@ -1,22 +1,26 @@
 import type { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
-import { readBatches, type KnownBatches } from '../log/batch-reader.ts';
+import { readBatches, readValues, type KnownBatches } from '../log/batch-reader.ts';
 import { nameOf, type Branch } from './branch.ts';
 import { digest } from '../log/digest.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { takeOver } from '../log/place-ref.ts';
 import type { Tip } from './session-echo.ts';
+import { replacedBy } from '../log/flushes-of.ts';
+import { readHead } from '../log/read-head.ts';
 import {
+  damaged,
   formatVersion,
+  isDamage,
   makeTurnRef,
   parseBatch,
-  parseHead,
+  parseTurn,
+  suffixOf,
   turnOf,
   type Batch,
   type Head,
   type SessionKeys,
 } from '../log/session-format.ts';
-import { replacedBy } from '../log/session-log.ts';
 import { joinValue } from '../log/split-value.ts';
 
 export interface BranchReaderOptions {
@@ -58,64 +62,103 @@ export class BranchReader {
 
   /**
    * Reads the branch of the store's head. If the head is older than `staleMs`, missing batches
-   * count as damage: calls `onDamage`, or rejects without it.
+   * count as damaged ones.
    */
   async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.get(this.#keys.head);
-    if (text === undefined) return { text };
-    const { onDamage, now, staleMs } = this.#options;
-    const head = parseHead(text);
+    const head = await readHead(this.#store, this.#keys, { text });
+    if (!head) return { text };
+    const { now, staleMs } = this.#options;
     const branch = await this.#read(head, known);
-    if (branch.missing && now() - head.updatedAt <= staleMs) return { text, branch };
-    for (const { error } of branch.unread) {
-      if (!onDamage) throw error;
-      onDamage(error);
-    }
-    return { text, branch: { ...branch, missing: false } };
+    const mayCome = branch.missing && now() - head.updatedAt <= staleMs;
+    return { text, branch: { ...branch, missing: mayCome } };
   }
 
   /**
-   * Reads a branch from its batches alone. Returns `undefined` if the last batch is missing, is not
-   * the signed one or holds no head.
+   * Reads what is left of the session for a repair, and collects what is wrong with it. Without a
+   * readable head, looks for the last turn in the store's key list.
+   */
+  async rest(errors: AgentError[]): Promise<SeenHead> {
+    const text = await this.#store.get(this.#keys.head);
+    const headErrors: AgentError[] = [];
+    const head = await readHead(this.#store, this.#keys, { text, errors: headErrors });
+    const isWhole = head && headErrors.length === 0;
+    const last = isWhole ? undefined : await this.#lastTurn(errors);
+    const branch = last ?? (head && (await this.#read(head)));
+    if (last && headErrors.length === 0) headErrors.push(damaged(this.#keys.head));
+    errors.push(...headErrors, ...(branch?.unread ?? []).map(({ error }) => error));
+    return { text, ...(branch && { branch }) };
+  }
+
+  /** Reads the branch that the newest readable turn made. */
+  async #lastTurn(errors: AgentError[]): Promise<Branch | undefined> {
+    const start = this.#keys.turn('');
+    const keys = await this.#store.keys(start);
+    const ids = keys.map((key) => key.slice(start.length)).filter((id) => !id.includes(':'));
+    let last: Branch | undefined;
+    for (const id of ids) {
+      try {
+        const branch = await this.#turn(id);
+        if (branch && !(last && isNewer(last, branch))) last = branch;
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        errors.push(error);
+      }
+    }
+    return last;
+  }
+
+  /**
+   * Reads a branch from its batches alone. Returns `undefined` if the last batch is missing or holds
+   * no head. Reports a damaged one.
    */
   async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
-    const names = this.#keys.batch(ref);
-    const values = await this.#store.getMany(names);
-    const found = names.flatMap((name) => values.get(name) ?? []);
-    if (
-      turnOf(ref) === undefined ||
-      found.length < names.length ||
-      (await digest(joinValue(found))) !== hash
-    )
+    if (turnOf(ref) === undefined) return undefined;
+    const values = (await readValues(this.#store, this.#keys, [ref])).get(ref);
+    if (!values) return undefined;
+    try {
+      const batch = parseBatch(this.#keys, ref, values);
+      if ((await digest(joinValue(values))) !== hash) throw damaged(this.#keys.batch(ref)[0]!);
+      return await this.#endingWith(ref, batch, hash);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.report(error);
       return undefined;
-    return this.#endingWith(ref, parseBatch(found), hash);
+    }
+  }
+
+  /** Tells `onDamage` of an error; throws it without `onDamage`. */
+  report(error: AgentError): void {
+    const { onDamage } = this.#options;
+    if (!onDamage) throw error;
+    onDamage(error);
   }
 
   /** Returns the branch that a turn's last write made; `undefined` if there is none. */
   async turn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
-    const firsts = new Map(ids.map((id) => [id, this.#keys.batch(makeTurnRef(0, id, 1))[0]!]));
+    const firsts = new Map(ids.map((id) => [id, this.#keys.turn(id)]));
     const written = await this.#store.getMany([...firsts.values()]);
     const id = ids.findLast((each) => written.has(firsts.get(each)!));
-    if (id === undefined) return undefined;
-    const first = firsts.get(id)!;
-    const values = [written.get(first)!];
-    // A part of a batch is a JSON string; a whole batch is an object.
-    const isSplit = values[0]!.startsWith('"');
-    while (isSplit) {
-      const value = await this.#store.get(`${first}:${values.length}`);
+    return id === undefined ? undefined : this.#turn(id);
+  }
+
+  /** Reads the branch that one write of a turn made. */
+  async #turn(id: string): Promise<Branch | undefined> {
+    const first = this.#keys.turn(id);
+    const values: string[] = [];
+    for (let key = first; ; key = `${first}:${values.length}`) {
+      const value = await this.#store.get(key);
       if (value === undefined) break;
       values.push(value);
+      // A part of a batch is a JSON string; a whole batch is an object.
+      if (values.length === 1 && !value.startsWith('"')) break;
     }
-    try {
-      const batch = parseBatch(values);
-      const ref = makeTurnRef(batch.head?.version ?? 0, id, values.length);
-      return await this.#endingWith(ref, batch, await digest(joinValue(values)));
-    } catch (error) {
-      // The writer stopped between two parts.
-      if (isSplit) return undefined;
-      throw error;
-    }
+    if (wasCutOff(values)) return undefined;
+    const batch = parseTurn(this.#keys, id, values);
+    const name = makeTurnRef(batch.head?.version ?? 0, id);
+    const ref = name + suffixOf(batch.sum, values.length);
+    return this.#endingWith(ref, batch, await digest(joinValue(values)));
   }
 
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
@@ -136,7 +179,7 @@ export class BranchReader {
     const { batches, unread } = await readBatches(
       this.#store,
       this.#keys,
-      refs,
+      { refs, hash: head.hash },
       this.#known(known),
     );
     const ref = refs.reduce((last, each) => (last < each ? each : last), '');
@@ -162,4 +205,19 @@ export class BranchReader {
       add: (ref, batch, characters) => cache.set(keyOf(ref), batch, characters),
     };
   }
+}
+
+/**
+ * Returns whether the writer of a batch of format 2 stopped between two values. Later formats write
+ * the first value last.
+ */
+function wasCutOff(values: readonly string[]): boolean {
+  const [first = ''] = values;
+  return /^"\{\\"v\\":[12],/.test(first) && !/\\"sum\\":\\"\w+\\"\}"$/.test(values.at(-1) ?? '');
+}
+
+function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {
+  return one.version === other.version
+    ? one.updatedAt > other.updatedAt
+    : one.version > other.version;
 }

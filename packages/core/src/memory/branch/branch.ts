@@ -2,7 +2,7 @@ import type { UnreadBatch } from '../log/batch-reader.ts';
 import type { Flushes } from '../log/log-record.ts';
 import type { Tip } from './session-echo.ts';
 import { turnOf, type Batch, type Head } from '../log/session-format.ts';
-import { replacedBy } from '../log/session-log.ts';
+import { flushesOf, replacedBy } from '../log/flushes-of.ts';
 
 /** A session's log as one of its heads describes it. */
 export interface Branch {
@@ -29,16 +29,19 @@ export function has(branch: Branch | undefined, { ref }: Tip): boolean {
   return branch?.names.has(nameOf(ref)) === true;
 }
 
-/** Returns the records in the order they were written, without those that a snapshot replaced. */
-export function recordsOf({ batches }: Pick<Branch, 'batches'>): Flushes {
-  const replaced = replacedBy(batches);
-  const left = [...batches]
-    .filter(([ref]) => !replaced.has(ref))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return left.map(([, { records }]) => records);
+/** Returns the records in the order they were written, with the places of lost ones. */
+export function recordsOf({ batches, unread }: Pick<Branch, 'batches' | 'unread'>): Flushes {
+  return flushesOf(
+    batches,
+    unread.map(({ ref }) => ref),
+  );
 }
 
 /** Returns the refs that one batch replaces when it merges these batches. */
-export function standsFor({ batches }: Pick<Branch, 'batches'>): readonly string[] {
-  return [...new Set([...batches.keys(), ...replacedBy(batches)])];
+export function standsFor({
+  batches,
+  unread = [],
+}: Pick<Branch, 'batches'> & Partial<Pick<Branch, 'unread'>>): readonly string[] {
+  const lost = unread.map(({ ref }) => ref);
+  return [...new Set([...batches.keys(), ...lost, ...replacedBy(batches)])];
 }

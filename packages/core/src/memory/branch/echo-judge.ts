@@ -1,7 +1,8 @@
+import type { AgentError } from '../../error/agent-error.ts';
 import { has, nameOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo, Tip } from './session-echo.ts';
-import { turnOf } from '../log/session-format.ts';
+import { isDamage, turnOf } from '../log/session-format.ts';
 
 /**
  * The branches of a client's echo and of the store's head when they disagree, as far as they can be
@@ -39,17 +40,18 @@ export async function judge(
   { at, base, turnId, left, over, isOld }: Case,
 ): Promise<Verdict> {
   // For a session that began with this turn, read only what the client's turns may have written.
-  const begun = base ? [] : await readTurns(reader, left);
-  if (!base && begun.length === 0)
-    return { type: 'go', branch: undefined, seen: undefined, isOwn: false };
+  const begun = await readTurns(reader, base ? [] : left);
+  if (!base && begun.found.length === 0 && begun.damages.size === 0) return nothing;
 
   const { text: seen, branch: shown } = await reader.head();
   if (shown?.missing) return { type: 'stale' };
   const unknown = left.filter(([id]) => !shown?.names.has(id));
-  const found = base
-    ? await readTurns(reader, unknown)
-    : begun.filter(({ tip }) => !has(shown, tip));
-  const isShown = base ? has(shown, base) : found.length < begun.length;
+  const turns = base ? await readTurns(reader, unknown) : begun;
+  const found = turns.found.filter(({ tip }) => !has(shown, tip));
+  for (const [id, error] of turns.damages) if (!shown?.names.has(id)) reader.report(error);
+  if (shown && mayHide(shown, base, found))
+    return { type: 'go', branch: shown, seen, isOwn: false };
+  const isShown = base ? has(shown, base) : left.some(([id]) => shown?.names.has(id));
   let own = isShown ? shown : base && (await reader.tip(base));
   let isTurn = false;
   for (const turn of found) {
@@ -68,7 +70,7 @@ export async function judge(
       mayBeStale: false,
     };
   }
-  if (!own) return withoutOwn(base!, shown, isOld);
+  if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
   if (has(shown, own.tip)) return { type: 'go', branch: shown, seen, isOwn: false };
   const go: Verdict = { type: 'go', branch: own, seen, isOwn: true };
   // A turn that the client left may never have written its head. Any other head was written, and
@@ -80,6 +82,19 @@ export async function judge(
     fork: { yours: own, theirs: shown },
     mayBeStale: !isOld && shown.head.updatedAt < at,
   };
+}
+
+const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
+
+/**
+ * Returns whether the unreadable batches of a branch may hold a state that its other batches do not
+ * name. To continue from the branch then reports them.
+ */
+function mayHide(shown: Branch, base: Tip | undefined, turns: readonly Branch[]): boolean {
+  const tips = turns.filter((turn) => !has(turn, shown.tip)).map(({ tip }) => tip);
+  return (
+    shown.unread.length > 0 && [...(base ? [base] : []), ...tips].some((tip) => !has(shown, tip))
+  );
 }
 
 /** Returns whether the client decided against this branch or a later state of it. */
@@ -104,11 +119,23 @@ function withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdi
   return { type: 'fork', fork: { theirs: shown }, mayBeStale: !isOld };
 }
 
-async function readTurns(reader: BranchReader, turns: Case['left']): Promise<readonly Branch[]> {
+interface Turns {
+  readonly found: readonly Branch[];
+  /** Errors of turns that can't be read, by the turn's id. */
+  readonly damages: ReadonlyMap<string, AgentError>;
+}
+
+async function readTurns(reader: BranchReader, turns: Case['left']): Promise<Turns> {
   const found: Branch[] = [];
+  const damages = new Map<string, AgentError>();
   for (const [id] of turns) {
-    const branch = await reader.turn(id);
-    if (branch) found.push(branch);
+    try {
+      const branch = await reader.turn(id);
+      if (branch) found.push(branch);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      damages.set(id, error);
+    }
   }
-  return found;
+  return { found, damages };
 }

@@ -3,6 +3,7 @@ import * as vitest from 'vitest';
 import { userMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import { memoryConformance } from '../../testing/memory-conformance.ts';
+import { resealHead } from '../../../test-support/damage/reseal.ts';
 import { BatchCache } from '../log/batch-cache.ts';
 import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
 import { MemoryStore } from '../memory-store.ts';
@@ -93,7 +94,7 @@ test('a turn costs two writes; one that begins a session reads nothing', async (
     v: 1,
     at: store.time,
     base: {
-      ref: `00000001.${payloadOf(begun).turnId}`,
+      ref: expect.stringMatching(`^00000001\\.${payloadOf(begun).turnId}=\\w{6}$`),
       hash: expect.stringMatching(/^[\da-f]{64}$/),
       chain: expect.any(String),
     },
@@ -321,7 +322,7 @@ test('a write that failed is tried again under another key, and what it did is n
     await expect(memory.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     store.broken = '-';
     await memory.flush();
-    expect(payloadOf(memory.echo!).base).toMatchObject({ ref: expect.stringMatching(/_1$/) });
+    expect(payloadOf(memory.echo!).base).toMatchObject({ ref: expect.stringMatching(/_1=\w+$/) });
   }
   expect(await idsOf(open(store, first))).toEqual(['1', '2:head', '2-']);
 });
@@ -450,13 +451,10 @@ test('turns that the head names out of their order stay in it', async () => {
   const renameBy = async (
     change: (refs: readonly string[]) => readonly (readonly string[])[],
   ): Promise<void> => {
-    const head = JSON.parse((await store.get('s:s:head'))!) as {
-      readonly refs: readonly (readonly string[])[];
-    };
-    await store.set(
-      's:s:head',
-      JSON.stringify({ ...head, refs: change(head.refs.flat().toSorted()) }),
-    );
+    const text = (await store.get('s:s:head'))!;
+    const { refs } = JSON.parse(text) as { readonly refs: readonly (readonly string[])[] };
+    const changes = { refs: change(refs.flat().toSorted()) };
+    await store.set('s:s:head', resealHead('s:s:head', text, changes));
   };
   for (let n = 1; n <= 32; n++) [, echo] = await turn(store, String(n), echo);
   await renameBy((refs) => [[], refs.slice(0, 31), refs.slice(31)]);
@@ -497,7 +495,7 @@ test('what has expired in the store is not shown from a cache', async () => {
   const [, first] = await turn(store, '1', undefined, { cache });
   const [, second] = await turn(store, '2', first, { cache });
   expect(await idsOf(open(store, second, { cache }))).toEqual(['1', '2']);
-  await store.delete(['s:s:t:' + payloadOf(first).base!.ref.slice('00000001.'.length)]);
+  await store.delete([turnKeyOf(first)]);
   expect(await idsOf(open(store, second, { cache }))).toEqual(['2']);
 });
 
@@ -523,15 +521,14 @@ test('a message that is damaged is told each time, also where its batch is in a 
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, echo] = await turn(store, '2', first);
-  const [key = ''] = (await store.keys('s:s:t:')).filter((each) =>
-    each.endsWith(payloadOf(first).base!.ref.slice('00000001.'.length)),
-  );
+  const key = turnKeyOf(first);
   await store.set(key, (await store.get(key))!.replace('"role":"user"', '"role":"nobody"'));
   const cache = new BatchCache(1_000_000);
   const errors: unknown[] = [];
   for (let times = 1; times < 3; times++) {
     await expect(open(store, echo, { cache }).read()).rejects.toMatchObject({
-      code: 'INVALID_MESSAGE',
+      code: 'STORAGE_FAILED',
+      details: { key },
     });
     expect(
       await idsOf(open(store, echo, { cache, onDamage: (error) => errors.push(error) })),
@@ -600,14 +597,21 @@ test('a branch whose last batch was changed in the store is not taken for the on
   await turn(store, 'new session');
   await store.set(key, (await store.get(key))!.replace('text of 1', 'text of 2'));
   store.time += 121_000;
-  expect(Object.keys(await open(store, first).branches())).toEqual(['theirs']);
+  await expect(open(store, first).branches()).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    details: { key },
+  });
+  const errors: unknown[] = [];
+  const memory = open(store, first, { onDamage: (error) => errors.push(error) });
+  expect(Object.keys(await memory.branches())).toEqual(['theirs']);
+  expect(errors).toMatchObject([{ details: { key } }]);
 });
 
 test('a head whose batch is damaged is told, and read again while it may be late', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, second] = await turn(store, '2', first);
-  await store.delete([`s:s:t:${payloadOf(second).base!.ref.slice('00000002.'.length)}`]);
+  await store.delete([turnKeyOf(second)]);
   await expect(open(store, first).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
   store.time += 121_000;
   await expect(open(store, first).read()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
@@ -624,6 +628,11 @@ function message(id: string): Msg {
 
 async function idsOf(memory: EchoMemory): Promise<readonly string[]> {
   return (await memory.read()).map(({ id }) => id);
+}
+
+/** The key of the turn that an echo names as its state. */
+function turnKeyOf(echo: string): string {
+  return `s:s:t:${/\.([\w-]+)/.exec(payloadOf(echo).base!.ref)![1]}`;
 }
 
 function payloadOf(echo: string): {

@@ -1,7 +1,14 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { digest } from './digest.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { parseBatch, versionOf, type Batch, type SessionKeys } from './session-format.ts';
+import { brokenLinks, hashOf } from './old-chain.ts';
+import {
+  damaged,
+  isSealed,
+  parseBatch,
+  versionOf,
+  type Batch,
+  type SessionKeys,
+} from './session-format.ts';
 import { joinValue } from './split-value.ts';
 
 /** A batch of a log that could not be read, with the reason. */
@@ -26,17 +33,25 @@ export interface KnownBatches {
   add?(ref: string, batch: Batch, characters: number): void;
 }
 
+/** The names of batches in a head, and its hash. */
+export interface NamedBatches {
+  readonly refs: readonly string[];
+  readonly hash: string;
+}
+
 /**
- * Reads these batches and all that they name, level by level. Does not read known batches again.
+ * Reads these batches and all that they name, level by level, and checks each one. Does not read
+ * known batches again.
  */
 export async function readBatches(
   store: KeyValueStore,
   keys: SessionKeys,
-  refs: readonly string[],
+  { refs, hash }: NamedBatches,
   known: KnownBatches,
 ): Promise<ReadBatches> {
   const batches = new Map<string, Batch>();
   const unread: UnreadBatch[] = [];
+  const old = new Map<string, string>();
   for (let wanted = refs; wanted.length > 0;) {
     const held = new Map(wanted.map((ref) => [ref, known.get(ref)]));
     const found = await readValues(
@@ -47,9 +62,10 @@ export async function readBatches(
     const named: string[] = [];
     for (const ref of wanted) {
       const values = found.get(ref);
-      const batch = held.get(ref) ?? parse(ref, values);
+      const batch = held.get(ref) ?? parse(keys, ref, values);
       if ('error' in batch) unread.push(batch);
       else {
+        if (values && !isSealed(ref)) old.set(ref, joinValue(values));
         // An estimate: of several values, usually only the last one is shorter.
         if (values) known.add?.(ref, batch, values[0]!.length * values.length);
         batches.set(ref, batch);
@@ -58,63 +74,82 @@ export async function readBatches(
     }
     wanted = named.filter((ref) => !batches.has(ref));
   }
+  const gone = unread.map(({ ref }) => ref);
+  for (const ref of await brokenLinks(old, batches, { hash, gone })) {
+    batches.delete(ref);
+    unread.push({ ref, error: damaged(keys.batch(ref)[0]!) });
+  }
   return { batches, unread: store.features.expires ? unexpired(unread, batches) : unread };
 }
 
 /**
- * Adds the batches that only an unreadable batch named. Several batches share a version if a write
- * failed halfway. Then adds the one that another batch, or the head, continues.
+ * Adds the batches that no readable batch names, by the store's key list: their names stood in an
+ * unreadable batch or head. Several batches share a version if a write failed halfway. Then adds
+ * those among `tips`, and those that another batch continues. Returns the unreadable ones.
  */
 export async function findBatches(
   store: KeyValueStore,
   keys: SessionKeys,
-  hash: string,
+  tips: readonly string[],
   { batches, unread }: ReadBatches,
-): Promise<void> {
+): Promise<readonly UnreadBatch[]> {
   const versions = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)].map(versionOf));
+  const snapshots = [...batches].flatMap(([ref, { replaces }]) => (replaces ? [ref] : []));
+  const snapshot = snapshots.toSorted().at(-1) ?? '';
   const refs = keys
     .refs(await store.keys(keys.prefix))
-    .filter((ref) => !versions.has(versionOf(ref)));
+    .filter((ref) => !versions.has(versionOf(ref)) && ref > snapshot);
   const found = await readValues(store, keys, refs);
-  const hashes = new Set([hash, ...[...batches.values()].map(({ prev }) => prev)]);
-  // Newest first: each batch holds the hash of the one that it continues.
-  for (const [ref, values] of [...found].toSorted(([a], [b]) => (a < b ? 1 : -1))) {
-    const batch = parse(ref, values);
+  const names = new Set([...tips, ...[...batches.values()].map(({ prev }) => prev)]);
+  const damages: UnreadBatch[] = [];
+  // Newest first: each batch holds the name of the one that it continues.
+  for (const ref of refs.toSorted().toReversed()) {
+    const values = found.get(ref);
     const isOnly = refs.filter((other) => versionOf(other) === versionOf(ref)).length === 1;
-    if ('error' in batch || !(isOnly || hashes.has(await digest(joinValue(values))))) continue;
-    batches.set(ref, batch);
-    hashes.add(batch.prev);
+    const isNamed = names.has(ref) || (values && names.has(await hashOf(ref, values)));
+    if (!isOnly && !isNamed) continue;
+    const batch = parse(keys, ref, values);
+    if ('error' in batch) damages.push(batch);
+    else {
+      batches.set(ref, batch);
+      names.add(batch.prev);
+      if (batch.replaces) break;
+    }
   }
+  return damages;
 }
 
 /** Reads the values of each batch; leaves out batches that are not complete in the store. */
-async function readValues(
+export async function readValues(
   store: KeyValueStore,
   keys: SessionKeys,
   refs: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const whole = new Map<string, readonly string[]>();
   if (refs.length === 0) return whole;
-  const values = await store.getMany(refs.flatMap((ref) => keys.batch(ref)));
-  for (const ref of refs) {
-    const names = keys.batch(ref);
-    const found = names.flatMap((name) => values.get(name) ?? []);
-    if (found.length === names.length) whole.set(ref, found);
+  const names = refs.map((ref) => keys.batch(ref));
+  const values = await store.getMany(names.flat());
+  for (const [index, ref] of refs.entries()) {
+    const own = names[index]!;
+    const found = own.flatMap((name) => values.get(name) ?? []);
+    if (found.length === own.length) whole.set(ref, found);
   }
   return whole;
 }
 
-function parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {
-  if (!values)
-    return {
-      ref,
-      error: new AgentError('STORAGE_FAILED', "One of the session's records is not in the store", {
-        retryable: true,
-        details: { ref },
-      }),
-    };
+function parse(
+  keys: SessionKeys,
+  ref: string,
+  values: readonly string[] | undefined,
+): Batch | UnreadBatch {
+  if (!values) {
+    const [key = ''] = keys.batch(ref);
+    const text = `The session's record ${key} is not in the store`;
+    const details = { key, ref };
+    return { ref, error: new AgentError('STORAGE_FAILED', text, { retryable: true, details }) };
+  }
   try {
-    return parseBatch(values);
+    return parseBatch(keys, ref, values);
   } catch (thrown) {
     const { message, cause, details } = AgentError.from(thrown);
     return {

@@ -39,8 +39,20 @@ export type LogRecord =
   | { readonly kind: 'cut'; readonly ids: readonly string[] }
   | RunNote;
 
-/** A log as it is stored: its flushes in order. */
-export type Flushes = readonly (readonly LogRecord[])[];
+/** Stands where records of the log can't be read; never stored. */
+export interface LostRecords {
+  readonly kind: 'lost';
+}
+
+/** A log as it was read: its flushes in order. */
+export type Flushes = readonly (readonly (LogRecord | LostRecords)[])[];
+
+/** Returns the messages in records. */
+export function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
+  return records.flatMap((record) =>
+    record.kind === 'message' || record.kind === 'replace' ? [record.message] : [],
+  );
+}
 
 /** Returns whether a value from a store is a record. `parseMessages` checks the messages in it. */
 export function isLogRecord(value: unknown): value is LogRecord {

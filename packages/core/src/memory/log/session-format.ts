@@ -1,13 +1,15 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { isRecord } from '../../message/is-record.ts';
-import { isLogRecord, type LogRecord } from './log-record.ts';
+import { parseMessages } from '../../message/validate-message.ts';
+import { isLogRecord, messagesIn, type LogRecord } from './log-record.ts';
+import { checkSeal } from './seal.ts';
 import { joinValue } from './split-value.ts';
 
 /** The records of one flush. */
 export interface Batch {
   readonly v: typeof formatVersion;
-  /** Hash of the previous batch; empty for the first one. */
+  /** The `hash` of the head before; empty for the first batch. */
   readonly prev: string;
   readonly records: readonly LogRecord[];
   /** Earlier batches that the head no longer names (`fullLevels`). */
@@ -19,6 +21,10 @@ export interface Batch {
    * in a log whose client holds an echo, a signed session token.
    */
   readonly head?: Omit<Head, 'hash'>;
+  /** The writer that led the session; see `Head`. */
+  readonly leader?: string;
+  /** Checksum of the text before it; absent in formats 1 and 2. */
+  readonly sum?: number;
 }
 
 /** The one value of a session that is overwritten. */
@@ -30,7 +36,10 @@ export interface Head {
   readonly writer: string;
   /** Id of the log since it was last empty; a different chain is a different log. */
   readonly chain: string;
-  /** Hash of the last batch. Each batch's `prev` extends it to a chain over all batches. */
+  /**
+   * Name of the last batch, with its checksum. Each batch's `prev` extends it to a chain over all
+   * batches. In format 2 and in logs with echoes, the SHA-256 of the last batch's text.
+   */
   readonly hash: string;
   /** The batches by level, see `fullLevels`. */
   readonly refs: readonly (readonly string[])[];
@@ -42,12 +51,27 @@ export interface Head {
   readonly leader?: string;
 }
 
-/** Format 1 had only messages and cuts, no hashes and no times. */
-export const formatVersion = 2;
+/**
+ * Format 1 had only messages and cuts, no hashes and no times. Format 2 had no checksums. A newer
+ * format must keep the checksum as its last field, or have none.
+ */
+export const formatVersion = 3;
 
-/** Makes the name of a batch. It sorts by version and tells how many values store the batch. */
-export function makeRef(version: number, id: string, values: number): string {
-  return `${String(version).padStart(8, '0')}-${id}${values > 1 ? `~${values}` : ''}`;
+/** Makes the name of a batch, without its suffix. It sorts by version. */
+export function makeRef(version: number, id: string): string {
+  return `${String(version).padStart(8, '0')}-${id}`;
+}
+
+/** Number of characters of a batch's checksum that are in its name. Heads hold many names. */
+const nameSum = 6;
+
+/** Makes the end of a batch's name: of its checksum, and the number of values that store it. */
+export function suffixOf(sum: number | undefined, values: number): string {
+  return (sum === undefined ? '' : `=${shortSum(sum)}`) + (values > 1 ? `~${values}` : '');
+}
+
+function shortSum(sum: number): string {
+  return (sum % 36 ** nameSum).toString(36).padStart(nameSum, '0');
 }
 
 export function versionOf(ref: string): number {
@@ -58,16 +82,21 @@ export function versionOf(ref: string): number {
  * Makes the name of a turn's batch. Its key contains only the turn's id, so that readers find it
  * wherever the turn is in the log.
  */
-export function makeTurnRef(version: number, turnId: string, values: number): string {
-  return `${String(version).padStart(8, '0')}.${turnId}${values > 1 ? `~${values}` : ''}`;
+export function makeTurnRef(version: number, turnId: string): string {
+  return `${String(version).padStart(8, '0')}.${turnId}`;
+}
+
+/** Returns whether a batch's name has a checksum; names of formats 1 and 2 have none. */
+export function isSealed(ref: string): boolean {
+  return ref.includes('=');
 }
 
 /** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
 export function turnOf(ref: string): string | undefined {
-  return /^\d{8}\.([\w-]+)/.exec(ref)?.[1];
+  return ref.includes('.') ? /^\d{8}\.([\w-]+)/.exec(ref)?.[1] : undefined;
 }
 
-const refPattern = /^\d{8}[-.][\w-]+(?:~(\d+))?$/;
+const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
 
 /**
  * The keys of a session's values: `s:<id>:head`, `s:<id>:r:<ref>` and, for turns, `s:<id>:t:<turn
@@ -84,11 +113,25 @@ export class SessionKeys {
 
   batch(ref: string): readonly string[] {
     const turnId = turnOf(ref);
-    const first = turnId === undefined ? `${this.prefix}r:${ref}` : `${this.prefix}t:${turnId}`;
-    const values = Number(refPattern.exec(ref)?.[1] ?? 1);
+    const first = turnId === undefined ? `${this.prefix}r:${ref}` : this.turn(turnId);
+    const values = Number(ref.split('~')[1] ?? 1);
+    if (values === 1) return [first];
     return Array.from({ length: values }, (_, index) =>
       index === 0 ? first : `${first}:${index}`,
     );
+  }
+
+  /** Returns what a batch's checksum is bound to: its first key, as far as it is known before. */
+  place(ref: string): string {
+    const turnId = turnOf(ref);
+    return turnId === undefined
+      ? `${this.prefix}r:${isSealed(ref) ? ref.slice(0, ref.indexOf('=')) : ref}`
+      : this.turn(turnId);
+  }
+
+  /** Returns the first key of a turn's batch. */
+  turn(turnId: string): string {
+    return `${this.prefix}t:${turnId}`;
   }
 
   /** Returns the refs of the batches among these keys, without those of turns. */
@@ -104,7 +147,7 @@ export class SessionKeys {
 export async function sessionHeads(
   store: KeyValueStore,
   startsWith: string,
-): Promise<readonly (readonly [sessionId: string, text: string])[]> {
+): Promise<readonly (readonly [sessionId: string, text: string, key: string])[]> {
   // The encoded prefix of an id is a prefix of the key. Half a surrogate pair at its end can't be
   // encoded.
   const keys = (
@@ -114,23 +157,42 @@ export async function sessionHeads(
   return keys.flatMap((key) => {
     const text = heads.get(key);
     const sessionId = decodeURIComponent(key.slice('s:'.length, -':head'.length));
-    return text === undefined ? [] : [[sessionId, text] as const];
+    return text === undefined ? [] : [[sessionId, text, key] as const];
   });
 }
 
 /** Parses a head. Throws `STORAGE_FAILED` if it is damaged or of a newer version of the library. */
-export function parseHead(text: string): Head {
-  const head = parseVersioned([text], 'head');
-  if (!isHead({ ...headDefaults, ...head })) throw damaged('head');
-  return { ...headDefaults, ...head, v: formatVersion } as unknown as Head;
+export function parseHead(text: string, key: string): Head {
+  const { sum, ...fields } = parseVersioned(key, [text], () => key);
+  if (!isHead({ ...headDefaults, ...fields })) throw damaged(key);
+  const head = { ...headDefaults, ...fields, v: formatVersion } as unknown as Head;
+  // A head without a checksum is of an older format, which knows no batches with one.
+  if (sum === undefined && head.refs.flat().some(isSealed)) throw damaged(key);
+  return head;
 }
 
-/**
- * Parses a batch from its values. Throws as `parseHead` does. `parseMessages` checks the messages
- * in it.
- */
-export function parseBatch(values: readonly string[]): Batch {
-  const batch = parseVersioned(values, 'record');
+/** Parses a named batch from its values and checks its messages. Throws as `parseHead` does. */
+export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {
+  const keyOf = (): string => keys.batch(ref)[0] ?? '';
+  const batch = parseRecord(keys.place(ref), values, keyOf);
+  const isNamed = batch.sum !== undefined && ref.includes(`=${shortSum(batch.sum)}`);
+  if (isSealed(ref) && !isNamed) throw damaged(keyOf());
+  return batch;
+}
+
+/** Parses the batch of a turn, whose name is not known. Throws as `parseHead` does. */
+export function parseTurn(keys: SessionKeys, turnId: string, values: readonly string[]): Batch {
+  const key = keys.turn(turnId);
+  return parseRecord(key, values);
+}
+
+/** `keyOf`: makes the key for errors; default: the place. */
+function parseRecord(
+  place: string,
+  values: readonly string[],
+  keyOf: () => string = () => place,
+): Batch {
+  const batch = parseVersioned(place, values, keyOf);
   const { records, index, replaces, head, prev = '' } = batch;
   const isWhole =
     Array.isArray(records) &&
@@ -138,7 +200,12 @@ export function parseBatch(values: readonly string[]): Batch {
     typeof prev === 'string' &&
     [index, replaces].every((refs) => refs === undefined || isRefs(refs)) &&
     (head === undefined || isHead({ ...headDefaults, ...(isRecord(head) && head) }));
-  if (!isWhole) throw damaged('record');
+  if (!isWhole) throw damaged(keyOf());
+  try {
+    parseMessages(messagesIn(records));
+  } catch (cause) {
+    throw damaged(keyOf(), cause);
+  }
   return { ...batch, prev, v: formatVersion } as unknown as Batch;
 }
 
@@ -166,30 +233,46 @@ function isHead({
 }
 
 function parseVersioned(
+  place: string,
   values: readonly string[],
-  what: string,
+  keyOf: () => string,
 ): Readonly<Record<string, unknown>> {
   let value: unknown;
+  let hasSeal: boolean;
   try {
-    value = JSON.parse(joinValue(values));
+    const text = joinValue(values);
+    // A record of this format can't pass for one of an older format, which has no checksum.
+    hasSeal = checkSeal(text, place);
+    value = JSON.parse(text);
   } catch (cause) {
-    throw damaged(what, cause);
+    throw damaged(keyOf(), cause);
   }
-  if (!isRecord(value) || !Number.isSafeInteger(value['v'])) throw damaged(what);
-  if (Number(value['v']) > formatVersion) {
+  if (!isRecord(value) || !Number.isSafeInteger(value['v'])) throw damaged(keyOf());
+  const format = Number(value['v']);
+  if (format > formatVersion) {
+    const key = keyOf();
     throw new AgentError(
       'STORAGE_FAILED',
-      `The session's ${what} has format ${String(value['v'])}; this version of the library reads ${formatVersion}`,
-      { details: { format: Number(value['v']) } },
+      `The session's record ${key} has format ${format}; this version of the library reads ${formatVersion}`,
+      { details: { key, format } },
     );
   }
+  if (!hasSeal && (format === formatVersion || 'sum' in value)) throw damaged(keyOf());
   return value;
 }
 
-function damaged(what: string, cause?: unknown): AgentError {
-  return new AgentError('STORAGE_FAILED', `The session's ${what} in the store is damaged`, {
-    cause,
-  });
+/** Makes the error of a damaged value, which names its key and what to do. */
+export function damaged(key: string, cause?: unknown): AgentError {
+  return new AgentError(
+    'STORAGE_FAILED',
+    `The session's record ${key} in the store is damaged; repair() continues with the rest`,
+    { cause, details: { key } },
+  );
+}
+
+/** Returns whether an error tells of a value in the store, and not of the store itself. */
+export function isDamage(error: unknown): error is AgentError {
+  return AgentError.is(error) && error.details?.['key'] !== undefined;
 }
 
 function isRefs(value: unknown): value is readonly string[] {

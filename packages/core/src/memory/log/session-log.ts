@@ -1,11 +1,13 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
-import { digest } from './digest.ts';
+import { flushesOf, replacedBy } from './flushes-of.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { fullLevels, takeOver } from './place-ref.ts';
-import { formatVersion, makeRef, parseHead, SessionKeys } from './session-format.ts';
+import { readHead } from './read-head.ts';
+import { formatVersion, makeRef, SessionKeys, suffixOf, isSealed } from './session-format.ts';
 import type { Batch, Head } from './session-format.ts';
+import { seal } from './seal.ts';
 import { splitValue } from './split-value.ts';
 
 /**
@@ -26,8 +28,8 @@ export interface SessionLogOptions {
   /** Number of batches from which a log that has been read is compacted at the next flush. */
   readonly compactAfter: number;
   /**
-   * Receives the error of each batch that can't be read; that batch is left out. Without it, such a
-   * log can't be read.
+   * Receives the error of each value that can't be read; such a batch is left out. Without it, a log
+   * with such a batch can't be read.
    */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
 }
@@ -45,7 +47,7 @@ export interface FlushContext {
 }
 
 /** A session's records, as `SessionMemory` uses them. */
-export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
+export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
   Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged'>>;
 
 /**
@@ -112,9 +114,12 @@ export class SessionLog {
     this.#pending.push(...records);
   }
 
-  /** Returns all records: first those in the store, then the pending ones. */
-  async load(): Promise<Flushes> {
-    const { text, head, known, batches } = await this.#read();
+  /**
+   * Returns all records: first those in the store, then the pending ones. With `errors`, collects
+   * there what is wrong with the log, and reads what is left of it.
+   */
+  async load(errors?: AgentError[]): Promise<Flushes> {
+    const { text, head, known, batches, unread } = await this.#read(errors);
     const replaced = replacedBy(batches);
     const lost = [...known.keys()].filter((ref) => !batches.has(ref) && !replaced.has(ref));
     for (const ref of lost) batches.set(ref, known.get(ref)!);
@@ -125,7 +130,21 @@ export class SessionLog {
     if (this.#unsure && batches.has(this.#unsure.ref))
       this.#pending.splice(0, this.#unsure.records);
     this.#unsure = undefined;
-    return [...this.#records(), [...this.#pending]];
+    return [...flushesOf(batches, unread), [...this.#pending]];
+  }
+
+  /**
+   * Reads what is left of a damaged log and writes it as a snapshot. Returns what was wrong; writes
+   * nothing if that is nothing.
+   */
+  async repair(context: FlushContext): Promise<readonly AgentError[]> {
+    const errors: AgentError[] = [];
+    context.onReread(await this.load(errors));
+    if (errors.length > 0) {
+      this.#wantsSnapshot = true;
+      await this.flush(context, true);
+    }
+    return errors;
   }
 
   /** Writes the pending records. With `takesLead`, writes even without any, whoever led so far. */
@@ -179,52 +198,50 @@ export class SessionLog {
       });
   }
 
-  async #read(): Promise<{
+  async #read(errors?: AgentError[]): Promise<{
     readonly text: string | undefined;
     readonly head: Head | undefined;
     readonly known: ReadonlyMap<string, Batch>;
     readonly batches: Map<string, Batch>;
+    readonly unread: readonly string[];
   }> {
     for (let attempt = 1; ; attempt++) {
       const text = await this.#store.get(this.#keys.head);
-      const head = text === undefined ? undefined : parseHead(text);
+      const { onDamage } = this.#options;
+      const head = await readHead(this.#store, this.#keys, { text, errors, onDamage });
       const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
-      const { batches, unread } = await readBatches(
-        this.#store,
-        this.#keys,
-        head?.refs.flat() ?? [],
-        known,
-      );
+      const names = { refs: head?.refs.flat() ?? [], hash: head?.hash ?? '' };
+      const found = await readBatches(this.#store, this.#keys, names, known);
+      const { batches } = found;
+      let { unread } = found;
       const isGone = unread.some(({ error }) => error.retryable);
       if (isGone && attempt < maxReads) {
         const now = await this.#store.get(this.#keys.head);
         if (now !== text) continue;
       }
-      this.#tell(unread);
-      if (unread.length > 0)
-        await findBatches(this.#store, this.#keys, head!.hash, { batches, unread });
-      const isNew = [...batches.keys()].some((ref) => !known.has(ref));
-      if (isNew)
-        this.#wantsSnapshot = unread.length === 0 && batches.size >= this.#options.compactAfter;
-      return { text, head, known, batches };
+      this.#tell(unread, errors);
+      if (unread.length > 0) {
+        const more = await findBatches(this.#store, this.#keys, [names.hash], found);
+        this.#tell(more, errors);
+        unread = [...unread, ...more];
+      }
+      const refs = [...batches.keys()];
+      // A log of an older format gets checksums at the next flush.
+      const isOld = refs.some((ref) => !isSealed(ref));
+      if (refs.some((ref) => !known.has(ref)))
+        this.#wantsSnapshot =
+          unread.length === 0 && (isOld || refs.length >= this.#options.compactAfter);
+      return { text, head, known, batches, unread: unread.map(({ ref }) => ref) };
     }
   }
 
-  #tell(unread: readonly UnreadBatch[]): void {
+  #tell(unread: readonly UnreadBatch[], errors: AgentError[] | undefined): void {
     const { onDamage } = this.#options;
     for (const { error } of unread) {
-      if (!onDamage) throw error;
-      onDamage(error);
+      if (errors) errors.push(error);
+      else if (onDamage) onDamage(error);
+      else throw error;
     }
-  }
-
-  /** Returns the records in the order they were written, without those that a snapshot replaced. */
-  #records(): Flushes {
-    const replaced = replacedBy(this.#batches);
-    const batches = [...this.#batches]
-      .filter(([ref]) => !replaced.has(ref))
-      .toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return batches.map(([, { records }]) => records);
   }
 
   /** Returns whether another writer has written since this one last read or wrote. */
@@ -252,27 +269,29 @@ export class SessionLog {
     const replaces = compacted && [...this.#batches.keys()];
     const refs = (!replaces && this.#head?.refs) || [];
     const index = fullLevels(refs, levelWidth);
+    const { generateId, now } = this.#options;
+    const leader = this.#lead === 'none' ? this.#head?.leader : this.#writer;
     const batch: Batch = {
       v: formatVersion,
       prev: this.#head?.hash ?? '',
       records: compacted ?? [...this.#pending],
       ...(index.length > 0 && { index }),
       ...(replaces && { replaces }),
+      ...(leader !== undefined && { leader }),
     };
-    const batchText = JSON.stringify(batch);
-    const { generateId, now } = this.#options;
-    const values = splitValue(batchText, this.#store.features.maxValueBytes);
     const version = this.version + 1;
-    const ref = makeRef(version, generateId(), values.length);
+    const name = makeRef(version, generateId());
+    const { text: batchText, sum } = seal(batch, this.#keys.place(name));
+    const values = splitValue(batchText, this.#store.features.maxValueBytes);
+    const ref = name + suffixOf(sum, values.length);
     const title = context.title();
     const at = now();
-    const leader = this.#lead === 'none' ? this.#head?.leader : this.#writer;
     const head: Head = {
       v: formatVersion,
       version,
       writer: this.#writer,
       chain: this.#head?.chain ?? generateId(),
-      hash: await digest(batchText),
+      hash: ref,
       refs: takeOver(refs, index, ref),
       createdAt: this.#head?.createdAt || at,
       // The session's last write must not move back when the clock does.
@@ -280,7 +299,7 @@ export class SessionLog {
       ...(title !== undefined && { title }),
       ...(leader !== undefined && { leader }),
     };
-    const text = JSON.stringify(head);
+    const { text } = seal(head, this.#keys.head);
     const keys = this.#keys.batch(ref);
     const entries = keys.map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
@@ -319,11 +338,6 @@ export class SessionLog {
     // Batches that can't be deleted now only take up space.
     await this.#store.delete(gone.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
-}
-
-/** Returns the refs of all batches that snapshots replaced. */
-export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
-  return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
-import type { LogRecord } from './log-record.ts';
+import type { Flushes } from './log-record.ts';
 
 /** Named values of a session; plain JSON. */
 export type Values = Record<string, JsonValue>;
@@ -166,7 +166,7 @@ export function updateValues(values: Values, update: ValueUpdate, names: readonl
 }
 
 /** Returns the values that records set. */
-export function valuesIn(records: readonly LogRecord[]): readonly JsonObject[] {
+export function valuesIn(records: Flushes[number]): readonly JsonObject[] {
   return records.flatMap((record) => {
     const values = record.kind === 'state' ? record.state['values'] : undefined;
     return isRecord(values) ? [values as JsonObject] : [];

@@ -1,13 +1,13 @@
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validate-message.ts';
-import type { Flushes, LogRecord, RunNote } from './log-record.ts';
+import { closedCall, holds, withoutResults } from './lost-records.ts';
+import { messagesIn, type Flushes, type LogRecord, type RunNote } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
@@ -30,9 +30,6 @@ export interface SessionView {
   readonly state: Readonly<Record<string, JsonValue>>;
 }
 
-/** Flushes with validated messages; a cache returns the same flush objects again. */
-const checked: WeakSet<Flushes[number]> = new WeakSet();
-
 /** A fold over the log's records, in their order. */
 export class LogFold implements SessionView {
   /** The messages in the order in which they were appended. */
@@ -45,7 +42,8 @@ export class LogFold implements SessionView {
   stoppedRun: string | undefined;
   summary: Summary | undefined;
   readonly state: Record<string, JsonValue> = {};
-  #damaged = false;
+  /** Calls whose results may be among lost records; `undefined` while no record is lost. */
+  #doubtful: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
     // A copy, because the log grows.
@@ -55,31 +53,36 @@ export class LogFold implements SessionView {
   /** Takes in records. Throws `INVALID_MESSAGE`, and takes in nothing, if a message is invalid. */
   add(records: readonly LogRecord[]): this {
     parseMessages(messagesIn(records));
-    return this.#take(records);
-  }
-
-  /**
-   * Takes in flushes from a store, as `add` does. With `onDamage`, reports invalid messages and
-   * leaves them out.
-   */
-  load(flushes: Flushes, onDamage?: (error: AgentError) => void): this {
-    if (onDamage)
-      return this.#take(flushes.flat().filter((record) => this.#isWhole(record, onDamage)));
-    const fresh = flushes.filter((records) => !checked.has(records));
-    parseMessages(messagesIn(fresh.flat()));
-    for (const records of fresh) checked.add(records);
-    return this.#take(flushes.flat());
-  }
-
-  #take(records: readonly LogRecord[]): this {
     this.#ordered = undefined;
     for (const record of records) this.#apply(record);
     return this;
   }
 
-  /** Returns the shortest equivalent log; `undefined` if a record was left out. */
-  records(): readonly LogRecord[] | undefined {
-    if (this.#damaged) return undefined;
+  /**
+   * Takes in flushes from a store. Where records are lost, closes the calls whose results may be
+   * among them, and leaves out results without a call. So the history stays valid, and no finished
+   * call runs again.
+   */
+  load(flushes: Flushes): this {
+    this.#ordered = undefined;
+    for (const record of flushes.flat()) {
+      if (record.kind === 'lost') this.#doubtful = new Set(this.calls.keys());
+      else if (this.#doubtful) this.#applyAfterLoss(record, this.#doubtful);
+      else this.#apply(record);
+    }
+    this.#close();
+    if (this.#doubtful && this.summary && !holds(this.messages, this.summary))
+      this.summary = undefined;
+    return this;
+  }
+
+  /** Whether all records were read. */
+  get isWhole(): boolean {
+    return this.#doubtful === undefined;
+  }
+
+  /** Returns the shortest equivalent log. */
+  records(): readonly LogRecord[] {
     return [
       ...this.messages.map((message): LogRecord => ({ kind: 'message', message })),
       ...standingNotes(this),
@@ -88,15 +91,24 @@ export class LogFold implements SessionView {
     ];
   }
 
-  #isWhole(record: LogRecord, onDamage: (error: AgentError) => void): boolean {
-    try {
-      parseMessages(messagesIn([record]));
-      return true;
-    } catch (thrown) {
-      this.#damaged = true;
-      onDamage(AgentError.from(thrown));
-      return false;
+  #applyAfterLoss(record: LogRecord, doubtful: Set<string>): void {
+    if (record.kind !== 'message') {
+      for (const id of callsOf(record)) doubtful.delete(id);
+      this.#apply(record);
+      return;
     }
+    if (record.message.role !== 'tool') this.#close();
+    const message = withoutResults(record.message, (id) => !this.calls.has(id));
+    if (message) this.#apply({ kind: 'message', message });
+  }
+
+  /** Gives each call whose result may be lost an `interrupted` result. */
+  #close(): void {
+    for (const id of this.#doubtful ?? []) {
+      const message = this.calls.has(id) && closedCall(this.messages, id, this.calls.get(id));
+      if (message) this.#apply({ kind: 'message', message });
+    }
+    this.#doubtful?.clear();
   }
 
   #apply(record: LogRecord): void {
@@ -186,8 +198,18 @@ export class LogFold implements SessionView {
   }
 }
 
-function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
-  return records.flatMap((record) => ('message' in record ? [record.message] : []));
+/** Returns the calls that a note tells to be open. */
+function callsOf(record: LogRecord): readonly string[] {
+  switch (record.kind) {
+    case 'call-started':
+      return [record.toolUseId];
+    case 'decision':
+      return [record.decision.toolUseId];
+    case 'suspended':
+      return record.calls.map(({ pending }) => pending.toolUseId);
+    default:
+      return [];
+  }
 }
 
 /** Returns the fewest notes that describe the state of a run and its open calls. */

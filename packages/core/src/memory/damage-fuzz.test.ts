@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { seeds } from '../../../../test/test-extent.ts';
+import {
+  maxValueBytes,
+  secret,
+  sessionIds,
+  storedSessions,
+  storedTurns,
+} from '../../test-support/damage/conversations.ts';
+import {
+  mutations,
+  type MutationSources,
+  type Values,
+} from '../../test-support/damage/mutations.ts';
+import {
+  outcomeOf,
+  outcomeOfRest,
+  readSession,
+  type Open,
+} from '../../test-support/damage/outcome.ts';
+import { weakStore } from '../testing/weak-store.ts';
+import { EchoMemory } from './branch/echo-memory.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { MemoryStore } from './memory-store.ts';
+import { SessionMemory } from './session-memory.ts';
+
+interface Case {
+  readonly sources: MutationSources;
+  /** All values in the store, before a change. */
+  readonly values: readonly Values[];
+  /** Opens the session in a store. */
+  readonly open: (store: MemoryStore, options: Parameters<Open>[0]) => SessionMemory;
+}
+
+/** Returns each change of a seed whose outcome is neither reported nor the same conversation. */
+async function problemsOf(
+  { sources, values, open }: Case,
+  seed: number,
+): Promise<readonly string[]> {
+  const reader = async (changes: Values): Promise<Open> => {
+    const store = new MemoryStore({ maxValueBytes });
+    for (const each of [...values, changes]) await store.setMany([...each]);
+    return (options) => open(store, options);
+  };
+  const expected = await readSession((await reader(new Map()))({}));
+  const problems: string[] = [];
+  for (const { kind, changes } of mutations(sources, seed)) {
+    const changed = [...changes.keys()];
+    const openChanged = await reader(changes);
+    for (const judge of [outcomeOf, outcomeOfRest]) {
+      const outcome = await judge(openChanged, expected, changed);
+      if (outcome !== 'same' && outcome !== 'reported')
+        problems.push(`${outcome}: ${kind} of ${changed.join()}, seed ${seed}, ${judge.name}`);
+    }
+  }
+  return problems;
+}
+
+function ownOf(values: Values, sessionId: string): Values {
+  return new Map([...values].filter(([key]) => key.startsWith(`s:${sessionId}:`)));
+}
+
+const stores: readonly (readonly [string, (store: MemoryStore) => KeyValueStore])[] = [
+  ['a store with compare-and-set', (store) => store],
+  ['a store without', weakStore],
+];
+
+test.for(stores)(
+  '%s: no change to a session goes unnoticed, and each report names the record',
+  async ([, storeOf]) => {
+    const values = await storedSessions('bread');
+    const elsewhere = await storedSessions('salad');
+    const problems: string[] = [];
+    for (const seed of seeds({ quick: 1, full: 20 })) {
+      for (const sessionId of sessionIds) {
+        const other = ownOf(values, sessionId === 'plain' ? 'edited' : 'plain');
+        const sources = {
+          own: ownOf(values, sessionId),
+          others: [other, ownOf(elsewhere, sessionId)],
+        };
+        const open: Case['open'] = (store, options) =>
+          new SessionMemory(storeOf(store), sessionId, options);
+        problems.push(...(await problemsOf({ sources, values: [values], open }, seed)));
+      }
+    }
+    expect(problems).toEqual([]);
+  },
+);
+
+test('no change to a session of turns goes unnoticed, whichever echo the client has', async () => {
+  const { values, echoes } = await storedTurns('turns', 'bread');
+  const { values: sameKeys } = await storedTurns('turns', 'salad');
+  const { values: another } = await storedTurns('others', 'salad', 5);
+  const problems: string[] = [];
+  for (const seed of seeds({ quick: 1, full: 30 })) {
+    for (const [name, echo] of echoes.filter((_each, index) => index % 3 === seed % 3)) {
+      const open: Case['open'] = (store, options) =>
+        new EchoMemory(weakStore(store), 'turns', {
+          secrets: [secret],
+          ...(echo !== undefined && { echo }),
+          withoutEcho: 'latest',
+          waitMs: 0,
+          now: () => 1_100_000,
+          ...options,
+        });
+      const sources = { own: values, others: [another, sameKeys] };
+      const found = await problemsOf({ sources, values: [values, another], open }, seed);
+      problems.push(...found.map((problem) => `${problem}, echo ${name}`));
+    }
+  }
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,313 @@
+import { expect, test } from 'vitest';
+import oldSessions from '../../../../test/fixtures/release-0.1/sessions/memory-store.json';
+import { secret, storedTurns } from '../../test-support/damage/conversations.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { weakStore } from '../testing/weak-store.ts';
+import type { AgentError } from '../error/agent-error.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { EchoMemory } from './branch/echo-memory.ts';
+import { MemoryStore } from './memory-store.ts';
+import { listSessions, SessionMemory } from './session-memory.ts';
+
+const headKey = 's:s:head';
+
+async function storeWith(...ids: readonly string[]): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  for (const id of ids) await memory.append([message(id)]);
+  return store;
+}
+
+async function keyOf(store: MemoryStore, version: number): Promise<string> {
+  const [key = ''] = await store.keys(`s:s:r:${String(version).padStart(8, '0')}-`);
+  return key;
+}
+
+test('a torn head is rebuilt where the key list is current, and onDamage is told', async () => {
+  const store = await storeWith('1', '2', '3');
+  const head = await store.get(headKey);
+  for (const torn of [
+    '',
+    'null',
+    head!.slice(0, 100),
+    head!.replace('"refs":[[', '"refs":[[],['),
+  ]) {
+    await store.set(headKey, torn);
+    const errors: AgentError[] = [];
+    const memory = new SessionMemory(store, 's', { onDamage: (error) => void errors.push(error) });
+    expect(idsOf(await memory.read())).toEqual(['1', '2', '3']);
+    expect(errors.map(({ details }) => details)).toEqual([{ key: headKey }]);
+    expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2', '3']);
+    expect(await store.get(headKey)).toBe(torn);
+    await expect(new SessionMemory(weakStore(store), 's').read()).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringMatching(/s:s:head .*repair\(\)/),
+    });
+  }
+  await new SessionMemory(store, 's').append([message('4')]);
+  expect(idsOf(await new SessionMemory(weakStore(store), 's').read())).toEqual([
+    '1',
+    '2',
+    '3',
+    '4',
+  ]);
+});
+
+test('a rebuilt head names no batch that lost against another writer, and keeps the leader', async () => {
+  const store = new MemoryStore();
+  const leader = new SessionMemory(store, 's');
+  await leader.claim();
+  for (const id of ['1', '2', '3']) await leader.append([message(id)]);
+  const second = await keyOf(store, 3);
+  const other = new MemoryStore();
+  const loser = new SessionMemory(other, 's');
+  for (const id of ['x', 'y', 'z']) await loser.append([message(id)]);
+  const lost = await keyOf(other, 3);
+  await store.set(lost, (await other.get(lost))!);
+  expect(lost).not.toBe(second);
+  await store.set(headKey, '{');
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2', '3']);
+
+  const next = new SessionMemory(store, 's');
+  await next.claim();
+  await store.set(headKey, '{');
+  await expect(leader.append([message('late')])).rejects.toMatchObject({
+    code: 'SESSION_CONFLICT',
+  });
+});
+
+test('where two writers may have written the last batch, a torn head is not guessed', async () => {
+  const store = await storeWith('1', '2');
+  const other = await storeWith('1', 'x');
+  const key = await keyOf(other, 2);
+  await store.set(key, (await other.get(key))!);
+  await store.set(headKey, '{');
+  await expect(new SessionMemory(store, 's').read()).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    details: { key: headKey },
+  });
+  await new SessionMemory(store, 's').repair();
+  expect(idsOf(await new SessionMemory(store, 's').read()).toSorted()).toEqual(['1', '2', 'x']);
+});
+
+test('a session without its head is empty, and repair() finds its records', async () => {
+  for (const isWeak of [false, true]) {
+    const store = await storeWith('1', '2', '3');
+    const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
+    await store.delete([headKey]);
+    expect(await open().read()).toEqual([]);
+    const errors = await open().repair();
+    expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', details: { key: headKey } }]);
+    expect(idsOf(await open().read())).toEqual(['1', '2', '3']);
+    expect(await open().repair()).toEqual([]);
+  }
+});
+
+test('repair() of a whole or empty session writes nothing', async () => {
+  const store = await storeWith('1', '2');
+  const before = await store.getMany(await store.keys(''));
+  expect(await new SessionMemory(store, 's').repair()).toEqual([]);
+  expect(await new SessionMemory(store, 'none').repair()).toEqual([]);
+  expect(await store.getMany(await store.keys(''))).toEqual(before);
+});
+
+test('repair() continues with the rest, keeps the damaged record, and refuses a newer version', async () => {
+  for (const isWeak of [false, true]) {
+    const store = await storeWith('1', '2', '3');
+    const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
+    const key = await keyOf(store, 2);
+    const damagedText = (await store.get(key))!.replace('text of 2', 'text of 9');
+    await store.set(key, damagedText);
+    await expect(open().read()).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringContaining(key),
+      details: { key },
+    });
+    const memory = open();
+    expect(await memory.repair()).toMatchObject([{ details: { key } }]);
+    expect(idsOf(await memory.read())).toEqual(['1', '3']);
+    await memory.append([message('4')]);
+    expect(idsOf(await open().read())).toEqual(['1', '3', '4']);
+    expect(await store.get(key)).toBe(damagedText);
+    await store.set(headKey, '{"v":9}');
+    await expect(open().repair()).rejects.toMatchObject({ details: { format: 9 } });
+    expect(await store.get(headKey)).toBe('{"v":9}');
+    await open().clear();
+    expect(await store.keys('')).toEqual([]);
+  }
+});
+
+test('a session with lost records is not exported as if it were whole', async () => {
+  const store = await storeWith('1', '2');
+  await store.set(await keyOf(store, 1), '{}');
+  const memory = new SessionMemory(store, 's', { onDamage: () => {} });
+  expect(idsOf(await memory.read())).toEqual(['2']);
+  await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+});
+
+test('each call is closed whichever record is lost, and none runs again', async () => {
+  const steps: readonly (readonly Msg[])[] = [
+    [message('q')],
+    [asks('a', 'b')],
+    [result('a')],
+    [result('b')],
+    [assistantMessage('done', { id: 'done' }), message('q2')],
+    [asks('c')],
+  ];
+  for (let lost = 1; lost <= steps.length; lost++) {
+    const store = new MemoryStore();
+    const writer = new SessionMemory(store, 's');
+    for (const messages of steps) await writer.append(messages);
+    await store.set(await keyOf(store, lost), '{}');
+    const open = (): SessionMemory => new SessionMemory(store, 's', { onDamage: () => {} });
+    const view = await open().view();
+    const isLast = lost === steps.length;
+    expect([...view.calls.keys()]).toEqual(isLast ? [] : ['c']);
+    expect(historyFaults(view.messages, [...view.calls.keys()])).toEqual([]);
+    expect(await open().read()).toEqual(view.messages);
+    await open().append([message('next')]);
+    expect(historyFaults(await open().read(), isLast ? [] : ['c'])).toEqual([]);
+    await new SessionMemory(store, 's').repair();
+    expect(historyFaults(await new SessionMemory(store, 's').read(), isLast ? [] : ['c'])).toEqual(
+      [],
+    );
+  }
+});
+
+test('a call whose result may be lost is closed as interrupted; one that waits is left open', async () => {
+  const store = new MemoryStore();
+  const writer = new SessionMemory(store, 's');
+  await writer.append([message('q'), asks('a', 'p')]);
+  await writer.append([result('a')]);
+  await writer.note([
+    {
+      kind: 'suspended',
+      calls: [{ pending: { toolUseId: 'p', name: 'pay', input: {}, kind: 'approval' } }],
+    },
+  ]);
+  await writer.flush();
+  await store.set(await keyOf(store, 2), '[]');
+  const { messages, calls } = await new SessionMemory(store, 's', { onDamage: () => {} }).view();
+  expect(calls.get('p')?.pending).toMatchObject({ kind: 'approval' });
+  expect([...calls.keys()]).toEqual(['p']);
+  expect(messages.at(-1)?.content).toMatchObject([{ toolUseId: 'a', state: 'interrupted' }]);
+});
+
+test('an earlier head shows the session as it was then, or reports what is missing', async () => {
+  const heads: string[] = [];
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  for (let n = 1; n <= 40; n++) {
+    await memory.append([message(String(n))]);
+    heads.push((await store.get(headKey))!);
+  }
+  for (const [index, head] of heads.entries()) {
+    await store.set(headKey, head);
+    expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(
+      Array.from({ length: index + 1 }, (_, n) => String(n + 1)),
+    );
+  }
+});
+
+test('a session of release 0.1 is checked by its hash chain, and gets checksums at its next write', async () => {
+  const entries = oldSessions.entries as unknown as readonly (readonly [string, string])[];
+  const keys = entries.map(([key]) => key).filter((key) => key.startsWith('s:plain:r:'));
+  expect(keys.length).toBeGreaterThan(3);
+  for (const key of keys) {
+    const store = new MemoryStore();
+    await store.setMany(entries);
+    const text = (await store.get(key))!;
+    await store.set(key, text.replace('"createdAt":"2026', '"createdAt":"2025'));
+    const errors: AgentError[] = [];
+    const options = { onDamage: (error: AgentError) => void errors.push(error) };
+    await new SessionMemory(store, 'plain', options).read();
+    expect(errors.map(({ details }) => details?.['key'])).toEqual(
+      text.includes('"createdAt":"2026') ? [key] : [],
+    );
+  }
+  const store = new MemoryStore();
+  await store.setMany(entries);
+  const before = (await new SessionMemory(store, 'plain').read()).map(textOf);
+  await new SessionMemory(store, 'plain').append([message('new')]);
+  for (const value of (await store.getMany(await store.keys('s:plain:'))).values())
+    expect(value).toMatch(/^\{"v":3,.*"sum":\d+\}$/);
+  const after = (await new SessionMemory(store, 'plain').read()).map(textOf);
+  expect(after).toEqual([...before, 'text of new']);
+});
+
+test('a session with a torn head is listed', async () => {
+  const store = await storeWith('1');
+  await store.set(headKey, (await store.get(headKey))!.replace('"version":1', '"version":7'));
+  expect(await listSessions(store)).toMatchObject([{ sessionId: 's', version: -1 }]);
+});
+
+test('repair() of a session of turns finds its last turn without a head, and gives a new echo', async () => {
+  const { values, echoes } = await storedTurns('turns', 'bread');
+  const secrets = [secret];
+  for (const head of [undefined, '{']) {
+    const store = new MemoryStore();
+    await store.setMany([...values]);
+    const open = (echo?: string): EchoMemory =>
+      new EchoMemory(weakStore(store), 'turns', {
+        secrets,
+        withoutEcho: 'latest',
+        waitMs: 0,
+        now: () => 1_100_000,
+        ...(echo !== undefined && { echo }),
+      });
+    const whole = await open().read();
+    if (head === undefined) await store.delete(['s:turns:head']);
+    else await store.set('s:turns:head', head);
+    const memory = open();
+    expect(await memory.repair()).toMatchObject([{ details: { key: 's:turns:head' } }]);
+    for (const echo of [undefined, memory.echo, ...echoes.map(([, each]) => each)])
+      expect(await open(echo).read()).toEqual(whole);
+    expect(await open().repair()).toEqual([]);
+  }
+});
+
+test('repair() of a session of turns leaves out a damaged turn', async () => {
+  const { values, echoes } = await storedTurns('turns', 'bread', 3);
+  const store = new MemoryStore();
+  await store.setMany([...values]);
+  const open = (echo?: string): EchoMemory =>
+    new EchoMemory(weakStore(store), 'turns', {
+      secrets: [secret],
+      withoutEcho: 'latest',
+      waitMs: 0,
+      now: () => 1_100_000,
+      ...(echo !== undefined && { echo }),
+    });
+  const whole = idsOf(await open().read());
+  const key = [...values.keys()].find((each) => values.get(each)!.includes('"q0"'))!;
+  await store.set(key, values.get(key)!.replace('question 0', 'question 7'));
+  await expect(open().read()).rejects.toMatchObject({ details: { key } });
+  expect(await open().repair()).toMatchObject([{ details: { key } }]);
+  const rest = whole.filter((id) => id !== 'q0' && id !== 'a0');
+  for (const echo of [undefined, ...echoes.map(([, each]) => each)])
+    expect(idsOf(await open(echo).read())).toEqual(rest);
+});
+
+function asks(...ids: readonly string[]): Msg {
+  return assistantMessage(
+    ids.map((id) => ({ type: 'tool_use', id, name: 'pay', input: {} }) as const),
+    { id: `asks ${ids.join()}` },
+  );
+}
+
+function result(toolUseId: string): Msg {
+  return toolMessage(
+    { type: 'tool_result', toolUseId, name: 'pay', output: 'ok', state: 'success' },
+    { id: `result ${toolUseId}` },
+  );
+}
+
+function message(id: string): Msg {
+  return userMessage(`text of ${id}`, { id });
+}
+
+function idsOf(messages: readonly Msg[]): readonly string[] {
+  return messages.map(({ id }) => id);
+}

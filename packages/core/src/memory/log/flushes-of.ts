@@ -1,0 +1,21 @@
+import type { Flushes } from './log-record.ts';
+import type { Batch } from './session-format.ts';
+
+/** Returns the records in the order they were written, and marks where batches are lost. */
+export function flushesOf(batches: ReadonlyMap<string, Batch>, lost: readonly string[]): Flushes {
+  return inOrder(batches, lost).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
+}
+
+/** Returns the refs in the order they were written, without those that a snapshot replaced. */
+export function inOrder(
+  batches: ReadonlyMap<string, Batch>,
+  lost: readonly string[] = [],
+): readonly string[] {
+  const replaced = replacedBy(batches);
+  return [...batches.keys(), ...lost].filter((ref) => !replaced.has(ref)).toSorted();
+}
+
+/** Returns the refs of all batches that snapshots replaced. */
+export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
+  return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
+}

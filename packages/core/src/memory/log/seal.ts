@@ -1,0 +1,30 @@
+import { checksum } from './checksum.ts';
+
+/** A value as JSON text, with its checksum as the last field. */
+export interface Sealed {
+  readonly text: string;
+  readonly sum: number;
+}
+
+const tail = /,"sum":(\d+)\}$/;
+/** Maximum number of characters of the last field: a name, 16 digits and punctuation. */
+const tailLength = ',"sum":9007199254740991}'.length;
+
+/** Writes an object as JSON with a checksum, which is bound to the place where it is stored. */
+export function seal(value: object, place: string): Sealed {
+  const text = JSON.stringify(value).slice(0, -1);
+  const sum = checksum(text, place);
+  return { text: `${text},"sum":${sum}}`, sum };
+}
+
+/**
+ * Returns whether a text has a checksum; formats 1 and 2 have none. Throws a `RangeError` if the
+ * text is not the one that was written at this place.
+ */
+export function checkSeal(text: string, place: string): boolean {
+  const found = tail.exec(text.slice(-tailLength));
+  if (!found) return false;
+  if (checksum(text.slice(0, -found[0].length), place) !== Number(found[1]))
+    throw new RangeError('The checksum differs');
+  return true;
+}

@@ -1,0 +1,60 @@
+import { AgentError } from '../../src/error/agent-error.ts';
+import type { SessionMemory, SessionMemoryOptions } from '../../src/memory/session-memory.ts';
+import { historyFaults } from '../../src/testing/history-faults.ts';
+
+/** What a reader of a changed store gets. */
+export type Outcome = 'same' | 'reported' | 'silent' | 'unnamed' | 'raw' | 'invalid';
+
+export type Open = (options: Pick<SessionMemoryOptions, 'onDamage'>) => SessionMemory;
+
+/** Reads a session: its conversation and the state of its calls, as text. */
+export async function readSession(memory: SessionMemory): Promise<string> {
+  const { messages, calls, openRun, ended, summary, state } = await memory.view();
+  return JSON.stringify([messages, [...calls], openRun, ended, summary, state]);
+}
+
+/** Opens a session without `onDamage` and judges what comes of it. */
+export async function outcomeOf(
+  open: Open,
+  expected: string,
+  changed: readonly string[],
+): Promise<Outcome> {
+  try {
+    return (await readSession(open({}))) === expected ? 'same' : 'silent';
+  } catch (error) {
+    return judgeError(error, changed);
+  }
+}
+
+/** Opens a session with `onDamage` and judges what comes of it. */
+export async function outcomeOfRest(
+  open: Open,
+  expected: string,
+  changed: readonly string[],
+): Promise<Outcome> {
+  const errors: unknown[] = [];
+  const memory = open({ onDamage: (error) => void errors.push(error) });
+  try {
+    const seen = await readSession(memory);
+    for (const error of errors) {
+      const outcome = judgeError(error, changed);
+      if (outcome !== 'reported') return outcome;
+    }
+    if (seen === expected) return 'same';
+    if (errors.length === 0) return 'silent';
+    const { messages, calls } = await memory.view();
+    return historyFaults(messages, [...calls.keys()]).length > 0 ? 'invalid' : 'reported';
+  } catch (error) {
+    return judgeError(error, changed);
+  }
+}
+
+function judgeError(error: unknown, changed: readonly string[]): Outcome {
+  if (!AgentError.is(error)) return 'raw';
+  const isRaw = error.code === 'INTERNAL' || error.cause instanceof TypeError;
+  if (isRaw || (error.cause instanceof SyntaxError && error.message === error.cause.message))
+    return 'raw';
+  // A head of another history names records that are not in the store.
+  const records = changed.map((key) => key.replace(/head$/, '').replace(/:\d+$/, ''));
+  return records.some((key) => error.message.includes(key)) ? 'reported' : 'unnamed';
+}

@@ -1,0 +1,7 @@
+import { seal } from '../../src/memory/log/seal.ts';
+
+/** Changes fields of a stored head, and gives it the checksum that its writer would give. */
+export function resealHead(key: string, text: string, changes: object): string {
+  const { sum: _sum, ...fields } = JSON.parse(text) as Record<string, unknown>;
+  return seal({ ...fields, ...changes }, key).text;
+}
