@@ -94,11 +94,11 @@ export class BranchReader {
   async #lastTurn(errors: AgentError[]): Promise<Branch | undefined> {
     const start = this.#keys.turn('');
     const keys = await this.#store.keys(start);
-    const ids = keys.map((key) => key.slice(start.length)).filter((id) => !id.includes(':'));
+    const firsts = keys.filter((key) => !key.slice(start.length).includes(':'));
     let last: Branch | undefined;
-    for (const id of ids) {
+    for (const [key, value] of await this.#store.getMany(firsts)) {
       try {
-        const branch = await this.#turn(id);
+        const branch = await this.#turn(key.slice(start.length), value);
         if (branch && !(last && isNewer(last, branch))) last = branch;
       } catch (error) {
         if (!isDamage(error)) throw error;
@@ -140,19 +140,17 @@ export class BranchReader {
     const firsts = new Map(ids.map((id) => [id, this.#keys.turn(id)]));
     const written = await this.#store.getMany([...firsts.values()]);
     const id = ids.findLast((each) => written.has(firsts.get(each)!));
-    return id === undefined ? undefined : this.#turn(id);
+    return id === undefined ? undefined : this.#turn(id, written.get(firsts.get(id)!)!);
   }
 
-  /** Reads the branch that one write of a turn made. */
-  async #turn(id: string): Promise<Branch | undefined> {
-    const first = this.#keys.turn(id);
-    const values: string[] = [];
-    for (let key = first; ; key = `${first}:${values.length}`) {
-      const value = await this.#store.get(key);
-      if (value === undefined) break;
-      values.push(value);
-      // A part of a batch is a JSON string; a whole batch is an object.
-      if (values.length === 1 && !value.startsWith('"')) break;
+  /** Reads the branch that one write of a turn made, from the first value of its batch. */
+  async #turn(id: string, value: string): Promise<Branch | undefined> {
+    const values = [value];
+    // A part of a batch is a JSON string; a whole batch is an object.
+    while (value.startsWith('"')) {
+      const next = await this.#store.get(`${this.#keys.turn(id)}:${values.length}`);
+      if (next === undefined) break;
+      values.push(next);
     }
     if (wasCutOff(values)) return undefined;
     const batch = parseTurn(this.#keys, id, values);

@@ -51,7 +51,10 @@ export async function judge(
   for (const [id, error] of turns.damages) if (!shown?.names.has(id)) reader.report(error);
   if (shown && mayHide(shown, base, found))
     return { type: 'go', branch: shown, seen, isOwn: false };
-  const isShown = base ? has(shown, base) : left.some(([id]) => shown?.names.has(id));
+  const isBegun =
+    found.length < turns.found.length ||
+    [...turns.damages.keys()].some((id) => shown?.names.has(id));
+  const isShown = base ? has(shown, base) : isBegun;
   let own = isShown ? shown : base && (await reader.tip(base));
   let isTurn = false;
   for (const turn of found) {
