@@ -20,8 +20,10 @@ export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore } from './memory/key-value-store.ts';
 export { MemoryStore } from './memory/memory-store.ts';
 export type { Memory } from './memory/memory.ts';
-export { SessionMemory, listSessions } from './memory/session-memory.ts';
-export type { SessionInfo, SessionMemoryOptions } from './memory/session-memory.ts';
+export { listSessions } from './memory/list-sessions.ts';
+export type { SessionInfo } from './memory/list-sessions.ts';
+export { SessionMemory } from './memory/session-memory.ts';
+export type { SessionMemoryOptions } from './memory/session-memory.ts';
 export type {
   ContentBlock,
   MediaBlock,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
-import { listSessions, SessionMemory } from './session-memory.ts';
+import { listSessions } from './list-sessions.ts';
+import { SessionMemory } from './session-memory.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const conflict = { code: 'SESSION_CONFLICT', retryable: true };

@@ -9,7 +9,8 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { MemoryStore } from './memory-store.ts';
-import { listSessions, SessionMemory } from './session-memory.ts';
+import { listSessions } from './list-sessions.ts';
+import { SessionMemory } from './session-memory.ts';
 
 const headKey = 's:s:head';
 

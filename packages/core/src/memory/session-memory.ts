@@ -10,7 +10,6 @@ import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
 import { isLogRecord, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
-import { parseHead, sessionHeads } from './log/session-format.ts';
 import {
   SessionLog,
   type FlushContext,
@@ -43,20 +42,6 @@ export interface SessionMemoryOptions {
    * a session can't be read (`STORAGE_FAILED`).
    */
   readonly onDamage?: (error: AgentError) => void;
-}
-
-/** A session as `listSessions` returns it. */
-export interface SessionInfo {
-  readonly sessionId: string;
-  readonly title?: string;
-  /**
-   * Times of the first and the last write, in milliseconds since 1970. Both are 0 if an early
-   * version of the library wrote the session.
-   */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Number of flushes so far. */
-  readonly version: number;
 }
 
 /**
@@ -384,26 +369,6 @@ export class SessionMemory implements Memory {
     this.#queue = result.catch(() => {});
     return result;
   }
-}
-
-/**
- * Returns the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
- * A session whose head is damaged, or of a newer version of the library, has version -1 and no
- * times (0). Rejects as the store does.
- */
-export async function listSessions(
-  store: KeyValueStore,
-  { startsWith = '' }: { readonly startsWith?: string } = {},
-): Promise<readonly SessionInfo[]> {
-  const heads = await sessionHeads(store, startsWith);
-  return heads.map(([sessionId, text, key]) => {
-    try {
-      const { title, createdAt, updatedAt, version } = parseHead(text, key);
-      return { sessionId, createdAt, updatedAt, version, ...(title !== undefined && { title }) };
-    } catch {
-      return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
-    }
-  });
 }
 
 const titleKey = 'title';

@@ -6,7 +6,8 @@ import type { KeyValueStore } from './key-value-store.ts';
 import type { RunNote } from './log/log-record.ts';
 import { weakStore } from '../testing/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
-import { listSessions, SessionMemory } from './session-memory.ts';
+import { listSessions } from './list-sessions.ts';
+import { SessionMemory } from './session-memory.ts';
 
 const asks = (...ids: readonly string[]): Msg =>
   assistantMessage(
