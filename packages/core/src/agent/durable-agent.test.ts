@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { textOf } from '../message/message-text.ts';
-import { listSessions, SessionMemory } from '../memory/session-memory.ts';
+import { listSessions } from '../memory/list-sessions.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/meta-tool.ts';
