@@ -1,3 +1,4 @@
+import type { Decision } from '../event/pending-call.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
@@ -62,6 +63,11 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
   readonly returnDirect?: ReturnDirect;
   /** Values that tools look up by token. Overrides the agent's. */
   readonly toolContext?: Iterable<ContextEntry>;
+  /**
+   * Decisions about all open tool calls, for a call whose input is a new message. They are carried
+   * out first. Without new messages they are ignored.
+   */
+  readonly decisions?: readonly Decision[];
   /** Makes the call end with a typed value, such as `structured(schema)`. */
   readonly output?: OutputMode<T>;
 }

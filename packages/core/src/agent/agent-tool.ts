@@ -10,7 +10,8 @@ import type { StandardSchema } from '../schema/to-schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../tool/tool.ts';
 import type { AgentInput } from '../loop/call-input.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { PendingCall } from '../event/pending-call.ts';
+import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
+import type { Suspension } from '../tool/run-call.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
@@ -180,8 +181,7 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
       cause: error,
     });
   });
-  if (result.reason === 'suspended')
-    context.suspend(`${agent.name} waits: ${result.pending.map(toText).join('; ') || 'paused'}`);
+  if (result.reason === 'suspended') throw suspension(agent, result.pending);
   if (result.reason === 'error')
     throw new Error(`${agent.name} failed: ${result.error?.message} (session_id: ${id})`);
   return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
@@ -208,6 +208,13 @@ async function run(
     forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
   }
   return stream.result;
+}
+
+/** Returns what the parent's call waits for: the same as the child. */
+function suspension({ name }: ChildAgent, pending: readonly PendingCall[]): Suspension {
+  const suspended = `${name} waits: ${pending.map(toText).join('; ') || 'paused'}`;
+  const forApproval = pending.length > 0 && pending.every(waitsForApproval);
+  return { suspended, ...(forApproval && { forApproval }) };
 }
 
 function answerOf(id: string, text: string): string {

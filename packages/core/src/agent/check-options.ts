@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { isDecision } from '../loop/call-input.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
@@ -93,9 +94,13 @@ export function checkHook(hook: AgentHook): void {
 /** Throws `INVALID_INPUT` for an option of the wrong kind. */
 export function checkCall(options: CallOptions): void {
   checkOptions('INVALID_INPUT', 'The call', options, callFields);
+  const index = options.decisions?.findIndex((item) => !isDecision(item)) ?? -1;
+  if (index >= 0)
+    throw new AgentError('INVALID_INPUT', `Item ${index} of \`decisions\` is no decision.`);
 }
 
 const callFields =
   'signal:addEventListener()|? detached:boolean|? throwOnError:boolean|? allowTools:array|? ' +
-  'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? toolChoice:string|object|? ' +
+  'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? decisions:array|? ' +
+  'toolChoice:string|object|? ' +
   'maxTokens:number|? temperature:number|? responseSchema:object|? providerOptions:object|?';

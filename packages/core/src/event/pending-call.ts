@@ -12,6 +12,13 @@ export interface PendingCall {
    */
   readonly kind: 'approval' | 'external' | 'suspended' | 'replay';
   readonly reason?: string;
+  /** Whether a suspended agent tool waits only for approvals: those of its child agent. */
+  readonly forApproval?: true;
+}
+
+/** Returns whether a person's yes or no is all that the call waits for. */
+export function waitsForApproval({ kind, forApproval }: PendingCall): boolean {
+  return kind === 'approval' || forApproval === true;
 }
 
 /** Decision about a pending call. Give it as input of the agent's next call. */
@@ -26,6 +33,6 @@ export type Decision = {
   | {
       readonly type: 'result';
       readonly output: string | readonly ContentBlock[];
-      readonly state?: 'success' | 'error';
+      readonly state?: 'success' | 'error' | 'interrupted';
     }
 );

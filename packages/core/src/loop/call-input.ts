@@ -109,11 +109,14 @@ function isPlainMessage(item: unknown): item is PlainMessage {
   );
 }
 
+/** Returns whether a value is a decision about a tool call. */
 export function isDecision(item: unknown): item is Decision {
   if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
   const { type, input, output, state } = item;
   if (type === 'result')
-    return isCompleteOutput(output) && /^(undefined|success|error)$/.test(String(state));
+    return (
+      isCompleteOutput(output) && /^(undefined|success|error|interrupted)$/.test(String(state))
+    );
   return type === 'edit' ? hasJsonForm(input) : type === 'approve' || type === 'reject';
 }
 

@@ -10,6 +10,7 @@ import { admitCall, suspend } from './admission/admit-call.ts';
 import { checkNew, decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
+import { pendingCallsError } from './admission/pending-calls-error.ts';
 import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
 import { finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
@@ -97,22 +98,28 @@ async function settle(run: Run, input: CallInput): Step {
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
   checkNew(more, run.view);
-  if (open.length && more.length) await makeWay(run, open);
+  const beside = more.length ? (run.options.decisions ?? []) : [];
+  checkDecisions(beside, open, []);
+  const isDecided = open.every(({ id }) => beside.some(({ toolUseId }) => toolUseId === id));
+  if (more.length && !isDecided) await makeWay(run, open);
   const left = more.length || decisions.length ? undefined : resumption(run);
   await run.writes.wait(
     memory.note?.([
       { kind: 'run-begin', runId: run.id },
-      ...decisions.map((decision) => ({ kind: 'decision', decision }) as const),
+      ...[...decisions, ...beside].map((decision) => ({ kind: 'decision', decision }) as const),
     ]),
   );
   status.suspendedRun = run.id;
   // Written together with the note above.
   if (left && !run.cut) await cutLeftovers(run, left);
+  const first = firstOf(asked);
+  if (first?.to === 'stop') keepDecisions(run, [...decisions, ...beside]);
+  // Results before the message: when somebody edits the message later, the calls stay closed.
+  const settled = beside.length && first?.to !== 'stop' ? await act(run, beside) : undefined;
   await run.append(more);
+  if (settled && settled.to !== 'model') return settled;
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
-  const first = firstOf(asked);
-  if (first?.to === 'stop') keepDecisions(run, decisions);
   if (first && first.to !== 'model') {
     const move = await jump(run, first);
     return move.to === 'tools' ? { ...move, decisions } : move;
@@ -145,13 +152,8 @@ function firstOf(asked: readonly Jump[]): Jump | undefined {
  */
 async function makeWay(run: Run, open: readonly ToolUse[]): Promise<void> {
   const closer = run.setup.use.find(({ closeOpenCall }) => closeOpenCall);
-  if (!closer) throw pendingCallsError(open.map(({ id }) => id));
+  if (!closer) throw pendingCallsError(open, run.setup.status.calls);
   await closeCalls(run, (toolUse, about) => closer.closeOpenCall!(toolUse, about));
-}
-
-function pendingCallsError(ids: readonly string[]): AgentError {
-  const message = `Tool calls wait for their results: ${ids.join(', ')}`;
-  return new AgentError('PENDING_TOOL_CALLS', message, { details: { ids } });
 }
 
 function isPrompt({ role, metadata }: Msg): boolean {
@@ -307,8 +309,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
         } else if (!item.outcome) {
           // The call has not started and stays open.
         } else if (isSuspension(item.outcome)) {
-          const { kind = 'suspended', suspended } = item.outcome;
-          pending.push(suspend(run, toolUse, kind, suspended));
+          const { kind = 'suspended', suspended, forApproval } = item.outcome;
+          pending.push(suspend(run, toolUse, kind, suspended, forApproval));
         } else {
           const { toolUse: ran = toolUse } = run.setup.status.calls.get(toolUse.id) ?? {};
           await conclude(run, ran, item.outcome, asked);

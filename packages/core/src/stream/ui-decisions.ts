@@ -52,3 +52,19 @@ function toDecision(part: Readonly<Record<string, unknown>>): Decision | undefin
 function textOf(name: string, output: unknown): string {
   return JSON.stringify(jsonForm(output, `The result of "${name}"`) ?? null);
 }
+
+/**
+ * Returns whether the last answer has a decision that the client has not sent. Use it as `useChat`'s
+ * `sendAutomaticallyWhen`: each click on Allow or Deny is then sent at once, even if other calls
+ * still wait, or if a message that was refused follows the answer.
+ */
+export function hasApprovalResponse({ messages }: ShownChat): boolean {
+  const answer = messages.findLast(({ role }) => role === 'assistant');
+  const states = answer?.parts.map((part: { readonly state?: unknown }) => part.state);
+  return states?.includes('approval-responded') ?? false;
+}
+
+/** The part of AI SDK's messages that tells what the user has decided. */
+export interface ShownChat {
+  readonly messages: readonly { readonly role: string; readonly parts: readonly object[] }[];
+}

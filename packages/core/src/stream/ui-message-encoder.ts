@@ -1,5 +1,6 @@
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
+import { waitsForApproval } from '../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import { outputText, textOf, toolUsesOf } from '../message/message-text.ts';
@@ -117,8 +118,9 @@ class Encoder {
         chunks.push(toOutput(event.result));
         return;
       case 'suspended':
-        for (const { toolUseId, kind, reason } of event.pending) {
-          if (kind !== 'approval' && kind !== 'replay') continue;
+        for (const call of event.pending) {
+          const { toolUseId, kind, reason } = call;
+          if (kind !== 'replay' && !waitsForApproval(call)) continue;
           chunks.push({
             type: 'tool-approval-request',
             approvalId: toolUseId,

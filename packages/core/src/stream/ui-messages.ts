@@ -1,4 +1,4 @@
-import type { PendingCall } from '../event/pending-call.ts';
+import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
@@ -150,7 +150,7 @@ function toToolPart(
     toolCallId: id,
     input: input === null && raw !== undefined ? raw : input,
   };
-  if (!result && (pending?.kind === 'approval' || pending?.kind === 'replay')) {
+  if (!result && pending && (pending.kind === 'replay' || waitsForApproval(pending))) {
     const { reason } = pending;
     return {
       ...call,

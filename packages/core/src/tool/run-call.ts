@@ -19,6 +19,8 @@ import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 export interface Suspension {
   readonly kind?: 'approval';
   readonly suspended: string;
+  /** Whether the call is of a child agent that waits only for approvals. */
+  readonly forApproval?: true;
 }
 
 /** Context of a tool call and the run it belongs to. */

@@ -150,25 +150,6 @@ test.for(places)(
   },
 );
 
-test.for(places)(
-  '%s: an approval is taken behind a message that was refused for it',
-  async (place) => {
-    paid.length = 0;
-    const bound = boundEndpoint(place, [wantsToPay, 'Then not.'], { tools: [pay] });
-    const chat = bound.chat();
-    await chat.sendMessage({ text: 'Pay' });
-    await chat.sendMessage({ text: 'Well?' });
-    expect(chat.status).toBe('error');
-    expect(chat.error?.message).toContain('PENDING_TOOL_CALLS');
-    await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'Too much' });
-    await chat.sendMessage();
-    expect(chat.status).toBe('ready');
-    expect(textOf(chat.messages[1]!)).toBe('Then not.');
-    expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Then not.']);
-    expect(paid).toEqual([]);
-  },
-);
-
 test.for(places)('%s: a result that the page gives goes on with the turn', async (place) => {
   const bound = boundEndpoint(
     place,

@@ -1,8 +1,8 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
-import type { AgentInput, Decision, Msg, ReActAgent } from '@isoloop/core';
+import type { Decision, Msg, ReActAgent } from '@isoloop/core';
 import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
-import type { Turn } from '../turn/chat-turn.ts';
+import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { acceptDecisions } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
@@ -19,15 +19,13 @@ export type SessionTurn =
   | { readonly kind: 'decide'; readonly decisions: readonly Decision[] }
   | { readonly kind: 'continue' };
 
-/**
- * Reads the log, removes what the turn replaces, and returns the agent's input. Returns `undefined`
- * if the agent continues from the log.
- */
+/** Reads the log, removes what the turn replaces, and returns the agent's input. */
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
   { systemMessages }: Pick<HandlerSettings, 'systemMessages'>,
-): Promise<AgentInput | undefined> {
+  options: TakeTurnOptions = {},
+): Promise<TurnInput> {
   // Always read: only a log that was read tells whether the session is new.
   const stored = await agent.memory.read();
   switch (turn.kind) {
@@ -35,46 +33,48 @@ export async function beginTurn(
       const messages = turn.messages.filter(({ role }) => !stored.length || role !== 'system');
       if (!messages.length)
         throw invalidField('messages', 'has nothing new after the last message of the assistant');
-      return systemMessages === 'keep' ? messages : withoutSystem(messages);
+      return { input: systemMessages === 'keep' ? messages : withoutSystem(messages) };
     }
     case 'decide':
-      return acceptDecisions(agent, turn.decisions);
+      return { input: await acceptDecisions(agent, turn.decisions) };
     case 'continue':
-      return undefined;
+      return { input: undefined };
     default:
-      return takeTurn(agent, turn);
+      return takeTurn(agent, turn, options);
   }
 }
 
 /**
- * Returns the agent's input, in an object, for a turn whose isolate died after the turn had begun.
- * Returns `undefined` if the turn had ended or was interrupted.
+ * Returns the agent's input for a turn whose isolate died after the turn had begun. Returns
+ * `undefined` if the turn had ended or was interrupted.
  */
 export async function resumeTurn(
   agent: ReActAgent,
   turn: SessionTurn,
   settings: Pick<HandlerSettings, 'systemMessages'>,
-): Promise<{ readonly input: AgentInput | undefined } | undefined> {
+): Promise<TurnInput | undefined> {
   const { memory } = agent;
   const stored = await memory.read();
   const view = memory instanceof SessionMemory ? memory.view() : withoutNotes;
   const { openRun, ended, calls } = await view;
   const { type } = resumptionOf({ messages: stored, openRun });
+  const given = messagesOf(turn);
+  const isMissing = given.length > 0 && !stored.some(({ id }) => given.includes(id));
+  const isOfRun = ({ metadata }: Msg): boolean => metadata?.['runId'] === openRun;
+  // The run settles open calls before it stores the message. The isolate may have died meanwhile.
+  if (isMissing && openRun !== undefined && ended === undefined && !stored.some(isOfRun))
+    return beginTurn(agent, turn, settings, { isResumed: true });
   if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
   if (type === 'interrupted' && openRun !== undefined && ended === undefined)
     await memory.flush?.({ runId: openRun, reason: 'interrupted', calls });
   switch (turn.kind) {
     case 'decisions':
     case 'decide':
-      return (await waitingCalls(memory)).length
-        ? { input: await beginTurn(agent, turn, settings) }
-        : undefined;
+      return (await waitingCalls(memory)).length ? beginTurn(agent, turn, settings) : undefined;
     case 'continue':
       return undefined;
     default: {
-      const given = messagesOf(turn);
-      if (given.length && !stored.some(({ id }) => given.includes(id)))
-        return { input: await beginTurn(agent, turn, settings) };
+      if (isMissing) return beginTurn(agent, turn, settings);
       const isAsked = type === 'unanswered' && stored.at(-1)?.role === 'user';
       const isLeft = isAsked && (turn.kind === 'regenerate' || ended === undefined);
       return isLeft ? { input: undefined } : undefined;
@@ -94,9 +94,8 @@ export function checkFirst(turn: SessionTurn): void {
   if (turn.kind !== 'messages') checkFirstTurn(turn);
 }
 
-function messagesOf(
-  turn: Exclude<SessionTurn, { kind: 'decisions' | 'decide' | 'continue' }>,
-): readonly string[] {
+/** Returns the ids of the turn's new messages. */
+function messagesOf(turn: SessionTurn): readonly string[] {
   if (turn.kind === 'messages') return turn.messages.map(({ id }) => id);
-  return turn.message ? [turn.message.id] : [];
+  return 'message' in turn && turn.message ? [turn.message.id] : [];
 }

@@ -190,7 +190,7 @@ export class TurnRunner {
     call?.check(agent);
     const start = turn.begun
       ? await resumeTurn(agent, turn.turn, settings)
-      : { input: await beginTurn(agent, turn.turn, settings) };
+      : await beginTurn(agent, turn.turn, settings);
     if (!start) return;
     entitle(agent, onChange);
     queue.begin(turn.id);
@@ -202,6 +202,7 @@ export class TurnRunner {
     const before = isAsked ? [] : await answerSoFar(agent.memory);
     const stream = agent.stream(start.input, {
       ...call?.options,
+      ...(start.decisions && { decisions: start.decisions }),
       detached: true,
       signal: abort.signal,
     });

@@ -1,7 +1,14 @@
 import { AgentError, SessionMemory, textOf } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
+import { decideForMessage, type CallState } from '@isoloop/core/adapter';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
-import { acceptDecisions, checkSizes, type Deciding } from './decisions.ts';
+import {
+  acceptDecisions,
+  checkSizes,
+  sizeOf,
+  usableDecisions,
+  type Deciding,
+} from './decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -10,13 +17,18 @@ import { isMessageId, readUserMessage } from './user-message.ts';
 /**
  * A client's request for a turn, as plain JSON.
  *
- * - `message`: a new message, or an old one in new words.
+ * - `message`: a new message, or an old one in new words. `decisions`: those in the client's last
+ *   answer. The client may not have sent them yet.
  * - `regenerate`: another answer, to the posted message, to the one at `place`, or else to the last
  *   one stored.
  * - `decisions`: continues with decisions about tool calls.
  */
 export type Turn =
-  | { readonly kind: 'message'; readonly message: Msg }
+  | {
+      readonly kind: 'message';
+      readonly message: Msg;
+      readonly decisions?: readonly Decision[];
+    }
   | { readonly kind: 'regenerate'; readonly message?: Msg; readonly place?: string }
   | {
       readonly kind: 'decisions';
@@ -49,7 +61,7 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
       (message) => Object(message).role === 'assistant' && Object(message).id === messageId,
     ) ?? messages.at(-1);
   const decisions = fromUiDecisions(told);
-  if (!decisions.length) return { kind: 'message', message: readUserMessage(messages.at(-1)) };
+  if (!decisions.length) return readMessage(messages, limits);
   const { id } = told as { readonly id?: unknown };
   if (!isMessageId(id))
     throw new AgentError(
@@ -60,6 +72,16 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   return { kind: 'decisions', decisions, messageId: id };
 }
 
+function readMessage(messages: readonly unknown[], limits: EdgeLimits): Turn {
+  const message = readUserMessage(messages.at(-1));
+  const answer = messages.findLast((each) => Object(each).role === 'assistant');
+  // Most results are of finished calls and may be long. The log tells later which ones count.
+  const decisions = fromUiDecisions(answer).filter(
+    (decision) => sizeOf(decision) <= limits.toolResultChars,
+  );
+  return { kind: 'message', message, ...(decisions.length && { decisions }) };
+}
+
 /** Throws if a session's first turn has nothing to continue from. */
 export function checkFirstTurn(turn: Turn): void {
   if (turn.kind === 'decisions')
@@ -67,12 +89,27 @@ export function checkFirstTurn(turn: Turn): void {
   if (!turn.message) throw noQuestion();
 }
 
-/**
- * Removes from the log what the turn replaces, and returns the agent's input. Returns `undefined`
- * if the agent continues from the log.
- */
-export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput | undefined> {
-  if (turn.kind === 'decisions') return acceptDecisions(agent, turn.decisions, { isHistory: true });
+/** The agent's input for a turn. */
+export interface TurnInput {
+  /** `undefined`: the agent continues from the log. */
+  readonly input: AgentInput | undefined;
+  /** Decisions about all open calls, for a new message. */
+  readonly decisions?: readonly Decision[];
+}
+
+export interface TakeTurnOptions {
+  /** Whether the turn began in an isolate that died. Calls that ran there are gone. */
+  readonly isResumed?: boolean;
+}
+
+/** Removes from the log what the turn replaces, and returns the agent's input. */
+export async function takeTurn(
+  agent: Deciding,
+  turn: Turn,
+  { isResumed = false }: TakeTurnOptions = {},
+): Promise<TurnInput> {
+  if (turn.kind === 'decisions')
+    return { input: await acceptDecisions(agent, turn.decisions, { isHistory: true }) };
   const { memory } = agent;
   const stored = await memory.read();
   const { message } = turn;
@@ -82,20 +119,28 @@ export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput 
     const question = stored.slice(0, at + 1).findLastIndex(isQuestion);
     if (question < 0) throw noQuestion();
     await cut(memory, stored.slice(question + 1));
-    return undefined;
+    return { input: undefined };
   }
   const index = stored.findIndex(({ id }) => id === message.id);
-  // A message that never arrived is new, even if the client asks for another answer to it.
-  if (index < 0) return message;
   // Ids must be unique: deleting one message would delete the other too.
-  if (!isQuestion(stored[index]!))
+  if (index >= 0 && !isQuestion(stored[index]!))
     throw new AgentError(
       'INVALID_MESSAGE',
       'The message has the id of a message that the user did not write.',
     );
-  const regenerates = turn.kind === 'regenerate';
-  await cut(memory, stored.slice(regenerates ? index + 1 : index));
-  return regenerates ? undefined : message;
+  // A message that never arrived is new, even if the client asks for another answer to it.
+  const regenerates = turn.kind === 'regenerate' && index >= 0;
+  if (index >= 0) await cut(memory, stored.slice(regenerates ? index + 1 : index));
+  if (regenerates) return { input: undefined };
+  const claims = turn.kind === 'message' ? (turn.decisions ?? []) : [];
+  const given = await usableDecisions(agent, claims);
+  const isGone = ({ started, pending }: CallState): boolean =>
+    isResumed && started === true && !pending;
+  const decisions = await decideForMessage(agent, {
+    given,
+    isGone: (_toolUse, state) => isGone(state),
+  });
+  return { input: message, decisions };
 }
 
 /**

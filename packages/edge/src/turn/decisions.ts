@@ -19,40 +19,67 @@ export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
  * With `isHistory`, the claims may repeat results of finished calls, which are skipped.
  */
 export async function acceptDecisions(
-  { memory, tools, status }: Deciding,
+  agent: Deciding,
   claims: readonly Decision[],
   { isHistory = false }: { readonly isHistory?: boolean } = {},
 ): Promise<readonly Decision[]> {
+  const problemOf = await decisionCheck(agent);
+  const decisions = claims.filter(
+    (claim) => !isHistory || claim.type !== 'result' || problemOf(claim) !== notOpen,
+  );
+  const decided = new Set<string>();
+  for (const decision of decisions) {
+    const { toolUseId } = decision;
+    const problem = decided.has(toolUseId) ? 'is decided twice' : problemOf(decision);
+    if (problem) throw refused(toolUseId, problem);
+    decided.add(toolUseId);
+  }
+  if (decisions.length) return decisions;
+  throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
+}
+
+/**
+ * Returns those of a client's decisions that the agent can carry out. A message that comes with the
+ * others must not fail because of them: the client would send them again with each message.
+ */
+export async function usableDecisions(
+  agent: Deciding,
+  claims: readonly Decision[],
+): Promise<readonly Decision[]> {
+  if (!claims.length) return [];
+  const problemOf = await decisionCheck(agent);
+  return claims.filter((claim) => problemOf(claim) === undefined);
+}
+
+const notOpen = 'is not open';
+
+/** Returns a function that says why a decision cannot be carried out, if so. */
+async function decisionCheck({
+  memory,
+  tools,
+  status,
+}: Deciding): Promise<(decision: Decision) => string | undefined> {
   const history = await memory.read();
   await memory.restore?.(status, tools);
   const over = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
   const names = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
-  const isOpen = (id: string): boolean => names.has(id) && !over.has(id);
-  const decisions = isHistory
-    ? claims.filter(({ toolUseId, type }) => type !== 'result' || isOpen(toolUseId))
-    : claims;
-  const decided = new Set<string>();
-  for (const { toolUseId, type, name } of decisions) {
+  return ({ toolUseId, type, name }) => {
     const asked = names.get(toolUseId);
-    if (asked === undefined || !isOpen(toolUseId)) throw refused(toolUseId, 'is not open');
-    if (name !== undefined && name !== asked) throw refused(toolUseId, 'is of another tool');
-    if (decided.has(toolUseId)) throw refused(toolUseId, 'is decided twice');
-    decided.add(toolUseId);
+    if (asked === undefined || over.has(toolUseId)) return notOpen;
+    if (name !== undefined && name !== asked) return 'is of another tool';
     const tool = tools.find(asked);
     const runsHere = typeof tool === 'string' || tool?.execute !== undefined;
     // A memory without a log does not know what its calls wait for.
     const kind =
       status.calls.get(toolUseId)?.pending?.kind ??
       (memory.restore ? undefined : runsHere ? 'approval' : 'external');
-    if (kind === undefined) throw refused(toolUseId, 'waits for no decision');
-    if (type === 'edit') throw refused(toolUseId, 'takes no other arguments from its client');
+    if (kind === undefined) return 'waits for no decision';
+    if (type === 'edit') return 'takes no other arguments from its client';
     if (type === 'result' && (runsHere || kind !== 'external'))
-      throw refused(toolUseId, 'takes no result from its client');
-    if (type === 'approve' && kind === 'external')
-      throw refused(toolUseId, 'waits for a result, not for an approval');
-  }
-  if (decisions.length) return decisions;
-  throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
+      return 'takes no result from its client';
+    if (type === 'approve' && kind === 'external') return 'waits for a result, not for an approval';
+    return undefined;
+  };
 }
 
 /**
@@ -65,14 +92,7 @@ export function checkSizes(
   param: (index: number) => string,
 ): void {
   for (const [index, decision] of decisions.entries()) {
-    const said =
-      decision.type === 'result'
-        ? decision.output
-        : decision.type === 'reject'
-          ? (decision.reason ?? '')
-          : '';
-    const size = typeof said === 'string' ? said.length : JSON.stringify(said).length;
-    if (size <= toolResultChars) continue;
+    if (sizeOf(decision) <= toolResultChars) continue;
     throw new AgentError(
       'PAYLOAD_TOO_LARGE',
       `${param(index)} is longer than ${toolResultChars} characters.`,
@@ -81,6 +101,14 @@ export function checkSizes(
       },
     );
   }
+}
+
+/** Returns the length of a result or a reason, in characters. */
+export function sizeOf(decision: Decision): number {
+  if (decision.type === 'reject') return decision.reason?.length ?? 0;
+  if (decision.type !== 'result') return 0;
+  const { output } = decision;
+  return typeof output === 'string' ? output.length : JSON.stringify(output).length;
 }
 
 /** Returns whether a value is a valid tool call id: 1 to 256 visible characters. */

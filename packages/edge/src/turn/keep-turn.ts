@@ -1,6 +1,6 @@
-import type { AgentInput, AgentStream, CallOptions, Memory } from '@isoloop/core';
+import type { AgentStream, CallOptions, Memory } from '@isoloop/core';
 import type { Context } from 'hono';
-import { entitle } from './chat-turn.ts';
+import { entitle, type TurnInput } from './chat-turn.ts';
 import { logError } from '../http/error-response.ts';
 import type { EdgeEnv, HandlerSettings, SessionAgent } from '../handler-options.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
@@ -16,7 +16,7 @@ export interface KeepTurnOptions extends SessionAgent {
   /** The session's memory, even if the agent wraps it. */
   readonly memory: Memory;
   /** Returns the agent's input, or rejects if the turn is refused. */
-  readonly begin: () => Promise<AgentInput | undefined>;
+  readonly begin: () => Promise<TurnInput>;
   readonly settings: Pick<HandlerSettings, 'limits'>;
   readonly call?: CallOptions | undefined;
 }
@@ -30,13 +30,18 @@ export async function keepTurn(
   { memory, begin, settings, call, ...made }: KeepTurnOptions,
 ): Promise<KeptTurn> {
   const { agent } = made;
-  const input = await begin().catch((error: unknown) => {
+  const { input, decisions } = await begin().catch((error: unknown) => {
     settleBehind(c, made);
     throw error;
   });
   entitle(agent);
   const controller = new AbortController();
-  const stream = agent.stream(input, { ...call, detached: true, signal: controller.signal });
+  const stream = agent.stream(input, {
+    ...call,
+    ...(decisions && { decisions }),
+    detached: true,
+    signal: controller.signal,
+  });
   let timer: ReturnType<typeof setTimeout> | null = null;
   let ended = false;
   const requestId = c.get('requestId');

@@ -21,7 +21,7 @@ interface SentMessage {
  * AI SDK 7's `ChatTransport` for an agent in a worker. It sends only the last message: the worker
  * has the history. Sending a message that the session already has replaces it and deletes later
  * messages. Regenerating answers it again. An assistant's message answers the calls that wait for
- * approval or a result. A failed stream errors with its `AgentError`, so `useChat`'s `error` has
+ * approval or a result. A new message rejects the calls that wait for approval. A failed stream errors with its `AgentError`, so `useChat`'s `error` has
  * its code. Reconnecting replays the current turn from its start. If a turn was interrupted, for
  * example by a reload, reconnecting continues it from the log.
  */
@@ -30,6 +30,7 @@ export interface WorkerChatTransport {
   sendMessages(options: {
     readonly trigger: 'submit-message' | 'regenerate-message';
     readonly messages: readonly SentMessage[];
+    readonly messageId?: string | undefined;
     readonly abortSignal: AbortSignal | undefined;
   }): Promise<ReadableStream<UiChunk>>;
   reconnectToStream(options?: {
@@ -48,8 +49,12 @@ export function workerChatTransport(
 ): WorkerChatTransport {
   return {
     resumeStreamIsReplay: true,
-    async sendMessages({ trigger, messages, abortSignal }) {
-      return chunkStream(open({ trigger, message: messages.at(-1), events }, abortSignal));
+    async sendMessages({ trigger, messages, messageId, abortSignal }) {
+      const answers = messages.filter(({ role }) => role === 'assistant');
+      // A message that was refused may follow the answer whose calls the user decides now.
+      const decided = trigger === 'submit-message' && answers.find(({ id }) => id === messageId);
+      const message = decided || messages.at(-1);
+      return chunkStream(open({ trigger, message, answer: answers.at(-1), events }, abortSignal));
     },
     async reconnectToStream({ abortSignal } = {}) {
       const run = open({ trigger: 'resume-stream', message: null, events }, abortSignal);

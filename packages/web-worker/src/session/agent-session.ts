@@ -56,6 +56,11 @@ export class AgentSession {
     this.#options = options;
   }
 
+  /** The parts of the pages that are connected to this worker. */
+  get pages(): SessionPages {
+    return this.#options.pages;
+  }
+
   /**
    * Returns the agent after aborted runs and edits of the log have ended. So a call right after a
    * stop is not refused.

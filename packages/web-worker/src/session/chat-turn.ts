@@ -1,31 +1,35 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentInput, Decision, PendingCall, ReActAgent } from '@isoloop/core';
-import { isCutOff, jsonForm, messagesBefore } from '@isoloop/core/adapter';
+import { decideForMessage, isCutOff, jsonForm, messagesBefore } from '@isoloop/core/adapter';
 import { fromUiMessage, toUiMessages, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import { pendingCalls, viewOf } from './pending-calls.ts';
+import type { SessionPages } from './session-pages.ts';
 import type { ChatRequest } from '../wire/protocol.ts';
 
 /** The agent's input for a turn, and how to show the answer. */
 export interface ChatTurn extends ShownTurn {
   /** Input of the call; `undefined`: continue from the log. */
   readonly input: AgentInput | undefined;
+  /** Decisions about all open calls, for a new message. */
+  readonly decisions?: readonly Decision[];
 }
 
 /**
  * Applies a message of AI SDK's chat to the log and returns the turn to run. If the log already has
  * a user's message, the user edited it or wants a new answer. This function then deletes the
  * messages after it. An assistant's message answers its pending tool calls, and the run continues
- * that message.
+ * that message. A new message rejects the calls that wait for approval, unless `answer` decides
+ * about them.
  */
 export async function takeChatMessage(
   agent: ReActAgent,
-  { trigger, message }: Pick<ChatRequest, 'trigger' | 'message'>,
+  { trigger, message, answer }: Pick<ChatRequest, 'trigger' | 'message' | 'answer'>,
+  pages: SessionPages,
 ): Promise<ChatTurn> {
   const { memory } = agent;
   if (isAnswer(message) && trigger === 'submit-message') {
-    const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
-    const input = message.parts.flatMap((part) => toDecision(part, waiting));
+    const input = await decisionsIn(agent, message);
     if (!input.length)
       throw new AgentError('INVALID_MESSAGE', 'The message answers no open tool call.');
     return { input, ...(await shownSoFar(agent)), messageId: message.id };
@@ -33,11 +37,19 @@ export async function takeChatMessage(
   const sent = fromUiMessage(message);
   const stored = await memory.read();
   const index = stored.findIndex(({ id }) => id === sent.id);
-  if (index < 0) return { input: sent };
-  const again = trigger === 'regenerate-message';
-  const gone = stored.slice(again ? index + 1 : index).map(({ id }) => id);
+  const again = trigger === 'regenerate-message' && index >= 0;
+  const gone = index < 0 ? [] : stored.slice(again ? index + 1 : index).map(({ id }) => id);
   if (gone.length) await memory.delete(gone);
-  return { input: again ? undefined : sent };
+  if (again) return { input: undefined };
+  const given = isAnswer(answer) ? await decisionsIn(agent, answer) : [];
+  const isGone = pages.goneCalls(agent.tools);
+  return { input: sent, decisions: await decideForMessage(agent, { given, isGone }) };
+}
+
+/** Returns what an assistant's message says about the calls that wait. */
+async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<readonly Decision[]> {
+  const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
+  return answer.parts.flatMap((part) => toDecision(part, waiting));
 }
 
 /**

@@ -9,6 +9,9 @@ export type ToolPages = () => readonly {
   readonly offer: { readonly tools: readonly ToolOffer[] };
 }[];
 
+/** The reason of a call that is suspended because its page left. Stored logs have it. */
+export const pageGoneReason = 'The page that runs the tool is gone.';
+
 /**
  * The tools of the connected pages as a tool set of the agent. They come and go with their pages.
  * If several pages have a tool of the same name, the first page runs it. If all pages of a tool are
@@ -35,6 +38,11 @@ export class RemoteTools implements ToolSet {
 
   find(name: string): Tool | undefined {
     return this.#known.get(name);
+  }
+
+  /** Returns whether a connected page has the tool. */
+  isOffered(name: string): boolean {
+    return this.#schemas.some((schema) => schema.name === name);
   }
 
   schemas(): readonly ToolSchema[] {
@@ -96,7 +104,7 @@ export class RemoteTools implements ToolSet {
             },
           },
         );
-        if (!answer) return context.suspend('The page that runs the tool is gone.');
+        if (!answer) return context.suspend(pageGoneReason);
         if ('suspended' in answer) return context.suspend(answer.suspended);
         return answer.output as JsonValue;
       },

@@ -1,11 +1,12 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
+import type { DecideForMessageOptions } from '@isoloop/core/adapter';
 import type { HumanInTheLoopOptions, Verdict } from '@isoloop/core/middleware';
 import type { ApprovalQuestion } from '../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { PageOffer } from '../wire/protocol.ts';
 import { remoteHooks } from './remote-hook.ts';
 import { remoteModel } from './remote-model.ts';
-import { RemoteTools } from './remote-tools.ts';
+import { pageGoneReason, RemoteTools } from './remote-tools.ts';
 
 /** The tools, decisions and model of the connected pages, for a session's agent. */
 export interface PageSide {
@@ -66,6 +67,20 @@ export class SessionPages {
     this.#tools.update();
     return () => {
       for (const { link } of parts) link.close();
+    };
+  }
+
+  /**
+   * Returns a function that says whether the page that ran a call is gone. Ask it only between
+   * runs.
+   */
+  goneCalls(tools: ToolSet): Required<DecideForMessageOptions>['isGone'] {
+    return ({ name }, { pending, started = false }) => {
+      if (pending?.reason === pageGoneReason) return true;
+      // The tool of a page that this worker never saw.
+      if (!tools.find(name)) return true;
+      if (!this.#tools.find(name)) return false;
+      return pending ? !this.#tools.isOffered(name) : started;
     };
   }
 

@@ -30,8 +30,9 @@ export function doWork(
     case 'chat':
       return session.editAndRun(
         controller,
-        (agent) => takeChatMessage(agent, work),
-        (agent, { input, ...turn }) => forward(agent.stream(input, { signal }), turn),
+        (agent) => takeChatMessage(agent, work, session.pages),
+        (agent, { input, decisions = [], ...turn }) =>
+          forward(agent.stream(input, { signal, decisions }), turn),
       );
     case 'resume':
       return session.runAlone(controller, async (agent) => {

@@ -130,13 +130,17 @@ export interface RunRequest {
   readonly options: SentOptions;
 }
 
-/** A turn of AI SDK's chat. The page sends only the last message: the worker has the history. */
+/**
+ * A turn of AI SDK's chat. The page sends only the message that counts: the worker has the history.
+ */
 export interface ChatRequest {
   readonly id: number;
   readonly aborted: boolean;
   /** `resume-stream`: the current run from its start, or else the interrupted run. */
   readonly trigger: 'submit-message' | 'regenerate-message' | 'resume-stream';
   readonly message: unknown;
+  /** The last answer. It may have decisions and results that the page has not sent yet. */
+  readonly answer?: unknown;
   /** Adds the agent's events to the answer as transient `data-isoloop-event` parts. */
   readonly events: boolean;
 }

@@ -11,7 +11,7 @@ export type TabWork =
       readonly input: AgentInput | undefined;
       readonly options: RunRequest['options'];
     }
-  | { readonly type: 'chat'; readonly trigger: ChatRequest['trigger']; readonly message: unknown }
+  | ({ readonly type: 'chat' } & Pick<ChatRequest, 'trigger' | 'message' | 'answer'>)
   /** Resumes the interrupted run. Gives nothing if there is none, or if a run is under way. */
   | { readonly type: 'resume' };
 

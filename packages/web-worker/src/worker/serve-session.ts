@@ -108,7 +108,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       );
     },
     chat(request, port) {
-      const { trigger, message, events } = request;
+      const { trigger, message, answer, events } = request;
       const replays = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, replays });
       const encoding = {
@@ -117,7 +117,8 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       };
       void send(port, encoding, (reader) =>
         run(request, (controller) => {
-          if (!replays) return session.run({ type: 'chat', trigger, message }, controller, reader);
+          if (!replays)
+            return session.run({ type: 'chat', trigger, message, answer }, controller, reader);
           // A closed connection leaves a resumed run, which others may read. So does an abort
           // before anything arrived. React's strict mode mounts twice: the first view resumes the
           // turn and leaves at once.

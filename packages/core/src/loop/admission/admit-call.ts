@@ -202,8 +202,16 @@ export function suspend(
   { id: toolUseId, name, input }: ToolUse,
   kind: PendingCall['kind'],
   reason?: string,
+  forApproval?: true,
 ): PendingCall {
-  const pending = { toolUseId, name, input, kind, ...(reason !== undefined && { reason }) };
+  const pending: PendingCall = {
+    toolUseId,
+    name,
+    input,
+    kind,
+    ...(reason !== undefined && { reason }),
+    ...(forApproval && { forApproval }),
+  };
   Object.assign(run.setup.status.calls.get(toolUseId)!, { pending, started: false });
   return pending;
 }

@@ -108,6 +108,7 @@ export class Run {
       allowTools: allowed,
       toolContext = [],
       output: _output,
+      decisions: _decisions,
       returnDirect: _direct,
       ...generate
     } = options;
