@@ -153,6 +153,35 @@ test('At the edge: an answer that ends while a tab opens is shown in that tab', 
   expect(problems).toEqual([]);
 });
 
+test('At the edge: a page that finds no running answer reads the history after it asked', async () => {
+  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  await goHome(page, 'At the edge');
+  await chooseHeldModel(page, 'At the edge');
+  const speech = heldQuestion();
+  await send(page, speech);
+  await page.getByText('I am the offline').first().waitFor();
+  const order: string[] = [];
+  page.on('request', (request) => {
+    if (/\/messages$/.test(request.url())) order.push('history');
+  });
+  await page.route(
+    '**/api/chat/*/stream*',
+    async (route) => {
+      await release(speech);
+      const url = route.request().url();
+      await expect.poll(async () => (await fetch(url)).status).toBe(204);
+      order.push('stream');
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  await page.reload();
+  await expect.poll(() => lastAnswer(page)).toContain('top of the page');
+  expect(await answers(page).count()).toBe(1);
+  expect(order.slice(0, 3)).toEqual(['history', 'stream', 'history']);
+  expect(problems).toEqual([]);
+});
+
 test('At the edge: a message waits until the page knows that no answer is running', async () => {
   const { page, problems } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');

@@ -10,9 +10,10 @@ import {
   homes,
   openDemo,
   questions,
+  send,
   timeline,
 } from './demo-server.ts';
-import { chooseHeldModel, heldQuestion } from './held-answer.ts';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -94,11 +95,48 @@ test.for(homes)(
     await ask(page, 'Delete my notes about matcha');
     await ask(page, 'Show my notes');
     expect(await answers(page).last().innerText()).toContain('. matcha');
-    expect(await questions(page).count()).toBe(5);
-    expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+    const all = async (): Promise<void> => {
+      expect(await questions(page).count()).toBe(5);
+      expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+      const notes = page.getByRole('group', { name: 'Tool notes, failed' });
+      const denied = notes.filter({ hasText: 'the user wrote a new message instead of deciding' });
+      expect(await denied.count()).toBe(1);
+      expect(await answers(page).nth(3).innerText()).toContain('instead of deciding');
+    };
+    await all();
+    await page.reload();
+    await expect.poll(() => answers(page).last().innerText()).toContain('. matcha');
+    await all();
     expect(problems).toEqual([]);
   },
 );
+
+test.for(homes)('%s: an answer that a reload cuts off is finished, once', async (home) => {
+  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  await goHome(page, home);
+  await ask(page, 'What is 1 + 1?');
+  await chooseHeldModel(page, home);
+  const speech = heldQuestion();
+  await send(page, speech);
+  await page.getByText('I am the offline').first().waitFor();
+  await page.reload();
+  await release(speech);
+  await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
+  await atRest(page);
+  const once = async (): Promise<void> => {
+    expect(await questions(page).allInnerTexts()).toEqual(['What is 1 + 1?', speech]);
+    expect(await answers(page).count()).toBe(2);
+    const text = await answers(page).last().innerText();
+    expect(text.match(/I am the offline/g)).toHaveLength(1);
+  };
+  await once();
+  await page.reload();
+  await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
+  await once();
+  await ask(page, 'What is 2 + 2?');
+  expect(await answers(page).last().innerText()).toContain('2 + 2 = 4.');
+  expect(problems).toEqual([]);
+});
 
 test.for(homes)(
   '%s: Stop ends the run at once and keeps what was said; the conversation goes on',

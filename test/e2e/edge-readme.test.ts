@@ -130,7 +130,38 @@ test('README’s page: a tool, an approval, a reload in mid-answer, Stop, and an
   await page.getByRole('button', { name: 'Deny' }).click();
   await page.getByText('The tool says: ').nth(2).waitFor();
   expect(await page.locator('section').count()).toBe(8);
+
+  // A message instead of a decision denies the call.
+  await ask(page, 'Send a mail to Bob');
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  await ask(page, 'Just say something');
+  await page.getByText('Once upon a time', { exact: true }).nth(1).waitFor();
+  await expect.poll(() => page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
   expect(problems).toEqual([]);
+});
+
+test('README’s page: an answer that ends during a reload is shown, once', async () => {
+  const page = await (await newContext(browser)).newPage();
+  page.on('dialog', (dialog) => dialog.accept(token));
+  await page.goto(edge.url);
+  await ask(page, 'Tell a story');
+  await page.getByText('Once upon a time').waitFor();
+  // The page reads the history in the middle of the answer, and asks for its stream after the end.
+  await page.route(
+    '**/stream',
+    async (route) => {
+      stories.shift()!();
+      const stream = route.request();
+      const running = async (): Promise<number> =>
+        (await fetch(stream.url(), { headers: stream.headers() })).status;
+      await expect.poll(running).toBe(204);
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  await page.reload();
+  await page.getByText('Once upon a time there was an end.').waitFor();
+  expect(await page.locator('section').count()).toBe(2);
 });
 
 async function ask(page: Page, question: string): Promise<void> {

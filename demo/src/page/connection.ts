@@ -22,8 +22,8 @@ export interface Connection {
   history(): Promise<UIMessage[]>;
   /** Tells what others do, until what it gives back is called. */
   watch(listener: (news: News) => void): () => void;
-  /** Whether a turn may still run there that this page has left. */
-  readonly resume: boolean;
+  /** Whether a turn goes on there without this page: leaving the page must not end it. */
+  readonly outlivesPage: boolean;
   /** Ends the turn where it runs, whoever asked for it; the page has stopped reading it. */
   stop(): void;
   close(): void;
@@ -63,7 +63,7 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
       messages: await history(),
       history,
       watch: (listener) => joined(watchRuns(agent, listener), watchFocus(listener)),
-      resume: false,
+      outlivesPage: false,
       stop: () => {},
       close: () => agent.terminate(),
     };
@@ -113,7 +113,7 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
       otherTabs.addEventListener('message', hear);
       return joined(() => otherTabs.removeEventListener('message', hear), watchFocus(listener));
     },
-    resume: true,
+    outlivesPage: true,
     stop: () => void interrupt(path),
     close: () => otherTabs.close(),
   };

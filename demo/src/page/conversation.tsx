@@ -1,5 +1,6 @@
 import { Chat, useChat } from '@ai-sdk/react';
-import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
+import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import type { UIMessage } from 'ai';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
@@ -12,7 +13,7 @@ import { Timeline } from './timeline.tsx';
 import { stopped, timelineEvent, withEvent, type TimelineEvent } from './timeline-entry.ts';
 import { TokenGauge } from './token-gauge.tsx';
 import type { OpenConnection } from './use-connection.ts';
-import { newReading, resumeRun, useOtherTabs } from './use-other-tabs.ts';
+import { newReading, replacingAnswer, resumeRun, useOtherTabs } from './use-other-tabs.ts';
 
 export interface ConversationProps {
   readonly home: Home;
@@ -28,32 +29,31 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [reading] = useState(newReading);
   // `useChat` stops a chat of its own when its view goes. In a worker, that ends the run for all
   // tabs. The state of this one is also current between two renders.
-  const [chat] = useState(
-    () =>
-      new Chat<UIMessage>({
-        id: connection.sessionId,
-        transport: connection.transport,
-        messages: connection.messages,
-        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
-        onData: (part) => {
-          const event = timelineEvent.safeParse(part.data);
-          if (!event.success) return;
-          reading.runs.add(event.data.runId);
-          setEvents((before) => withEvent(before, event.data));
-        },
-        onFinish: ({ message, isAbort }) => {
-          reading.wasStopped = isAbort;
-          setAnnouncement(textOfMessage(message));
-          if (isAbort) setEvents(stopped);
-        },
-      }),
-  );
-  useEffect(() => {
-    if (connection.resume) void resumeRun(chat, reading);
-  }, [connection, chat, reading]);
+  const [chat] = useState(() => {
+    const made: Chat<UIMessage> = new Chat<UIMessage>({
+      id: connection.sessionId,
+      transport: replacingAnswer(connection.transport, () => made),
+      messages: connection.messages,
+      sendAutomaticallyWhen: hasApprovalResponse,
+      onData: (part) => {
+        const event = timelineEvent.safeParse(part.data);
+        if (!event.success) return;
+        reading.runs.add(event.data.runId);
+        setEvents((before) => withEvent(before, event.data));
+      },
+      onFinish: ({ message, isAbort }) => {
+        reading.wasStopped = isAbort;
+        setAnnouncement(textOfMessage(message));
+        if (isAbort) setEvents(stopped);
+      },
+    });
+    return made;
+  });
+  // A reload may have cut the answer off, or left it running.
+  useEffect(() => void resumeRun(chat, reading), [chat, reading]);
   useEffect(() => {
     // Where the turn goes on without its readers one that leaves only ends its reading.
-    return () => void (connection.resume && chat.stop());
+    return () => void (connection.outlivesPage && chat.stop());
   }, [connection, chat]);
   const {
     messages,

@@ -22,6 +22,25 @@ export function isVisible({ role, parts }: UIMessage): boolean {
 }
 
 /**
+ * Each call once: where it was made, and as it is now. A message that denies a call tells its
+ * result in the new answer.
+ */
+export function withCallsOnce(messages: readonly UIMessage[]): readonly UIMessage[] {
+  const latest = new Map(
+    messages.flatMap(toolParts).map((part) => [part.toolCallId, part] as const),
+  );
+  return messages.map((message) => ({
+    ...message,
+    parts: message.parts.flatMap((part): UIMessage['parts'] => {
+      if (part.type !== 'dynamic-tool') return [part];
+      const shown = latest.get(part.toolCallId);
+      latest.delete(part.toolCallId);
+      return shown ? [shown] : [];
+    }),
+  }));
+}
+
+/**
  * Whether they show the same; a message may have another id in the log than it was streamed with.
  */
 export function saysTheSame(some: readonly UIMessage[], others: readonly UIMessage[]): boolean {

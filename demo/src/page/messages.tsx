@@ -2,7 +2,7 @@ import type { UIMessage } from 'ai';
 import { useEffect, useRef, type ReactNode } from 'react';
 import { languageOf } from '../offline/language.ts';
 import { Examples } from './examples.tsx';
-import { isVisible } from './message-parts.ts';
+import { isVisible, withCallsOnce } from './message-parts.ts';
 import type { Home } from './settings.ts';
 import { ToolCard } from './tool-card.tsx';
 
@@ -20,7 +20,7 @@ export interface MessagesProps {
 
 export function Messages({
   home,
-  messages,
+  messages: given,
   busy,
   waiting,
   onExample,
@@ -30,7 +30,10 @@ export function Messages({
 }: MessagesProps) {
   const region = useRef<HTMLDivElement>(null);
   const following = useRef(true);
+  const messages = withCallsOnce(given);
   const last = messages.at(-1);
+  // A message that was refused leaves the decisions open.
+  const answer = messages.findLast((message) => message.role === 'assistant' && isVisible(message));
   useEffect(() => {
     const list = region.current;
     // Somebody who scrolled up to read is left where they are, until they ask something.
@@ -73,7 +76,7 @@ export function Messages({
                 <ToolCard
                   key={part.toolCallId}
                   part={part}
-                  onDecide={!busy && message === last ? leaving(onDecide) : undefined}
+                  onDecide={!busy && message === answer ? leaving(onDecide) : undefined}
                 />
               );
             }

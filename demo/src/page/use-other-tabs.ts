@@ -1,5 +1,5 @@
 import type { Chat } from '@ai-sdk/react';
-import type { UIMessage } from 'ai';
+import type { ChatTransport, UIMessage } from 'ai';
 import { useEffect, useState } from 'react';
 import type { Connection, News } from './connection.ts';
 import { saysTheSame } from './message-parts.ts';
@@ -26,6 +26,29 @@ export function resumeRun(chat: Chat<UIMessage>, reading: Reading): Promise<void
   reading.wasStopped = false;
   reading.resumed = chat.resumeStream();
   return reading.resumed;
+}
+
+/**
+ * A transport whose resumed stream replaces what is shown of the last answer: it tells the answer
+ * from its start, sometimes under another id.
+ */
+export function replacingAnswer(
+  transport: ChatTransport<UIMessage>,
+  shownBy: () => Chat<UIMessage>,
+): ChatTransport<UIMessage> {
+  return {
+    ...transport,
+    async reconnectToStream(asked) {
+      const stream = await transport.reconnectToStream(asked);
+      const { messages } = shownBy();
+      if (stream)
+        shownBy().messages = messages.slice(
+          0,
+          messages.findLastIndex(({ role }) => role === 'user') + 1,
+        );
+      return stream;
+    },
+  };
 }
 
 export interface UseOtherTabsOptions {
@@ -75,11 +98,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       const messages = await readAtRest();
       if (!messages || (runId !== undefined && reading.runs.has(runId))) return;
       if (runId !== undefined) followed.add(runId);
-      // The worker tells the answer to the last question from its start, under a name of its own.
-      chat.messages =
-        runId === undefined
-          ? messages
-          : messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
+      chat.messages = messages;
       await resume();
       // What was said until it was stopped is not in the log yet.
       if (!reading.wasStopped) await look();
@@ -88,7 +107,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       if (news.type === 'run') return follow(news.runId);
       if (news.type === 'end') return void (followed.delete(news.runId) && (await look()));
       willLook = false;
-      if (!(await look()) || !connection.resume) return;
+      if (!(await look()) || !connection.outlivesPage) return;
       await resume();
       // A run that ended before its stream was asked for has no stream. Its answer is in the
       // history.
@@ -99,8 +118,13 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
         if (willLook) return;
         willLook = true;
       }
-      // Where the connection has failed, the next message tells.
-      queue = queue.then(() => show(news)).catch(() => {});
+      // The history is read only after the page has asked for a running answer. One that ended
+      // before has no stream, and the history has it. Where the connection has failed, the next
+      // message tells.
+      queue = queue
+        .then(() => reading.resumed)
+        .then(() => show(news))
+        .catch(() => {});
     };
     const unwatch = connection.watch(hear);
     // A run may have ended between the reading of the history and the start of the watch.

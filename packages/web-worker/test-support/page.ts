@@ -33,6 +33,9 @@ const here = tool({
   execute: () => 'in the worker',
 });
 
+/** Its result comes from the chat. */
+const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
+
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
     const { replies = ['ok'], approvalOn = [], database, gated } = options ?? {};
@@ -44,7 +47,7 @@ exposeAgent({
       name: 'main',
       sessionId,
       model: new ScriptedModel(gated ? replies.map(held) : replies),
-      tools: joinTools([here], page.tools),
+      tools: joinTools([here, color], page.tools),
       ...(database && {
         memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
       }),

@@ -54,12 +54,13 @@ function textOf(name: string, output: unknown): string {
 }
 
 /**
- * Returns whether the last answer has a decision that the client has not sent. Use it as `useChat`'s
- * `sendAutomaticallyWhen`: each click on Allow or Deny is then sent at once, even if other calls
- * still wait, or if a message that was refused follows the answer.
+ * Returns whether the last answer has an approval or a denial that the client has not sent. Use it
+ * as `useChat`'s `sendAutomaticallyWhen`. Each click is then sent at once, even if other calls still
+ * wait. A refused message after the answer does not matter.
  */
 export function hasApprovalResponse({ messages }: ShownChat): boolean {
-  const answer = messages.findLast(({ role }) => role === 'assistant');
+  // A refused message may leave an answer without parts.
+  const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   const states = answer?.parts.map((part: { readonly state?: unknown }) => part.state);
   return states?.includes('approval-responded') ?? false;
 }

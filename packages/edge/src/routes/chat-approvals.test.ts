@@ -125,9 +125,9 @@ test.for(places)(
     const before = (await bound.messages()).map(({ parts }) => parts);
     await chat.sendMessage({ text: 'Tea instead' });
     expect(errorOf(chat)).toContain('PENDING_TOOL_CALLS');
-    expect(errorOf(chat)).toMatch(/pay.*\(c1\) waits for approval/);
-    expect(errorOf(chat)).toMatch(/color.*\(c2\) waits for its result/);
-    expect(errorOf(chat)).toContain('send their decisions or results');
+    expect(errorOf(chat)).toContain('(c1, approval)');
+    expect(errorOf(chat)).toContain('(c2, external)');
+    expect(errorOf(chat)).toContain('Send decisions or results');
     expect((await bound.messages()).map(({ parts }) => parts)).toEqual(before);
 
     // The refused message stands after the answer whose call is decided now.
@@ -309,7 +309,7 @@ test.for(places)(
     const run = await bound.post('/api/run', { id: bound.id, input: 'Tea' });
     expect([run.status, await run.text()]).toEqual([
       409,
-      expect.stringContaining('(c1) waits for approval'),
+      expect.stringContaining('(c1, approval)'),
     ]);
     const completion = bound.client(undefined, headers).chat.completions.create({
       model: 'offline',

@@ -74,7 +74,10 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
 
 function readMessage(messages: readonly unknown[], limits: EdgeLimits): Turn {
   const message = readUserMessage(messages.at(-1));
-  const answer = messages.findLast((each) => Object(each).role === 'assistant');
+  // A refused message may leave an answer without parts.
+  const answer = messages.findLast(
+    (each) => Object(each).role === 'assistant' && Object(Object(each).parts).length > 0,
+  );
   // Most results are of finished calls and may be long. The log tells later which ones count.
   const decisions = fromUiDecisions(answer).filter(
     (decision) => sizeOf(decision) <= limits.toolResultChars,

@@ -1,51 +1,9 @@
 import type { UiChunk } from '@isoloop/core/ai-sdk';
-import {
-  AbstractChat,
-  readUIMessageStream,
-  type ChatInit,
-  type ChatState,
-  type ChatTransport,
-  type UIMessage,
-} from 'ai';
+import { readUIMessageStream, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import type { RemoteAgent } from '@isoloop/web-worker';
+import { chatOver } from '../../test-support/plain-chat.ts';
 import { startWorker } from '../../test-support/worker-under-test.ts';
-
-/** AI SDK's chat without React. */
-class Chat extends AbstractChat<UIMessage> {
-  constructor(init: ChatInit<UIMessage>) {
-    super({ ...init, state: new PlainState(init.messages) });
-  }
-}
-
-class PlainState implements ChatState<UIMessage> {
-  status: ChatState<UIMessage>['status'] = 'ready';
-  error: Error | undefined;
-  messages: UIMessage[];
-
-  constructor(messages: UIMessage[] = []) {
-    this.messages = messages;
-  }
-
-  pushMessage = (message: UIMessage): void => {
-    this.messages = [...this.messages, message];
-  };
-
-  popMessage = (): void => {
-    this.messages = this.messages.slice(0, -1);
-  };
-
-  replaceMessage = (index: number, message: UIMessage): void => {
-    this.messages = this.messages.with(index, message);
-  };
-
-  snapshot = <T>(value: T): T => structuredClone(value);
-}
-
-function chatOver(agent: RemoteAgent, init: ChatInit<UIMessage> = {}): Chat {
-  const transport: ChatTransport<UIMessage> = agent.chatTransport();
-  return new Chat({ transport, ...init });
-}
 
 const user = (text: string, id = 'u1'): UIMessage => ({
   id,

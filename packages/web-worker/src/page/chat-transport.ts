@@ -50,11 +50,10 @@ export function workerChatTransport(
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
-      const answers = messages.filter(({ role }) => role === 'assistant');
+      const answer = messages.findLast((each) => each?.role === 'assistant' && each.parts.length);
       // A message that was refused may follow the answer whose calls the user decides now.
-      const decided = trigger === 'submit-message' && answers.find(({ id }) => id === messageId);
-      const message = decided || messages.at(-1);
-      return chunkStream(open({ trigger, message, answer: answers.at(-1), events }, abortSignal));
+      const message = answer && answer.id === messageId ? answer : messages.at(-1);
+      return chunkStream(open({ trigger, message, answer, events }, abortSignal));
     },
     async reconnectToStream({ abortSignal } = {}) {
       const run = open({ trigger: 'resume-stream', message: null, events }, abortSignal);

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { MemoryStore, ReActAgent, SessionMemory, tool, type Decision } from '@isoloop/core';
+import { decideForMessage } from '@isoloop/core/adapter';
+import { ScriptedModel } from '@isoloop/core/testing';
+
+const ran: unknown[] = [];
+const input = { type: 'object' } as const;
+const pay = tool({
+  name: 'pay',
+  description: 'Pays',
+  input,
+  needsApproval: true,
+  execute: (sum) => (ran.push(sum), 'paid'),
+});
+const color = tool({ name: 'color', description: 'Asks for a color', input });
+
+async function suspended(...names: readonly string[]) {
+  ran.length = 0;
+  const model = new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }, 'Tea.']);
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const agent = new ReActAgent({ name: 'a', model, memory, tools: [pay, color] });
+  const seen: string[] = [];
+  agent.addHook({
+    on: {
+      'pre-call': () => void seen.push('pre-call'),
+      'post-acting': ({ result }) => void seen.push(result.state),
+    },
+  });
+  await agent.call('Go');
+  seen.length = 0;
+  return { agent, model, memory, seen };
+}
+
+test('a call takes decisions about all open calls beside a message, and asks the model once', async () => {
+  const { agent, model, memory, seen } = await suspended('pay', 'pay');
+  const decisions = await decideForMessage(agent, {
+    given: [{ type: 'approve', toolUseId: 'call_1' }],
+  });
+  const result = await agent.call('Tea instead', { decisions });
+  expect(result.text).toBe('Tea.');
+  expect(seen).toEqual(['pre-call', 'denied', 'success']);
+  expect(ran).toEqual([{}]);
+  expect(model.requests).toHaveLength(2);
+  expect((await memory.read()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'tool',
+    'user',
+    'assistant',
+  ]);
+});
+
+test('a call that waits for something else leaves no decisions, and the error names the calls', async () => {
+  const { agent, seen } = await suspended('pay', 'color');
+  expect(await decideForMessage(agent)).toEqual([]);
+  await expect(agent.call('Tea instead')).rejects.toMatchObject({
+    code: 'PENDING_TOOL_CALLS',
+    message: expect.stringContaining('"pay" (call_1, approval), "color" (call_2, external)'),
+    details: { ids: ['call_1', 'call_2'] },
+  });
+  expect(seen).toEqual(['pre-call']);
+  const isGone = ({ name }: { readonly name: string }): boolean => name === 'color';
+  const decisions = await decideForMessage(agent, { isGone });
+  await agent.call('Tea instead', { decisions });
+  expect(seen.toSorted()).toEqual(['denied', 'interrupted', 'pre-call', 'pre-call']);
+});
+
+test.for<[string, readonly Decision[], string]>([
+  ['about some of the open calls', [{ type: 'reject', toolUseId: 'call_1' }], 'PENDING_TOOL_CALLS'],
+  ['about an unknown call', [{ type: 'reject', toolUseId: 'x' }], 'INVALID_DECISION'],
+  ['of another type', [{ type: 'maybe', toolUseId: 'call_1' } as never], 'INVALID_INPUT'],
+])(
+  'decisions %s are refused beside a message, and nothing changes',
+  async ([, decisions, code]) => {
+    const { agent, memory } = await suspended('pay', 'pay');
+    const before = await memory.read();
+    await expect(agent.call('Tea instead', { decisions })).rejects.toMatchObject({ code });
+    expect(await memory.read()).toEqual(before);
+    expect(ran).toEqual([]);
+  },
+);
+
+test('a hook that stops the call keeps the decisions for the next one', async () => {
+  const { agent } = await suspended('pay');
+  const remove = agent.addHook({ on: { 'pre-call': (_event, { stop }) => stop() } });
+  await agent.call('Tea instead', { decisions: [{ type: 'approve', toolUseId: 'call_1' }] });
+  expect(ran).toEqual([]);
+  remove();
+  expect((await agent.call()).text).toBe('Tea.');
+  expect(ran).toEqual([{}]);
+});
+
+test('without open calls there is nothing to decide', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi.', 'Tea.']) });
+  await agent.call('Hello');
+  expect(await decideForMessage(agent)).toEqual([]);
+  expect((await agent.call('Tea', { decisions: [] })).text).toBe('Tea.');
+});

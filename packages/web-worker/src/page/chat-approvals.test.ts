@@ -1,0 +1,268 @@
+import { tool, type Msg, type Tool } from '@isoloop/core';
+import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import type { UIMessage } from 'ai';
+import { expect, onTestFinished, test } from 'vitest';
+import type { PageFixtureOptions } from '../../test-support/page.ts';
+import { chatOver, type PlainChat } from '../../test-support/plain-chat.ts';
+
+interface Connect extends PageFixtureOptions {
+  /** The tools of this page. */
+  readonly tools?: readonly Tool[];
+}
+
+function startWorker(sessionId: string = crypto.randomUUID()) {
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  const connect = ({ tools = [], ...options }: Connect = {}): RemoteAgent =>
+    connectAgent(worker, {
+      timeoutMs: 120_000,
+      agent: 'main',
+      sessionId,
+      options,
+      page: tools.length ? [pageTools(tools)] : [],
+    });
+  return { worker, connect };
+}
+
+const empty = { type: 'object' } as const;
+const calls = (...names: readonly string[]) => ({ toolCalls: names.map((name) => ({ name })) });
+const needsApproval = (name: string): Tool =>
+  tool({
+    name,
+    description: name,
+    input: empty,
+    needsApproval: true,
+    execute: () => `${name} ran`,
+  });
+const later = tool({
+  name: 'later',
+  description: 'Waits',
+  input: empty,
+  execute: (_input, { suspend }) => suspend('Not now.'),
+});
+/** Never ends. Tells when it begins. */
+function endless(): { readonly hold: Tool; readonly begun: Promise<void> } {
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const execute = (): Promise<string> => {
+    begin();
+    return new Promise(() => {});
+  };
+  return { hold: tool({ name: 'hold', description: 'Holds', input: empty, execute }), begun };
+}
+
+const denied = 'Tool call rejected: the user wrote a new message instead of deciding';
+const told = (messages: readonly Msg[]): readonly unknown[] =>
+  messages.flatMap(({ content }) =>
+    content.flatMap((block): unknown[] => {
+      if (block.type === 'text') return [block.text];
+      return block.type === 'tool_result' ? [[block.name, block.state, block.output]] : [];
+    }),
+  );
+const callOf = (chat: PlainChat, name: string): { readonly id: string; readonly state: string } => {
+  const part = chat.messages
+    .flatMap(({ parts }) => parts)
+    .findLast((each) => each.type === 'dynamic-tool' && each.toolName === name);
+  if (part?.type !== 'dynamic-tool') throw new Error(`There is no call of ${name}.`);
+  return { id: part.toolCallId, state: part.state };
+};
+const codeOf = (chat: PlainChat): unknown => (chat.error as { readonly code?: string }).code;
+
+test('a message instead of a decision denies the call, and the chat goes on', async () => {
+  const agent = startWorker().connect({
+    replies: [calls('here'), 'Tea, then.', 'Yes?'],
+    approvalOn: ['here'],
+  });
+  const chat = chatOver(agent);
+  await chat.sendMessage({ text: 'Where?' });
+  expect(callOf(chat, 'here').state).toBe('approval-requested');
+  await chat.sendMessage({ text: 'Tea instead' });
+  expect(chat.error).toBeUndefined();
+  await chat.sendMessage({ text: 'Hello' });
+  expect(told(await agent.messages())).toEqual([
+    'Where?',
+    ['here', 'denied', denied],
+    'Tea instead',
+    'Tea, then.',
+    'Hello',
+    'Yes?',
+  ]);
+});
+
+test('of several calls, the decided ones get their decisions, and the others are denied', async () => {
+  const agent = startWorker().connect({
+    replies: [calls('a', 'b', 'c'), 'Done.'],
+    tools: ['a', 'b', 'c'].map(needsApproval),
+  });
+  const chat = chatOver(agent);
+  await chat.sendMessage({ text: 'Go' });
+  await chat.addToolApprovalResponse({ id: callOf(chat, 'a').id, approved: true });
+  await chat.addToolApprovalResponse({ id: callOf(chat, 'b').id, approved: false, reason: 'no b' });
+  await chat.sendMessage({ text: 'And tea' });
+  expect(chat.error).toBeUndefined();
+  const [, ...rest] = told(await agent.messages());
+  expect(rest.slice(0, 3).toSorted()).toEqual([
+    ['a', 'success', 'a ran'],
+    ['b', 'denied', 'Tool call rejected: no b'],
+    ['c', 'denied', denied],
+  ]);
+  expect(rest.slice(3)).toEqual(['And tea', 'Done.']);
+});
+
+test('with a call that waits for a result, a message changes nothing; Deny is sent behind it', async () => {
+  const agent = startWorker().connect({
+    replies: [calls('pay', 'color'), 'Tea.'],
+    tools: [needsApproval('pay')],
+  });
+  const chat = chatOver(agent, { sendAutomaticallyWhen: hasApprovalResponse });
+  await chat.sendMessage({ text: 'Pay and paint' });
+  const before = await agent.messages();
+  await chat.sendMessage({ text: 'Tea instead' });
+  expect(codeOf(chat)).toBe('PENDING_TOOL_CALLS');
+  expect(chat.error?.message).toMatch(
+    /"pay" \(.+, approval\), "color" \(.+, external\)\. Send decisions or results/,
+  );
+  expect(await agent.messages()).toEqual(before);
+  await chat.addToolApprovalResponse({ id: callOf(chat, 'pay').id, approved: false });
+  await expect.poll(() => callOf(chat, 'pay').state).toBe('output-error');
+  await expect.poll(() => chat.status).toBe('ready');
+  await chat.addToolOutput({ tool: 'color', toolCallId: callOf(chat, 'color').id, output: 'blue' });
+  await chat.sendMessage({ text: 'And tea' });
+  expect(told(await agent.messages())).toEqual([
+    'Pay and paint',
+    ['pay', 'denied', 'Tool call rejected: no reason given'],
+    ['color', 'success', 'blue'],
+    'And tea',
+    'Tea.',
+  ]);
+});
+
+test('a late decision in one chat, after a message in another, does not lock that chat', async () => {
+  const { connect } = startWorker();
+  const agent = connect({
+    replies: [calls('here'), 'Tea.', 'Yes?'],
+    approvalOn: ['here'],
+  });
+  const first = chatOver(agent, { sendAutomaticallyWhen: hasApprovalResponse });
+  await first.sendMessage({ text: 'Where?' });
+  const other = connect();
+  const second = chatOver(other, { messages: (await other.uiMessages()) as UIMessage[] });
+  await second.sendMessage({ text: 'Tea instead' });
+  await first.addToolApprovalResponse({ id: callOf(first, 'here').id, approved: true });
+  await expect.poll(() => first.status).toBe('error');
+  await first.sendMessage({ text: 'Hello' });
+  expect(first.error).toBeUndefined();
+  expect(told(await agent.messages())).toEqual([
+    'Where?',
+    ['here', 'denied', denied],
+    'Tea instead',
+    'Tea.',
+    'Hello',
+    'Yes?',
+  ]);
+});
+
+const unknownEffect = 'Interrupted before it finished; its effect is unknown: what ran it is gone.';
+
+test('a page tool’s call is closed as interrupted by a message after its page left, also beside an approval', async () => {
+  const { connect } = startWorker();
+  const { hold, begun } = endless();
+  const agent = connect({
+    replies: [calls('hold', 'here'), 'Tea.'],
+    approvalOn: ['here'],
+  });
+  const page = connect({ tools: [hold] });
+  await page.messages();
+  const chat = chatOver(agent);
+  const sending = chat.sendMessage({ text: 'Hold' });
+  await begun;
+  page.close();
+  await sending;
+  await chat.sendMessage({ text: 'Tea instead' });
+  expect(chat.error).toBeUndefined();
+  const [, ...rest] = told(await agent.messages());
+  expect(rest.slice(0, 2).toSorted()).toEqual([
+    ['here', 'denied', denied],
+    ['hold', 'interrupted', unknownEffect],
+  ]);
+  expect(rest.slice(2)).toEqual(['Tea instead', 'Tea.']);
+});
+
+test('a page tool that suspended its call keeps messages out while a page has it, and no longer', async () => {
+  const { connect } = startWorker();
+  const agent = connect({ replies: [calls('later'), 'Tea.'] });
+  const [page, other] = [connect({ tools: [later] }), connect({ tools: [later] })];
+  await Promise.all([page.messages(), other.messages()]);
+  const chat = chatOver(agent);
+  await chat.sendMessage({ text: 'Wait' });
+  page.close();
+  await chat.sendMessage({ text: 'Tea instead' });
+  expect(codeOf(chat)).toBe('PENDING_TOOL_CALLS');
+  expect(chat.error?.message).toMatch(/"later" \(.+, suspended\)/);
+  other.close();
+  await agent.messages();
+  await chat.sendMessage({ text: 'Tea instead' });
+  expect(told(await agent.messages())).toEqual([
+    'Wait',
+    ['later', 'interrupted', unknownEffect],
+    'Tea instead',
+    'Tea.',
+  ]);
+});
+
+test.for([true, false])(
+  'after a reload during a page tool’s call, a message closes the call as interrupted; the page has the tool again: %s',
+  async (again) => {
+    const database = `reload-${crypto.randomUUID()}`;
+    const session = crypto.randomUUID();
+    const first = startWorker(session);
+    const { hold, begun } = endless();
+    const before = first.connect({ replies: [calls('hold')], database, tools: [hold] });
+    void chatOver(before).sendMessage({ text: 'Hold' });
+    await begun;
+    first.worker.terminate();
+    const agent = startWorker(session).connect({
+      replies: ['Tea.'],
+      database,
+      tools: again ? [endless().hold] : [],
+    });
+    const chat = chatOver(agent, { messages: (await agent.uiMessages()) as UIMessage[] });
+    await chat.sendMessage({ text: 'Tea instead' });
+    expect(chat.error).toBeUndefined();
+    expect(told(await agent.messages())).toEqual([
+      'Hold',
+      ['hold', 'interrupted', unknownEffect],
+      'Tea instead',
+      'Tea.',
+    ]);
+  },
+);
+
+test('after a reload, a message denies an approval that was open before', async () => {
+  const database = `reload-${crypto.randomUUID()}`;
+  const session = crypto.randomUUID();
+  const first = startWorker(session);
+  const options = { approvalOn: ['here'], database };
+  await chatOver(first.connect({ ...options, replies: [calls('here')] })).sendMessage({
+    text: 'Where?',
+  });
+  first.worker.terminate();
+  const agent = startWorker(session).connect({ ...options, replies: ['Tea.'] });
+  const chat = chatOver(agent, { messages: (await agent.uiMessages()) as UIMessage[] });
+  await chat.sendMessage({ text: 'Tea instead' });
+  expect(told(await agent.messages())).toEqual([
+    'Where?',
+    ['here', 'denied', denied],
+    'Tea instead',
+    'Tea.',
+  ]);
+});
+
+test('agent.call() refuses a message while an approval is open', async () => {
+  const agent = startWorker().connect({ replies: [calls('here')], approvalOn: ['here'] });
+  await agent.call('Where?');
+  await expect(agent.call('Tea instead')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
+});
