@@ -162,7 +162,7 @@ test('At the edge: a page that finds no running answer reads the history after i
   await page.getByText('I am the offline').first().waitFor();
   const order: string[] = [];
   page.on('request', (request) => {
-    if (/\/messages$/.test(request.url())) order.push('history');
+    if (request.url().endsWith('/messages')) order.push('history');
   });
   await page.route(
     '**/api/chat/*/stream*',

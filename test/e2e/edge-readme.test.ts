@@ -150,7 +150,7 @@ test('README’s page: an answer that ends during a reload is shown, once', asyn
   await page.route(
     '**/stream',
     async (route) => {
-      stories.shift()!();
+      stories.pop()!();
       const stream = route.request();
       const running = async (): Promise<number> =>
         (await fetch(stream.url(), { headers: stream.headers() })).status;
