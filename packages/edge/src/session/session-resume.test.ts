@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { SessionMemory, tool } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
+import { SessionMemory, tool, toolResultsOf } from '@isoloop/core';
+import type { Decision, Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -210,4 +210,26 @@ test('POST /api/run without input asks again after an interrupt, and a page sees
     400,
     { error: { code: 'INVALID_INPUT' } },
   ]);
+});
+
+test.each<[string, Decision, boolean, unknown]>([
+  ['that an approved call held up', approve, true, { state: 'interrupted' }],
+  ['that denied a call', { type: 'reject', toolUseId: 'c1' }, false, { state: 'denied' }],
+])('a message %s is answered, though it was not in the log', async (_, decision, started, told) => {
+  const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
+  const session = open([pays, 'Tea.', 'Never.'], { tools: [pay] });
+  await session.chat([ask('Pay')]);
+  const turn = { kind: 'message', message: message('Tea'), decisions: [decision] } as const;
+  await die(session, turn, async (memory) => {
+    await memory.note([
+      { kind: 'run-begin', runId: 'died' },
+      { kind: 'decision', decision },
+      ...(started ? [{ kind: 'call-started', toolUseId: 'c1' } as const] : []),
+    ]);
+    await memory.flush();
+  });
+  expect(await texts(session)).toEqual(['Pay', '', 'Tea', 'Tea.']);
+  const results = session.script.model.requests[1]!.messages.flatMap(toolResultsOf);
+  expect(results).toMatchObject([told]);
+  expect(session.script.model.requests.length).toBe(2);
 });

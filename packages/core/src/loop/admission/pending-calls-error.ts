@@ -10,7 +10,7 @@ export function pendingCallsError(
   const names = open.map(
     ({ id, name }) => `"${name}" (${id}, ${calls.get(id)?.pending?.kind ?? 'unfinished'})`,
   );
-  const message = `Tool calls are open: ${names.join(', ')}. Send decisions or results for them first, or continue the run.`;
+  const message = `Tool calls wait for their results: ${names.join(', ')}. Send decisions or results for them first, or continue the run.`;
   return new AgentError('PENDING_TOOL_CALLS', message, {
     details: { ids: open.map(({ id }) => id) },
   });
