@@ -8,6 +8,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
+import { LogFold } from './log/session-view.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { SessionMemory } from './session-memory.ts';
@@ -312,3 +313,17 @@ function message(id: string): Msg {
 function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
+
+test('calls and messages after several lost records are all there, in one reading', () => {
+  const lost = [{ kind: 'lost' }] as const;
+  const of = (each: Msg) => [{ kind: 'message', message: each }] as const;
+  const view = new LogFold().load([
+    of(asks('a')),
+    lost,
+    of(message('q')),
+    of(asks('b')),
+    lost,
+    of(message('end')),
+  ]);
+  expect(idsOf(view.messages)).toEqual(['asks a', 'lost a', 'q', 'asks b', 'lost b', 'end']);
+});

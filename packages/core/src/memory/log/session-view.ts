@@ -105,7 +105,7 @@ export class LogFold implements SessionView {
   /** Gives each call whose result may be lost an `interrupted` result. */
   #close(): void {
     for (const id of this.#doubtful ?? []) {
-      const message = this.calls.has(id) && closedCall(this.messages, id, this.calls.get(id));
+      const message = this.calls.has(id) && closedCall(this.#log, id, this.calls.get(id));
       if (message) this.#apply({ kind: 'message', message });
     }
     this.#doubtful?.clear();
