@@ -1,6 +1,6 @@
-import { ReActAgent, tool } from '@isoloop/core';
+import { AgentError, ReActAgent, textOf, tool, userMessage, type Msg } from '@isoloop/core';
 import { joinTools } from '@isoloop/core/tools';
-import { humanInTheLoop } from '@isoloop/core/middleware';
+import { humanInTheLoop, type Rejection } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
@@ -15,6 +15,8 @@ export interface PageFixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
   /** Asks the page about each call of these tools. */
   readonly approvalOn?: readonly string[];
+  /** The agent takes messages in while it runs, unless they say `bad`; it shortens `long …`. */
+  readonly guarded?: boolean;
   readonly database?: string;
   /** Holds back the replies until the page posts `{ open: true }`. */
   readonly gated?: boolean;
@@ -36,9 +38,16 @@ const here = tool({
 /** Its result comes from the chat. */
 const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
 
+function guard(input: readonly Msg[]): readonly Msg[] | Rejection {
+  const text = input.map(textOf).join();
+  if (text === 'bad')
+    return { error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { text } }).toJSON() };
+  return text.startsWith('long') ? [userMessage('short')] : input;
+}
+
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
-    const { replies = ['ok'], approvalOn = [], database, gated } = options ?? {};
+    const { replies = ['ok'], approvalOn = [], database, gated, guarded } = options ?? {};
     const held = (reply: string | ScriptedStep): ScriptedStep => ({
       ...(typeof reply === 'string' ? { text: reply } : reply),
       wait: () => opened,
@@ -51,7 +60,9 @@ exposeAgent({
       ...(database && {
         memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
       }),
+      ...(guarded && { whenBusy: 'inject' }),
       use: [
+        ...(guarded ? [{ guard }] : []),
         humanInTheLoop({
           approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
           decide: page.decide,

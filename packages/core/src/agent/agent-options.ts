@@ -29,9 +29,9 @@ export interface AgentOptions extends Partial<AgentDefaults> {
   /**
    * How the agent treats a call while another one runs. `reject` (default): the call fails with
    * `AGENT_BUSY` and changes nothing. `queue`: it waits for its turn. `inject`: the running call
-   * takes its messages in, and both resolve with the same result. With `inject` a call still waits
-   * if it brings decisions, if the running call is about to end, or if a middleware guards the
-   * input.
+   * takes its messages in once the guards let them pass, and both resolve with the same result. If a
+   * guard rejects them, only the new call is rejected. With `inject` a call still waits for its turn
+   * if it brings decisions, or if the running call ends without its messages.
    */
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
   /** The user the agent works for. Events carry it, and guards read it. */

@@ -16,7 +16,7 @@ import { AgentStream } from './agent-stream.ts';
 import { keepDriver } from './last-driver.ts';
 import { checkNew, toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
-import { inject, interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
+import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import { wrappedAnswer, wrappedCall, wrappedModel, wrappedTools } from '../loop/use/wrapped.ts';
 import { Outbox } from '../loop/run/outbox.ts';
@@ -24,6 +24,7 @@ import { runOf } from '../loop/run/run-view.ts';
 import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { directAnswer } from '../loop/direct-answer.ts';
+import { injectCall } from '../loop/inject-call.ts';
 import { loop } from '../loop/loop.ts';
 import { perform } from '../loop/perform.ts';
 import type { RunSetup } from '../loop/run/run-setup.ts';
@@ -197,9 +198,9 @@ export class ReActAgent {
     driver: () => RunDriver,
     streamed: boolean,
   ): Promise<AgentResult> {
-    const { options, use } = this.#setup;
+    const { options } = this.#setup;
     const { whenBusy = 'reject' } = options;
-    const turn = this.#tail;
+    let turn = this.#tail;
     const result = (): Promise<AgentResult> => driver().result;
     let tail: typeof turn;
     // The end of an aborted run does not wait for a reader.
@@ -212,16 +213,12 @@ export class ReActAgent {
         if (run.options.throwOnError !== false) throw run.failure;
         return await perform(run, undefined);
       }
-      if (
-        turn &&
-        whenBusy === 'inject' &&
-        this.#running?.closed === false &&
-        !input.decisions.length &&
-        !use.some(({ guard }) => guard)
-      ) {
-        inject(this.#running, input.messages);
-        const answered = await run.waits.hook(this.#result!(), true);
-        return answered ?? (await perform(run, undefined));
+      const running = this.#running;
+      if (turn && whenBusy === 'inject' && running?.closed === false && !input.decisions.length) {
+        const taking = { run: running, result: this.#result!() };
+        const ended = await injectCall(taking, run, input.messages);
+        if (ended) return ended;
+        turn = this.#tail;
       }
       this.#tail = tail = Promise.resolve(turn).then(result, result);
       tail.catch(() => {});

@@ -15,6 +15,8 @@ export function finishWith(
   message: Msg = run.message('assistant', []),
   extras?: FinishExtras,
 ): Finish {
+  // From here on no interrupt or injected message can change the ending.
+  run.closed = true;
   return { to: 'finish', reason, message, ...extras };
 }
 

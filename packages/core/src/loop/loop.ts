@@ -13,6 +13,7 @@ import { closeCalls, conclude } from './admission/close-calls.ts';
 import { pendingCallsError } from './admission/pending-calls-error.ts';
 import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
 import { finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
+import { guardInput } from './guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import { controlOf, hookRejection, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
@@ -86,7 +87,7 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
  */
 async function settle(run: Run, input: CallInput): Step {
   const { memory, status, tools } = run.setup;
-  const given = await guardInput(run, input.messages);
+  const given = await (run.guarded ?? guardInput(run, input.messages));
   const { unwritten } = run.setup;
   if (unwritten.size) await run.waits.read(Promise.allSettled(unwritten));
   if (memory.restore) await run.waits.read(memory.restore(status, tools));
@@ -110,6 +111,7 @@ async function settle(run: Run, input: CallInput): Step {
     ]),
   );
   status.suspendedRun = run.id;
+  run.injections.open();
   // Written together with the note above.
   if (left && !run.cut) await cutLeftovers(run, left);
   const first = firstOf(asked);
@@ -160,21 +162,6 @@ function isPrompt({ role, metadata }: Msg): boolean {
   return role === 'user' && !metadata?.['correction'];
 }
 
-/** Passes the input through the guards. */
-async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[]> {
-  let given = input;
-  for (const part of run.setup.use) {
-    if (!part.guard) continue;
-    // Even after an interrupt, every guard must judge the input.
-    const judging = part.guard(given, run.guarding);
-    const verdict = (await run.waits.code(Promise.resolve(judging))) ?? given;
-    run.signal.throwIfAborted();
-    if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
-    given = verdict;
-  }
-  return given;
-}
-
 /**
  * Runs the `pre-call` hooks. `options.preCall` decides whether they may change the input: AgentScope's
  * code allows it, its documentation does not.
@@ -205,7 +192,7 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
 async function reason(run: Run, isAsked?: boolean): Step {
   const { onLimit = summarize(), limits } = run.setup.options;
   if (run.cut) return recover(run);
-  await run.append(run.injected.splice(0));
+  await takeIn(run);
   // Messages from outside may contain calls without results, and results without calls.
   await closeCalls(run);
   const direct = !isAsked && (await directly(run));
@@ -234,13 +221,16 @@ async function reason(run: Run, isAsked?: boolean): Step {
   const message = await run.revise('post-reasoning', reply.message, control);
   if (asked[0]) return jump(run, asked[0], message, message);
   const toolUses = toolUsesOf(message);
-  if (!toolUses.length && !run.injected.length) {
-    if (run.output) {
-      const judged = await run.waits.steps(run.output.judge(message));
-      if (judged === 'again') return { to: 'model' };
-      if (judged) return finishWithValue(run, judged);
+  if (!toolUses.length) {
+    const judging = run.output?.judge(message);
+    const judged = judging && (await run.waits.steps(judging));
+    if (judged === 'again') return { to: 'model' };
+    if (!(await run.injections.judged(run.stopSignal))) return recover(run, message);
+    if (!run.injections.any) {
+      return judged
+        ? finishWithValue(run, judged)
+        : finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
     }
-    return finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
   }
   await run.append([message]);
   return { to: toolUses.length ? 'tools' : 'model' };
@@ -250,6 +240,18 @@ async function reason(run: Run, isAsked?: boolean): Step {
 async function directly(run: Run): Promise<Msg | undefined> {
   const answering = run.setup.directAnswer(run.guarding, run.steps);
   return answering && run.waits.steps(Promise.resolve(answering));
+}
+
+/**
+ * Appends the messages that came in. Guards that need no I/O judge them in time for the next
+ * request. The run does not wait for others here.
+ */
+async function takeIn(run: Run): Promise<void> {
+  const { injections } = run;
+  if (!injections.any) return;
+  const oneTurn = new Promise((resolve) => setTimeout(resolve));
+  await Promise.race([injections.judged(run.stopSignal), oneTurn]);
+  await run.append(injections.take());
 }
 
 /**
@@ -376,8 +378,6 @@ async function callDone(run: Run, message: Msg): Promise<Msg> {
 async function finish(run: Run, move: Finish): Promise<AgentResult> {
   let { message } = move;
   run.unsaved = move.reason === 'rejected' ? undefined : message;
-  // From here on no interrupt or injected message can change the ending.
-  run.closed = true;
   if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = await callDone(run, message);
   // A step may have stored the message already. A call aborted before its answer has an empty

@@ -11,12 +11,17 @@ import type { Run } from './run/run.ts';
 
 /**
  * Performs one call with everything around the loop. `run-start` comes first, `error` and `run-end`
- * last. `input` is missing if the call was aborted or failed in the queue; then nothing is stored.
+ * last. `input` is missing if the call was aborted or failed before its turn; then nothing is
+ * stored. `refusal`: the error of a guard that rejected the input then.
  */
-export async function perform(run: Run, input: CallInput | undefined): Promise<AgentResult> {
+export async function perform(
+  run: Run,
+  input: CallInput | undefined,
+  refusal?: AgentError,
+): Promise<AgentResult> {
   run.timeout.start();
   try {
-    const result = await resultFor(run, input);
+    const result = await resultFor(run, input, refusal);
     return await tellEnd(run, result);
   } catch (thrown) {
     run.waits.lenient = true;
@@ -36,13 +41,18 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
   }
 }
 
-async function resultFor(run: Run, input: CallInput | undefined): Promise<AgentResult> {
+async function resultFor(
+  run: Run,
+  input: CallInput | undefined,
+  refusal: AgentError | undefined,
+): Promise<AgentResult> {
   const resumes = await resumedRun(run, input);
   await run.tell('run-start', resumes ? { resumes } : {}, {
     reject(why) {
       run.refusal ??= hookRejection(why);
     },
   });
+  run.refusal ??= refusal;
   // Wrappers don't run for a refused call, such as a call to a busy agent.
   const isRefused = run.refusal ?? run.failure ?? run.waits.abandoned;
   const result = isRefused ? await loop(run, undefined) : await run.setup.call(input, run.context);

@@ -444,6 +444,22 @@ test('a chat shows the arguments that the page gives instead of the model’s', 
   ]);
 });
 
+test('messages for a busy agent pass its guards first, and a rejection crosses with its code', async () => {
+  const { worker, connect } = startWorker();
+  const agent = connect({ replies: ['one', 'two'], gated: true, guarded: true });
+  const first = agent.call('first');
+  const rejected = { code: 'GUARD_REJECTED', message: 'Not here.', details: { text: 'bad' } };
+  expect(await agent.call('bad')).toMatchObject({ reason: 'rejected', error: rejected });
+  const second = agent.call('long story');
+  expect(await agent.interrupt({ mode: 'inject', messages: 'bad' })).toBe(true);
+  expect(await agent.interrupt({ mode: 'inject', messages: 'more' })).toBe(true);
+  worker.postMessage({ open: true });
+  const ends = await Promise.all([first, second]);
+  expect(ends.map(({ text }) => text)).toEqual(['two', 'two']);
+  const texts = (await agent.messages()).map(textOf);
+  expect(texts).toEqual(['first', 'one', 'short', 'more', 'two']);
+});
+
 test('a page that leaves while it decides suspends the call, which another page decides after a new start', async () => {
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();

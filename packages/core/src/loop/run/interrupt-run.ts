@@ -2,7 +2,8 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { MessageContext } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
-import { checkNew, toCallInput } from '../call-input.ts';
+import { inject } from '../guard-input.ts';
+import { toCallInput } from '../call-input.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Run } from './run.ts';
 
@@ -24,12 +25,6 @@ export function interruptRun(
   if (isInjection) inject(run, messages);
   else run.interrupt(asked);
   return true;
-}
-
-/** Adds messages to the run at its next interrupt point. Throws `INVALID_INPUT` for repeated ones. */
-export function inject(run: Run, messages: readonly Msg[]): void {
-  checkNew(messages, [...run.view, ...run.injected]);
-  run.injected.push(...messages);
 }
 
 /** Converts the input. Throws `INVALID_INPUT` unless it consists of messages. */

@@ -22,6 +22,7 @@ import type { OutputRun } from '../output-mode.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { callTimeout, type CallTimeout } from './call-timeout.ts';
 import { checkEvent } from './check-event.ts';
+import { Injections } from './injections.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { RunContext } from './run-context.ts';
 import type { CallOptions, RunParts, RunSetup } from './run-setup.ts';
@@ -85,8 +86,9 @@ export class Run {
   storedAnswer: string | undefined;
   /** Tool calls that wait for somebody after the run. */
   pending: readonly PendingCall[] = [];
-  /** Messages that arrived during the run and are not in the log yet. */
-  injected: Msg[] = [];
+  readonly injections: Injections = new Injections();
+  /** The input after the guards, if they began to judge it before the call's turn. */
+  guarded: Promise<readonly Msg[]> | undefined;
   /** Number of tool calls that ran or wait for somebody. */
   toolCalls = 0;
   /** A hook's request to end the call at `pre-summary`. */
@@ -364,7 +366,7 @@ export class Run {
    */
   async close(reason: string): Promise<void> {
     this.closed = true;
-    await this.append(this.injected.splice(0));
+    await this.append(await this.injections.takeLast(this.signal));
     const { memory, status } = this.setup;
     await this.writes.wait(memory.flush?.({ runId: this.id, reason, calls: status.calls }));
   }
