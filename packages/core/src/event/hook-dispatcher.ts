@@ -1,10 +1,12 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
-import type { Awaitable, ControlOf, Hook, HookControl } from './hook.ts';
+import { controlsAt, type Misuse } from './hook-controls.ts';
+import type { Awaitable, Hook, HookControl } from './hook.ts';
 
 type EventType = AgentEvent['type'];
-type Bound = (event: AgentEvent, control: object) => Promise<AgentEvent | void>;
+type Control = Partial<HookControl>;
+type Bound = (event: AgentEvent, control: Control) => Promise<AgentEvent | void>;
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 
 interface Handler {
@@ -25,56 +27,60 @@ export interface HookDispatcherOptions {
   readonly isOver?: (type: EventType) => boolean;
   /** Waits for a handler. `isNotice`: what the handler returns is not used. Default: without end. */
   readonly wait?: <T>(work: Promise<T>, isNotice: boolean) => Promise<T | undefined>;
+  /** Holds the first misuse of a control, also one by a hook that has ended. */
+  readonly misuse?: Misuse;
 }
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
   readonly #hooks: readonly Hook<never>[];
-  readonly #options: HookDispatcherOptions;
+  readonly #options: HookDispatcherOptions & { readonly misuse: Misuse };
   readonly #bound: Map<string, readonly Bound[]> = new Map();
 
   constructor(hooks: readonly Hook<never>[], options: HookDispatcherOptions = {}) {
     this.#hooks = hooks;
-    this.#options = options;
+    this.#options = { misuse: {}, ...options };
+  }
+
+  /** Returns a dispatcher of other hooks, with the same options. */
+  nested(hooks: readonly Hook<never>[]): HookDispatcher {
+    return new HookDispatcher(hooks, this.#options);
   }
 
   /**
    * Passes a modifiable event through the hooks and returns the result. Each hook gets the event
    * that the previous one returned.
    */
-  async modify<K extends EventType>(
-    event: EventOf<K>,
-    control?: ControlOf<K>,
-  ): Promise<EventOf<K>> {
+  async modify<K extends EventType>(event: EventOf<K>, control: Control = {}): Promise<EventOf<K>> {
     const { type, seq }: AgentEvent = event;
-    const handlers = this.handlers(type);
-    if (!handlers.length) return event;
-    const controls = controlsAt(type, control);
     let current: EventOf<K> = event;
-    for (const handle of handlers) {
+    for (const handle of this.handlers(type)) {
       if (this.#options.isOver?.(type)) break;
-      const given = await this.#wait(handle(current, controls), false);
+      const given = await this.#wait(handle(current, control), false);
       if (!given) continue;
       current = given as EventOf<K>;
       if (given.type !== type || given.seq !== seq) throw invalidEvent(type);
     }
+    this.#throwMisuse();
     return current;
   }
 
   /** Notifies all hooks, even after one fails, and ignores their return values. */
-  async notify<K extends EventType>(event: EventOf<K>, control?: ControlOf<K>): Promise<void> {
+  async notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Promise<void> {
     const { type }: AgentEvent = event;
-    const handlers = this.handlers(type);
-    if (!handlers.length) return;
-    const controls = controlsAt(type, control);
     let failure: unknown;
-    for (const handle of handlers) {
+    for (const handle of this.handlers(type)) {
       if (this.#options.isOver?.(type)) break;
-      await this.#wait(handle(event, controls), true).catch(
-        (error: unknown) => (failure ??= error),
-      );
+      await this.#wait(handle(event, control), true).catch((error: unknown) => (failure ??= error));
     }
     if (failure) throw failure;
+    this.#throwMisuse();
+  }
+
+  /** Fails the call even if the hook caught the exception of the control, or had ended. */
+  #throwMisuse(): void {
+    const { error } = this.#options.misuse;
+    if (error) throw error;
   }
 
   #wait<T>(work: Promise<T>, isNotice: boolean): Promise<T | undefined> {
@@ -100,11 +106,14 @@ export class HookDispatcher {
   async #call(
     { hook, handle }: Handler,
     event: AgentEvent,
-    control: object,
+    control: Control,
   ): Promise<AgentEvent | void> {
     const { name = 'unnamed', onError = this.#options.onError } = hook;
+    const { context, misuse } = this.#options;
+    let hasEnded = false;
+    const controls = controlsAt(event.type, control, { misuse, isOver: () => hasEnded });
     try {
-      return await handle.call(hook, freeze(event), control, this.#options.context);
+      return await handle.call(hook, freeze(event), controls, context);
     } catch (error) {
       // Calling a control that the event does not have is a bug in the program, so it is never
       // ignored.
@@ -117,6 +126,8 @@ export class HookDispatcher {
         cause: error,
         details: { hook: name, event: type },
       });
+    } finally {
+      hasEnded = true;
     }
   }
 }
@@ -132,21 +143,6 @@ function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
 
 function invalidEvent(type: EventType): AgentError {
   return new AgentError('HOOK_ERROR', `A hook returned an invalid event for ${type}.`);
-}
-
-const controlNames = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
-
-/** Returns the event's controls. All other controls are functions that throw. */
-function controlsAt(type: EventType, control: Partial<HookControl> = {}): object {
-  const refusals = controlNames.map((name) => [
-    name,
-    () => {
-      throw new AgentError('CONFIGURATION', `There is no control \`${name}\` at ${type}.`, {
-        details: { control: name, event: type },
-      });
-    },
-  ]);
-  return { ...Object.fromEntries(refusals), ...control };
 }
 
 /**

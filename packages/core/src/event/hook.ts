@@ -16,8 +16,8 @@ export type JumpReason = Extract<
 
 /**
  * Actions that a handler can request from the loop, besides returning another event. If handlers
- * request several jumps at one event, the first one counts. Each event has some of these controls:
- * see `ControlOf`.
+ * request several jumps or rejections at one event, the first one counts. Each event has some of
+ * these controls: see `ControlOf`. A handler can use them until it ends.
  */
 export interface HookControl {
   /** Ends the call here with reason `stopped-by-hook`. Open tool calls stay open. No tool starts. */

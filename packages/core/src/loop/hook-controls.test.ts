@@ -1,12 +1,20 @@
 import { expect, expectTypeOf, test } from 'vitest';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { ControlOf, HookControl } from '../event/hook.ts';
-import { textOf } from '../message/message-text.ts';
+import type { ControlOf, HookControl, Hooks } from '../event/hook.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { positionHooks } from '../middleware/position-hooks.ts';
+import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
+import { saveState } from '../state/agent-state.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
-import type { Middleware } from './use/middleware.ts';
+import type { RunContext } from './run/run-context.ts';
+import type { AgentHook, Middleware, UseList } from './use/middleware.ts';
 
 type EventType = AgentEvent['type'];
 type ControlName = keyof HookControl;
@@ -22,15 +30,30 @@ const allowed: Readonly<Partial<Record<EventType, readonly ControlName[]>>> = {
   'pre-summary': ['stop'],
   'post-call': [],
   'reasoning-chunk': [],
+  'tool-input-chunk': [],
   'acting-chunk': [],
+  'summary-chunk': [],
+  'context-fitted': [],
+  'step-reset': [],
   'post-summary': [],
+  suspended: [],
   'run-end': [],
 };
 const names: readonly ControlName[] = ['stop', 'jumpTo', 'gotoReasoning', 'reject'];
 const rows = Object.entries(allowed) as [EventType, readonly ControlName[]][];
 
+interface Setting extends Partial<AgentOptions> {
+  readonly hook?: AgentHook;
+}
+
+function withSetting({ use = [], hook, ...options }: Setting) {
+  const made = setUp(use, options);
+  if (hook) made.agent.addHook(hook);
+  return made;
+}
+
 /** Two steps of a tool that reports progress, then a summary at the limit. */
-function setUp(use: readonly Middleware[]) {
+function setUp(use: UseList, options: Partial<AgentOptions> = {}) {
   const ran: string[] = [];
   const look = tool({
     name: 'look',
@@ -55,29 +78,41 @@ function setUp(use: readonly Middleware[]) {
     model,
     tools: [look],
     limits: { iterations: 2 },
+    ...options,
     use,
   });
   return { agent, model, ran };
 }
 
-function asking(type: EventType, name: ControlName): Middleware {
+const args = { stop: [], jumpTo: ['end', 'Jumped.'], gotoReasoning: [[]], reject: ['No.'] };
+
+/** A hook that calls a control at the first event of a type. */
+function asking(type: EventType, name: ControlName, given: readonly unknown[] = args[name]) {
   let isFirst = true;
   return {
     onEvent(event, control) {
       if (event.type !== type || !isFirst) return;
       isFirst = false;
-      const args = { stop: [], jumpTo: ['end', 'Jumped.'], gotoReasoning: [[]], reject: ['No.'] };
-      (control[name] as (...given: unknown[]) => void)(...args[name]);
+      (control[name] as (...given: unknown[]) => void)(...given);
     },
-  };
+  } satisfies Middleware;
 }
+
+/** Makes a run have the events that it has only now and then. */
+const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
+  'context-fitted': { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
+  'step-reset': {
+    on: { 'post-summary': (event) => ({ ...event, message: { ...event.message } }) },
+  },
+  suspended: { approve: () => true },
+};
 
 test.for(
   rows.flatMap(([type, may]) =>
     names.filter((name) => !may.includes(name)).map((name) => [type, name] as const),
   ),
 )('a hook that calls what does not exist at %s, %s, fails the call', async ([type, name]) => {
-  const { agent } = setUp([asking(type, name)]);
+  const { agent } = setUp([eventful[type] ?? {}, asking(type, name)]);
   const call = agent.call('go');
   await expect(call).rejects.toMatchObject({
     code: 'CONFIGURATION',
@@ -86,8 +121,209 @@ test.for(
 });
 
 test('a hook whose exceptions are ignored is not spared', async () => {
-  const { agent } = setUp([{ ...asking('post-call', 'stop'), onError: 'ignore' }]);
+  const ignoring = { ...asking('post-call', 'stop'), onError: 'ignore' } as const;
+  await expect(setUp([ignoring]).agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  const { agent } = setUp([asking('post-call', 'stop')], { onHookError: 'ignore' });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test.for(names)('at `error`, %s does not hide the failure', async (name) => {
+  const model = new ScriptedModel([{ error: new AgentError('MODEL_AUTH', 'No key.') }]);
+  const agent = new ReActAgent({ name: 'a', model, use: [asking('error', name)] });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
+});
+
+test('a hook that hides the exception of a control does not hide its misuse', async () => {
+  const { agent } = setUp([
+    {
+      on: {
+        'post-call': (_event, control) => {
+          try {
+            (control as HookControl).stop();
+          } catch {
+            // As a hook does that catches everything.
+          }
+        },
+      },
+    },
+  ]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const)))(
+  'at %s, %s after the hook has ended throws, and the call fails',
+  async ([type, name]) => {
+    let late: Promise<unknown> | undefined;
+    const { agent } = setUp([
+      {
+        onEvent(event, control) {
+          if (event.type !== type || late) return;
+          const use = control[name] as (...given: unknown[]) => void;
+          // Runs once the hook has returned.
+          late = Promise.resolve()
+            .then(() => {})
+            .then(() => {})
+            .then(() => use(...args[name]))
+            .catch((error: unknown) => error);
+        },
+      },
+    ]);
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(name) as string,
+    });
+    expect(await late).toMatchObject({ code: 'CONFIGURATION' });
+    expect((await agent.call(undefined, { throwOnError: false })).reason).toBeTruthy();
+  },
+);
+
+test.for<[what: string, type: EventType, name: ControlName, given: readonly unknown[]]>([
+  ['a reason that is no text', 'pre-call', 'reject', [{ why: 'No.' }]],
+  ['a reason that is no text', 'run-start', 'reject', [7]],
+  ['a reason that is no text', 'pre-acting', 'reject', [null]],
+  ['an unknown place', 'pre-call', 'jumpTo', ['nowhere']],
+  ['no place', 'post-reasoning', 'jumpTo', []],
+  ['an unknown reason', 'post-acting', 'jumpTo', ['end', 'Over.', 'bored']],
+])('%s at %s fails the call: %s', async ([, type, name, given]) => {
+  const { agent, ran } = setUp([{ ...asking(type, name, given), onError: 'ignore' }]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  if (type !== 'post-acting') expect(ran).toEqual([]);
+});
+
+test('a rejection without a reason has words of its own', async () => {
+  for (const type of ['run-start', 'pre-call'] as const) {
+    const result = await setUp([asking(type, 'reject', [])]).agent.call('go');
+    expect(result).toMatchObject({
+      reason: 'rejected',
+      text: 'A hook rejected the call.',
+      error: { code: 'HOOK_REJECTED', message: 'A hook rejected the call.' },
+    });
+  }
+  const { agent } = setUp([asking('pre-acting', 'reject', [])]);
+  await agent.call('go');
+  const denied = (await agent.messages()).flatMap(toolResultsOf)[0];
+  expect(denied).toMatchObject({ state: 'denied', output: 'Tool call rejected: no reason given' });
+});
+
+test('of two rejections the first counts', async () => {
+  const twice = (type: EventType): Middleware => ({
+    onEvent(event, control) {
+      if (event.type !== type) return;
+      control.reject?.('First.');
+      control.reject?.('Second.');
+    },
+  });
+  for (const type of ['run-start', 'pre-call'] as const)
+    expect((await setUp([twice(type)]).agent.call('go')).text).toBe('First.');
+  const { agent } = setUp([twice('pre-acting')]);
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)[0]).toMatchObject({
+    output: 'Tool call rejected: First.',
+  });
+});
+
+test('a rejection wins over a stop at `pre-call`; at `pre-acting` the stop ends the call', async () => {
+  const both = (type: EventType): Middleware => ({
+    onEvent(event, control) {
+      if (event.type !== type) return;
+      control.stop?.();
+      control.reject?.('No.');
+    },
+  });
+  const refused = setUp([both('pre-call')]);
+  expect((await refused.agent.call('go')).reason).toBe('rejected');
+  expect(await refused.agent.messages()).toEqual([]);
+  const stopped = setUp([both('pre-acting')]);
+  expect((await stopped.agent.call('go')).reason).toBe('stopped-by-hook');
+  expect(stopped.ran).toEqual([]);
+});
+
+const rejecting = {
+  'pre-call': (_event: unknown, { reject }: ControlOf<'pre-call'>) => reject('No.'),
+};
+const misusing = {
+  'post-call': (_event: unknown, control: object) => (control as HookControl).stop(),
+};
+
+/** One handler for all events that does what those of `on` do. */
+const asOne = (on: Hooks<RunContext>): Required<Middleware>['onEvent'] => {
+  const handlers = on as Readonly<Record<string, Required<Middleware>['onEvent'] | undefined>>;
+  return (event, ...more) => handlers[event.type]?.(event, ...more);
+};
+
+test.for<[where: string, add: (on: Hooks<RunContext>) => Setting]>([
+  ['`use`', (on) => ({ use: [{ on }] })],
+  [
+    'a preset',
+    (on) => ({
+      use: [
+        [
+          { name: 'preset', defaults: {} },
+          { name: 'part', on },
+        ],
+      ],
+    }),
+  ],
+  ['`onEvent`', (on) => ({ use: [{ onEvent: asOne(on) }] })],
+  ['`addHook`', (on) => ({ hook: { on } })],
+  [
+    '`positionHooks`',
+    (on) => ({
+      use: [
+        positionHooks([
+          { name: 'one', beforeAgent: on['pre-call'], afterAgent: on['post-call'] } as never,
+        ]),
+      ],
+    }),
+  ],
+])('controls work and fail alike in a hook of %s', async ([, add]) => {
+  for (const throwOnError of [true, false]) {
+    const refused = withSetting(add(rejecting as never));
+    const events: AgentEvent[] = [];
+    for await (const event of refused.agent.stream('go', { throwOnError })) events.push(event);
+    const rejected = { reason: 'rejected', text: 'No.', error: { code: 'HOOK_REJECTED' } };
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', result: rejected });
+    expect(events.map(({ type }) => type)).not.toContain('error');
+    expect(await refused.agent.call('go', { throwOnError })).toMatchObject(rejected);
+    expect(refused.ran).toEqual([]);
+    expect(refused.model.requests).toEqual([]);
+    expect(await refused.agent.messages()).toEqual([]);
+
+    const { agent } = withSetting(add(misusing as never));
+    const error = { code: 'CONFIGURATION' };
+    const call = agent.call('go', { throwOnError });
+    if (throwOnError) await expect(call).rejects.toMatchObject(error);
+    else expect(await call).toMatchObject({ reason: 'error', error });
+    const stream = agent.stream(undefined, { throwOnError: false });
+    await stream.result;
+  }
+});
+
+test('what a hook rejects is stored nowhere: not in the session, the state or long-term memory', async () => {
+  for (const type of ['run-start', 'pre-call'] as const) {
+    const store = new MemoryStore();
+    const facts: string[] = [];
+    const known = longTermMemory({
+      mode: 'auto',
+      memory: {
+        retrieve: async () => [],
+        record: async (messages) => void facts.push(JSON.stringify(messages)),
+        delete: async () => {},
+        deleteSession: async () => {},
+        clear: async () => {},
+      },
+    });
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel([]),
+      memory: new SessionMemory(store, 's'),
+      use: [known, asking(type, 'reject')],
+    });
+    await agent.call('the secret');
+    expect(await store.keys('')).toEqual([]);
+    expect(facts).toEqual([]);
+    expect(JSON.stringify(await saveState(agent))).not.toContain('secret');
+  }
 });
 
 test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const)))(

@@ -24,6 +24,6 @@ export function controlOf(asked: Jump[]): Pick<HookControl, 'stop' | 'jumpTo' | 
 }
 
 /** Creates the error that ends the call with this reason as its answer. */
-export function hookRejection(why: string): AgentError {
+export function hookRejection(why = 'A hook rejected the call.'): AgentError {
   return new AgentError('HOOK_REJECTED', why);
 }

@@ -222,3 +222,27 @@ test.each(allowed)('from %s: %s', async (position, to) => {
   const heard = ran.filter((line) => line === `other ${position}`).length;
   expect(heard).toBe(!ends && position !== 'beforeAgent' ? 1 : 0);
 });
+
+test('an agent that ignores failing hooks ignores the one that fails, not the others of its group', async () => {
+  const sign = (name: string): PositionHook => ({
+    name,
+    afterModel: (event) => ({
+      ...event,
+      message: {
+        ...event.message,
+        content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }],
+      },
+    }),
+  });
+  const broken: PositionHook = {
+    name: 'broken',
+    afterModel: () => Promise.reject(new Error('down')),
+  };
+  const hooks = [sign('a'), broken, sign('b')];
+  expect((await run(['Done.'], hooks, { onHookError: 'ignore' })).result.text).toBe('Done. b a');
+  const strict = hooks.map((hook) => ({ ...hook, onError: 'fail' }) as const);
+  await expect(run(['Done.'], strict, { onHookError: 'ignore' })).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'broken' },
+  });
+});

@@ -1,9 +1,9 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
-import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
+import { nestedHooks } from '../loop/use/nested-hooks.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
@@ -61,6 +61,8 @@ export function positionHooks(
   const outward = inward.toReversed();
   return {
     name: 'positionHooks',
+    // What gets here is not to be ignored: each hook's own setting has been applied.
+    onError: 'fail',
     on: {
       'pre-call': {
         priority,
@@ -121,5 +123,5 @@ async function runAt<K extends PositionEvent>(
     const run: HookHandler<K, RunContext> = (...given) => (hasLeft ? undefined : handle(...given));
     return [{ name, ...(onError && { onError }), on: { [type]: run } }];
   });
-  return new HookDispatcher(here, { context }).modify<K>(event, leaving);
+  return nestedHooks(context, here).modify<K>(event, leaving);
 }

@@ -247,7 +247,7 @@ export function toOpenAiError(error: {
 function typeOf(code: string): string {
   if (/^(MODEL_RATE_LIMITED|LIMIT_EXCEEDED)$/.test(code)) return 'rate_limit_error';
   const isTheirs =
-    /^(INVALID_(INPUT|MESSAGE|DECISION)|MODEL_CONTEXT_LENGTH|PENDING_TOOL_CALLS|GUARD_REJECTED|NOT_FOUND|SESSION_CONFLICT)$/;
+    /^(INVALID_(INPUT|MESSAGE|DECISION)|MODEL_CONTEXT_LENGTH|PENDING_TOOL_CALLS|(GUARD|HOOK)_REJECTED|NOT_FOUND|SESSION_CONFLICT)$/;
   return isTheirs.test(code) ? 'invalid_request_error' : 'api_error';
 }
 

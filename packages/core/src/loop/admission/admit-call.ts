@@ -172,7 +172,7 @@ async function review(
   const { run, toolUse } = open;
   let refusal: { readonly reason: string } | undefined;
   let isStopped = false;
-  const reject = (reason: string): void => void (refusal = { reason });
+  const reject = (reason: string): void => void (refusal ??= { reason });
   const stop = (): void => void (isStopped = true);
   const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject, stop });
   await run.push([event]);

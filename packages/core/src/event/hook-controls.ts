@@ -1,0 +1,47 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from './agent-event.ts';
+import type { HookControl } from './hook.ts';
+
+/** Holds the first misuse of a control in a run. */
+export interface Misuse {
+  error?: AgentError;
+}
+
+const names = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
+
+/**
+ * Returns the controls for one call of a handler. A control throws if the event does not have it,
+ * if `isOver` because the handler has ended, and for an invalid argument. `misuse` keeps the error,
+ * because a handler may catch it.
+ */
+export function controlsAt(
+  type: AgentEvent['type'],
+  control: Partial<HookControl>,
+  { misuse, isOver }: { readonly misuse: Misuse; isOver(): boolean },
+): HookControl {
+  const guarded = names.map((name) => [
+    name,
+    (...given: never[]) => {
+      const use = control[name] as ((...given: never[]) => void) | undefined;
+      let wrong = wrongArgument(name, given);
+      if (isOver()) wrong = `\`${name}\` came after the hook at ${type} had ended.`;
+      if (!use) wrong = `There is no control \`${name}\` at ${type}.`;
+      if (use && !wrong) return use(...given);
+      const details = { control: name, event: type };
+      misuse.error ??= new AgentError('CONFIGURATION', wrong!, { details });
+      throw misuse.error;
+    },
+  ]);
+  return Object.fromEntries(guarded) as unknown as HookControl;
+}
+
+function wrongArgument(name: string, [first, , reason]: readonly unknown[]): string | undefined {
+  if (name === 'reject' && !/string|undefined/.test(typeof first))
+    return 'The reason of `reject` must be a text.';
+  if (name !== 'jumpTo') return undefined;
+  if (!/^(model|tools|end)$/.test(String(first)))
+    return `There is no way to jump to "${String(first)}".`;
+  if (reason !== undefined && !/^(stop|limit|return-direct|stopped-by-hook)$/.test(String(reason)))
+    return `A hook cannot end a call with reason "${String(reason)}".`;
+  return undefined;
+}
