@@ -11,6 +11,12 @@ import { color, paid, pay } from '../../test-support/payments.ts';
 
 const wantsToPay = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
 
+interface Rejecting {
+  reject(reason: string): void;
+}
+
+const stopOf = (control: object): (() => void) => (control as { stop(): void }).stop;
+
 const toolsOf = (chat: TestChat): readonly unknown[] =>
   chat.messages.flatMap(({ parts }) => parts.filter(({ type }) => type === 'dynamic-tool'));
 const idOf = (chat: TestChat, text: string): string =>
@@ -225,5 +231,34 @@ test.for(places)(
     const events = await (await other.post('/api/run', { id: other.id, input: 'Pay.' })).text();
     const told = events.split('\n').filter((line) => line.includes('"pre-acting"'));
     expect(told.map((line) => /"input":\{"sum":(\d)\}/.exec(line)?.[1])).toEqual(['5', '7']);
+  },
+);
+
+test.for(places)(
+  '%s: a hook rejects a message or misuses a control: the code crosses, and nothing is stored',
+  async (place) => {
+    const rejects = {
+      on: { 'pre-call': (_event: unknown, { reject }: Rejecting) => reject('No.') },
+    };
+    const refusing = boundEndpoint(place, ['Never.'], { use: [rejects] });
+    const chat = refusing.chat();
+    await chat.sendMessage({ text: 'the secret' });
+    expect(chat.messages.at(-1)).toMatchObject({
+      role: 'assistant',
+      metadata: { reason: 'rejected' },
+    });
+    expect(chat.texts.at(-1)).toBe('No.');
+    expect(refusing.model.requests).toEqual([]);
+    expect(await refusing.messages()).toEqual([]);
+    const run = await refusing.post('/api/run', { id: refusing.id, input: 'the secret' });
+    expect(await run.text()).toContain('"code":"HOOK_REJECTED"');
+
+    const misuses = {
+      on: { 'post-call': (_event: unknown, control: object) => stopOf(control)() },
+    };
+    const wrong = boundEndpoint(place, ['Done.'], { use: [misuses] });
+    const failing = wrong.chat();
+    await failing.sendMessage({ text: 'Hi' });
+    expect(String(failing.error)).toContain('CONFIGURATION');
   },
 );

@@ -43,10 +43,17 @@ export function pageHooks(
       const hook = hooks[index]!;
       const { on, onEvent } = hook;
       const asked: { readonly name: ControlName; readonly args: readonly unknown[] }[] = [];
+      let hasEnded = false;
       const ask =
         (name: ControlName) =>
-        (...args: readonly unknown[]): void =>
-          void asked.push({ name, args });
+        (...args: readonly unknown[]): void => {
+          if (hasEnded)
+            throw new AgentError(
+              'CONFIGURATION',
+              `\`${name}\` came after the hook at ${event.type} had ended.`,
+            );
+          asked.push({ name, args });
+        };
       const control: HookControl = {
         stop: ask('stop'),
         gotoReasoning: ask('gotoReasoning'),
@@ -76,6 +83,7 @@ export function pageHooks(
           },
         );
       }
+      hasEnded = true;
       return { asked, ...(current && { event: current }) } satisfies HookAnswer;
     },
   );

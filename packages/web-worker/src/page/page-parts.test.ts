@@ -381,6 +381,47 @@ test('a failure over a chunk shows at the hook’s next event', async () => {
   });
 });
 
+test('controls of a page’s hook work, cross with their code, and fail where they do not exist', async () => {
+  const part = (on: object, onError?: 'ignore') =>
+    pageHooks([{ name: 'page', on: on as never, ...(onError && { onError }) }]);
+  const at = (type: string, name: 'stop' | 'reject', ...given: unknown[]) => ({
+    [type]: (_event: unknown, control: Record<string, (...given: unknown[]) => void>) =>
+      control[name]!(...given),
+  });
+  const { connect } = startWorker();
+  for (const type of ['run-start', 'pre-call']) {
+    const agent = connect({}, { sessionId: type, page: [part(at(type, 'reject', 'No.'))] });
+    const rejected = { reason: 'rejected', text: 'No.', error: { code: 'HOOK_REJECTED' } };
+    expect(await agent.call('go')).toMatchObject(rejected);
+    expect(await agent.call('go', { throwOnError: false })).toMatchObject(rejected);
+    expect(await agent.messages()).toEqual([]);
+  }
+  const wrong = [at('post-call', 'stop'), at('pre-call', 'reject', { why: 'No.' })];
+  wrong.push({ ...at('reasoning-chunk', 'stop'), 'post-call': () => {} });
+  for (const [index, on] of wrong.entries()) {
+    const agent = connect({}, { sessionId: `wrong-${index}`, page: [part(on, 'ignore')] });
+    await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  }
+});
+
+test('a control that a page’s hook calls too late throws on the page', async () => {
+  let late: Promise<unknown> | undefined;
+  const part = pageHooks([
+    {
+      on: {
+        'pre-call': (_event, { stop }) => {
+          late = new Promise((resolve) => setTimeout(resolve))
+            .then(stop)
+            .catch((error: unknown) => error);
+        },
+      },
+    },
+  ]);
+  const agent = startWorker().connect({}, { page: [part] });
+  expect((await agent.call('go')).reason).toBe('stop');
+  expect(await late).toMatchObject({ code: 'CONFIGURATION' });
+});
+
 test('approvals: the page approves, edits and rejects; without an answer, and without a page, the call suspends', async () => {
   const verdicts = [
     { type: 'approve' },

@@ -1,4 +1,4 @@
-import type { AgentEvent, HookControl } from '@isoloop/core';
+import { AgentError, type AgentEvent, type HookControl } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import type { HookAnswer, HookQuestion } from '../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
@@ -24,21 +24,24 @@ function remoteHook(
 ): Hook {
   let failure: { readonly error: unknown; readonly runId: string } | undefined;
 
-  const told = (event: AgentEvent): void => {
-    ask(event).catch((error: unknown) => {
-      if (!isPageGone(error) && hook.onError !== 'ignore') failure = { error, runId: event.runId };
-    });
+  const told = (event: AgentEvent, control: Partial<HookControl>): void => {
+    const { runId } = event;
+    ask(event)
+      .then(({ asked }) => useAll(asked, control))
+      .catch((error: unknown) => {
+        const isIgnored = hook.onError === 'ignore' && !isMisuse(error);
+        if (!isPageGone(error) && !isIgnored) failure ??= { error, runId };
+      });
   };
   const handle = async (
     event: AgentEvent,
     control: Partial<HookControl>,
   ): Promise<AgentEvent | void> => {
-    if (event.type.endsWith('-chunk')) return told(event);
+    if (event.type.endsWith('-chunk')) return told(event, control);
     try {
       const answer = await ask(event);
       if (failure?.runId === event.runId) throw failure.error;
-      for (const { name, args } of answer.asked)
-        (control[name] as (...given: readonly unknown[]) => void)(...args);
+      useAll(answer.asked, control);
       return answer.event;
     } catch (error) {
       failure = undefined;
@@ -52,4 +55,14 @@ function remoteHook(
       events.map((type) => [type, { handle, priority: priorities[type] }]),
     ) as Hook['on'] & {},
   };
+}
+
+function useAll(asked: HookAnswer['asked'], control: Partial<HookControl>): void {
+  for (const { name, args } of asked)
+    (control[name] as (...given: readonly unknown[]) => void)(...args);
+}
+
+/** Returns whether the hook used a control where it could not. Such an error is never ignored. */
+function isMisuse(error: unknown): boolean {
+  return AgentError.is(error) && error.details?.['control'] !== undefined;
 }
