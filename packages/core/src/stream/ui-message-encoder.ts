@@ -229,10 +229,16 @@ class Encoder {
   }
 
   #end(result: AgentResult, chunks: UiChunk[]): void {
-    const { reason, usage, durationMs, iterations, message } = result;
+    const { reason, usage, durationMs, iterations, message, error } = result;
     this.#endStep(chunks, reason === 'suspended' || reason === 'stopped-by-hook');
     if (reason === 'error') return;
-    const messageMetadata = { reason, usage: { ...usage }, durationMs, iterations };
+    const messageMetadata = {
+      reason,
+      usage: { ...usage },
+      durationMs,
+      iterations,
+      ...(error && { code: error.code }),
+    };
     if (reason === 'aborted') {
       // An `abort` chunk takes no metadata.
       chunks.push(

@@ -245,7 +245,7 @@ test.for(places)(
     await chat.sendMessage({ text: 'the secret' });
     expect(chat.messages.at(-1)).toMatchObject({
       role: 'assistant',
-      metadata: { reason: 'rejected' },
+      metadata: { reason: 'rejected', code: 'HOOK_REJECTED' },
     });
     expect(chat.texts.at(-1)).toBe('No.');
     expect(refusing.model.requests).toEqual([]);

@@ -32,8 +32,14 @@ function more(event: AgentEvent): object {
     case 'suspended':
       return { pending: event.pending };
     case 'run-end': {
-      const { text, pending, output } = event.result;
-      return { text, pending, ...(output !== undefined && { output }) };
+      const { text, pending, output, reason, error } = event.result;
+      return {
+        text,
+        pending,
+        ...(output !== undefined && { output }),
+        // Other failures have their own event, with a text that quotes nothing.
+        ...(reason === 'rejected' && error && { code: error.code }),
+      };
     }
     default:
       return {};
