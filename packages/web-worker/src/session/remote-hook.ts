@@ -27,7 +27,7 @@ function remoteHook(
   const told = (event: AgentEvent, control: Partial<HookControl>): void => {
     const { runId } = event;
     ask(event)
-      .then(({ asked }) => useAll(asked, control))
+      .then(({ asked }) => applyAll(asked, control))
       .catch((error: unknown) => {
         const isIgnored = hook.onError === 'ignore' && !isMisuse(error);
         if (!isPageGone(error) && !isIgnored) failure ??= { error, runId };
@@ -41,7 +41,7 @@ function remoteHook(
     try {
       const answer = await ask(event);
       if (failure?.runId === event.runId) throw failure.error;
-      useAll(answer.asked, control);
+      applyAll(answer.asked, control);
       return answer.event;
     } catch (error) {
       failure = undefined;
@@ -57,7 +57,7 @@ function remoteHook(
   };
 }
 
-function useAll(asked: HookAnswer['asked'], control: Partial<HookControl>): void {
+function applyAll(asked: HookAnswer['asked'], control: Partial<HookControl>): void {
   for (const { name, args } of asked)
     (control[name] as (...given: readonly unknown[]) => void)(...args);
 }
