@@ -1,11 +1,14 @@
-// npm run bench -- tokens: the token estimators (tokens.mjs).
-// npm run bench -- context: what fitting a request costs (context.mjs).
-// npm run bench -- log: what appending to a session's log asks of a store (log.mjs).
-// npm run bench -- worker: what it costs to bring an agent's events from a worker to the page (worker.mjs).
-// npm run bench -- edge [--parts load,answer,memory,cold] [--reps N] [--write]: the chat endpoint in workerd (edge.mjs).
-// npm run bench -- guards: what the guards take for 1 MB and for 10 MB (guards.mjs).
-// npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
-// The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
+// Runs the same work with every contender. Prints the CPU time and its ratio to the floor:
+// `npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]`
+//
+// Other benchmarks:
+// - `npm run bench -- tokens`: the token estimators (tokens.mjs)
+// - `npm run bench -- context`: the time to fit a request into the window (context.mjs)
+// - `npm run bench -- log`: the store operations of an append to a session's log (log.mjs)
+// - `npm run bench -- worker`: the transport of events from a worker to the page (worker.mjs)
+// - `npm run bench -- edge [--parts load,answer,memory,cold] [--reps N] [--write]`: the chat
+//   endpoint in workerd (edge.mjs)
+// - `npm run bench -- guards`: the CPU time of the guards for 1 MB and 10 MB of text (guards.mjs)
 import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
@@ -43,9 +46,7 @@ const [other] = positionals;
 const reps = options.reps && Number(options.reps);
 if (other !== undefined) {
   if (!(other in others))
-    throw new Error(
-      `There is no benchmark "${other}"; there is ${Object.keys(others).join(', ')}.`,
-    );
+    throw new Error(`Unknown benchmark "${other}". Known: ${Object.keys(others).join(', ')}.`);
   const { scenarios, contenders, parts, write } = options;
   await others[other]({
     reps,
@@ -63,7 +64,7 @@ const {
 } = options;
 const names = contenders.split(',');
 if (!names.includes('floor'))
-  throw new Error('Without the contender "floor" there is nothing to compare with.');
+  throw new Error('--contenders must include "floor": all ratios are relative to it.');
 
 const results = {
   node: process.version,

@@ -1,5 +1,6 @@
-// npm run bench -- context: what it costs to fit the next request of a conversation, by its length. Each request has one call and its
-// result more than the one before; the last column counts all messages anew each time.
+// `npm run bench -- context`: the time to fit the next request of a conversation, by the
+// conversation's length. Each request has one call and its result more than the previous one. The
+// last column counts all messages in every request.
 import {
   answersOnly,
   clearToolResults,
@@ -30,7 +31,7 @@ const contenders = {
 export async function benchContext() {
   const names = Object.keys(contenders);
   console.log(
-    `Node ${process.version}. Microseconds to fit step n of a run, median of ${steps} steps; in brackets the first request, which counts all.\n`,
+    `Node ${process.version}. Microseconds to fit one request, median of ${steps} requests. In brackets: the first request, which counts all messages.\n`,
   );
   console.log(`${'messages'.padStart(9)}${names.map((name) => name.padStart(28)).join('')}`);
   for (const length of lengths) {

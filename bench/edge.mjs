@@ -16,12 +16,12 @@ const all = {
   cold: { title: 'endpoint, cold start', measure: measureCold },
 };
 
-/** The endpoint in workerd, driven over loopback. Prints each part's table as it is in RESULTS.md. */
+/** Measures the endpoint in workerd over loopback. Prints the tables of RESULTS.md. */
 export async function benchEdge({ parts = Object.keys(all).join(','), reps, write = false }) {
   const asked = parts.split(',');
   const unknown = asked.find((part) => !(part in all));
   if (unknown !== undefined)
-    throw new Error(`There is no part "${unknown}"; there is ${Object.keys(all).join(', ')}.`);
+    throw new Error(`Unknown part "${unknown}". Known: ${Object.keys(all).join(', ')}.`);
   const bundles = `${import.meta.dirname}/results/bundles`;
   mkdirSync(bundles, { recursive: true });
   const child = spawn(process.execPath, [`${import.meta.dirname}/edge/world.mjs`], {

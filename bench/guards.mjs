@@ -1,4 +1,5 @@
-// npm run bench -- guards: CPU milliseconds of the guards for 1 MB and for 10 MB (UTF-16 units) of a text, ordinary or made to hurt.
+// `npm run bench -- guards`: CPU milliseconds of the guards for 1 MB and 10 MB (UTF-16 units) of
+// ordinary and of hostile text.
 import { userMessage } from '../packages/core/dist/index.js';
 import {
   injection,
@@ -13,7 +14,10 @@ const kinds = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
 const context = { sessionId: 's', signal: new AbortController().signal };
 const deltaLength = 20;
 
-/** A stage's or rule's own work, and texts that its expressions begin on again and again. */
+/**
+ * The guards with the texts they check. Hostile texts make a regular expression start again at many
+ * places.
+ */
 const sets = {
   'inputLength()': { run: checkBy(inputLength()), texts: { ordinary, blanks: ' ' } },
   'injection()': {
@@ -65,7 +69,7 @@ const sets = {
 
 export async function benchGuards() {
   console.log(
-    `Node ${process.version}. CPU milliseconds for 1 MB and 10 MB in one message; replies come in pieces of ${deltaLength} characters.`,
+    `Node ${process.version}. CPU milliseconds for 1 MB and 10 MB in one message. Replies come in pieces of ${deltaLength} characters.`,
   );
   for (const [name, { run, texts }] of Object.entries(sets)) {
     await run(ordinary.repeat(2000));

@@ -1,10 +1,14 @@
-// npm run bench -- log: what appending to a session's log costs, by its length: operations, keys and bytes that the store is given.
+// `npm run bench -- log`: the cost of an append to a session's log, by the log's length. Counts the
+// operations, keys and bytes that the store gets.
 import { MemoryStore, SessionMemory, userMessage } from '../packages/core/dist/index.js';
 
 const lengths = [10, 100, 1_000, 10_000];
 const appends = 64;
 
-/** As the log meets them; the figures are the same on the real engines, because the log alone decides what it asks of a store. */
+/**
+ * The stores by what the log can rely on. The figures are the same on the real engines, because the
+ * log alone decides which operations it runs.
+ */
 const stores = {
   'compare-and-set (memory, IndexedDB, Durable Object), step': { weak: false, durability: 'step' },
   'neither atomic nor conditional (KV), turn': { weak: true, durability: 'turn' },
@@ -12,7 +16,7 @@ const stores = {
 
 export async function benchLog() {
   console.log(
-    `Node ${process.version}. One append of a message of 100 characters, and its flush; mean of ${appends}.\n`,
+    `Node ${process.version}. One append of a message of 100 characters, and its flush. Mean of ${appends}.\n`,
   );
   for (const [name, kind] of Object.entries(stores)) {
     console.log(name);

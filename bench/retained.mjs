@@ -1,11 +1,15 @@
-// What a run keeps in memory over a reply of 100,000 deltas: `node --expose-gc bench/retained.mjs`, after `npm run build`.
+// Measures the memory that a run holds for a reply of 100,000 deltas: `npm run build`, then
+// `node --expose-gc bench/retained.mjs`.
 import { ReActAgent } from '../packages/core/dist/index.js';
 
 const deltas = 100_000;
 const perRead = 100;
 const text = 'word ';
 
-/** Creates deltas on demand, so that only the run holds memory. `onRead` receives their number. */
+/**
+ * Creates deltas on demand, so that only the run holds memory. `onRead` receives the number of
+ * deltas so far.
+ */
 function model(onRead) {
   return {
     provider: 'bench',
@@ -37,7 +41,7 @@ async function measure(read, options) {
     name: 'a',
     model: model(async (done) => {
       if (done === 0) before = heap();
-      // Readers come first.
+      // Lets readers catch up first.
       await new Promise((resolve) => setImmediate(resolve));
       if (done % 10_000 === 0) most = Math.max(most, heap() - before);
     }),
@@ -47,7 +51,7 @@ async function measure(read, options) {
   const events = await read(stream, kept);
   await stream.result;
   const after = heap() - before;
-  // Named here, so that what the reader kept is held until now.
+  // Uses `kept` here, so that its events are still reachable when `after` is measured.
   return {
     'events read': events,
     'events kept': kept.length,

@@ -1,6 +1,8 @@
-// node server.mjs [port] [static folder]: an OpenAI-compatible server that answers with prepared bytes; prints "listening PORT".
-//   POST /SCENARIO/v1/chat/completions   the number of tool results in the request selects the turn
-//   GET  /static/FILE                    files for Chromium, with COOP and COEP so that its timers are fine-grained
+// `node server.mjs [port] [static folder]`: an OpenAI-compatible server that answers with prepared
+// bytes. Prints "listening PORT".
+// - `POST /SCENARIO/v1/chat/completions`: the number of tool results in the request selects the
+//   turn
+// - `GET /static/FILE`: files for Chromium, with COOP and COEP, which make its timers fine-grained
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
@@ -74,7 +76,7 @@ async function sendFile(name, response) {
     .end(data);
 }
 
-/** The byte pieces of each of a scenario's turns. */
+/** Returns the byte pieces of each turn of a scenario. */
 function turnsOf(scenario) {
   if (!prepared.has(scenario)) {
     const script = spec(scenario);
@@ -125,7 +127,7 @@ function toolTurn(script, turn) {
   return pieces(events.join('') + chunk.end('tool_calls'));
 }
 
-/** Writes a turn's events; ids differ by turn, as real ones do. */
+/** Writes a turn's events. Ids differ by turn, as a real provider's do. */
 function chunksOf(turn) {
   const head = {
     id: `chatcmpl-8fVq2hT1mock000000000000${String(turn).padStart(4, '0')}`,

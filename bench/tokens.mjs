@@ -1,5 +1,5 @@
-// npm run bench -- tokens: speed of the token estimators on the held-out texts, all in this process, repetitions interleaved; then the
-// time for ten times as much of what a text should not be.
+// `npm run bench -- tokens`: the speed of the token estimators on the held-out texts, all in this
+// process, with interleaved repetitions. Then the time for 1 MB and 10 MB of unusual text.
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
 import { arc, estimateTokens, o200k } from '../packages/core/dist/tokens.js';
@@ -37,7 +37,7 @@ const awkward = {
 
 export function benchTokens() {
   console.log(
-    `Node ${process.version}. MB of UTF-8 a CPU second, median of ${reps} (range); a call a segment of 40 to 1,500 characters.`,
+    `Node ${process.version}. MB of UTF-8 per CPU second, median of ${reps} (range). One call per text of 40 to 1,500 characters.`,
   );
   for (const [name, includes] of Object.entries(sets)) {
     const texts = segments.filter(includes).map(({ t }) => t);
@@ -55,7 +55,9 @@ export function benchTokens() {
   }
 }
 
-/** MB a CPU second of each estimator in each repetition; each repetition begins with another one. */
+/**
+ * Measures the speed of each estimator in each repetition, in MB per CPU second. The order rotates.
+ */
 function speeds(texts) {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const names = Object.keys(estimators);
@@ -70,7 +72,10 @@ function speeds(texts) {
   return samples;
 }
 
-/** CPU milliseconds of a pass over all texts, the mean of as many as 50 ms hold. */
+/**
+ * Returns the CPU milliseconds of a pass over all texts: the mean of the passes that start within
+ * 50 ms.
+ */
 function passMs(estimate, texts) {
   const begin = process.cpuUsage();
   let passes = 0;
@@ -83,7 +88,7 @@ function passMs(estimate, texts) {
   return cpuMs(begin) / passes;
 }
 
-/** Of this process, so that others on the machine matter little. */
+/** Returns CPU time of this process, so that other processes matter little. */
 function cpuMs(begin) {
   const { user, system } = process.cpuUsage(begin);
   return (user + system) / 1000;
@@ -101,7 +106,7 @@ function printSpeeds(samples) {
 }
 
 function timeOf(unit, length) {
-  // A joined text is made flat here, not while it is measured.
+  // `repeat` builds a rope. The round trip flattens it, so that the measured call does not.
   const text = Buffer.from(
     unit.repeat(Math.ceil(length / unit.length)).slice(0, length),
     'utf16le',

@@ -1,6 +1,9 @@
-// npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]: what it costs to bring an agent's events from a worker to the page, in headless Chromium,
-// beside other ways; repetitions interleaved. Wall time in the page; busy time of its main thread (CDP `TaskDuration`), and CPU of its
-// main thread and its worker from /proc, so Linux only.
+// `npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]`
+//
+// Measures the transport of an agent's events from a worker to the page, in headless Chromium,
+// beside other ways. Repetitions are interleaved. Reports the wall time in the page, the busy time
+// of its main thread (CDP `TaskDuration`), and the CPU time of its main thread and worker. CPU
+// times come from /proc, so it needs Linux.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../scripts/chromium.ts';
@@ -11,11 +14,11 @@ import { startServer } from './lib/start-server.mjs';
 
 const deltas = 2000;
 const warm = 8;
-/** A run of these takes hundreds of milliseconds: one is a repetition. */
+/** Ways whose runs take hundreds of milliseconds. Their repetitions have one run. */
 const slow = new Set(['comlink-awaited', 'stream-event']);
 const runsOf = (way) => (slow.has(way) ? 1 : 5);
 
-/** `none`: the worker's own time, nothing crosses. */
+/** `none` measures the worker's own time: nothing crosses. */
 const others = [
   'none',
   'message-batch',
@@ -84,7 +87,7 @@ export async function benchWorker({
       });
       console.log(`\nchromium ${browser.version()}  worker to page, ${title}`);
       console.table(Object.fromEntries(rows.map(({ way, ...cells }) => [way, cells])));
-      // At once, so that a run which is cut short leaves what it has.
+      // Writes after each table, so that an interrupted benchmark keeps its results.
       if (write)
         writeSections([
           {
@@ -102,10 +105,10 @@ export async function benchWorker({
 function check(what, given, known) {
   const unknown = given.find((name) => !known.includes(name));
   if (unknown !== undefined)
-    throw new Error(`There is no ${what} "${unknown}"; there is ${known.join(', ')}.`);
+    throw new Error(`Unknown ${what} "${unknown}". Known: ${known.join(', ')}.`);
 }
 
-/** All ways of a table in one page, and the page's process. */
+/** Measures all ways of a table in one page. */
 async function measure({ browser, url, job, ways, reps }) {
   const messages = await countMessages({ browser, url, job, ways });
   const page = await open(browser, url);
@@ -146,7 +149,7 @@ async function open(browser, url) {
   return page;
 }
 
-/** In a page of its own, as counting takes time. */
+/** Counts in a separate page, because counting takes time. */
 async function countMessages({ browser, url, job, ways }) {
   const page = await open(browser, `${url}?count`);
   const counts = {};
@@ -156,7 +159,10 @@ async function countMessages({ browser, url, job, ways }) {
   return counts;
 }
 
-/** Milliseconds so far: tasks of the page's main thread; CPU of that thread, and of the worker's. */
+/**
+ * Returns a function that reads, in milliseconds: task time of the page's main thread, CPU of that
+ * thread, and CPU of the worker's.
+ */
 async function costMeter(browser, session) {
   const root = await browser.newBrowserCDPSession();
   const { processInfo } = await root.send('SystemInfo.getProcessInfo');
@@ -176,7 +182,7 @@ async function costMeter(browser, session) {
           if (Number(thread) === pid) total.page += ms;
           else if (file('comm').startsWith('DedicatedWorker')) total.worker += ms;
         } catch {
-          // The thread has ended meanwhile.
+          // The thread has ended.
         }
       }
     }
@@ -184,7 +190,10 @@ async function costMeter(browser, session) {
   };
 }
 
-/** By how many bytes each run makes the page's heap grow: code that is compiled meanwhile makes single passes grow, hence the median. */
+/**
+ * Returns the growth of the page's heap per run, in bytes. It is a median, because code that the
+ * engine compiles meanwhile adds to single passes.
+ */
 async function retained({ page, session, way, job }) {
   const times = runsOf(way) * 4;
   const sizes = [];

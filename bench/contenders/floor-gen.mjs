@@ -1,4 +1,5 @@
-// The floor behind the API a library would offer: an async generator that yields one event per delta.
+// The floor behind the API that a library offers: an async generator that yields one event per
+// delta.
 import { params } from './floor.mjs';
 export const label = 'floor as async generator';
 async function* sse(url, body) {

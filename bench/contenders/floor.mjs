@@ -1,4 +1,5 @@
-// The floor: raw fetch, a minimal SSE line loop, JSON.parse per event, callbacks. Hand-written.
+// The floor, written by hand: raw fetch, a minimal loop over SSE lines, JSON.parse per event,
+// callbacks.
 export const label = 'floor (fetch + SSE, callback)';
 export const params = [
   {

@@ -1,4 +1,4 @@
-// Ours, read batch by batch, as the worker and edge adapters do.
+// Isoloop, read batch by batch, as the worker and edge adapters do.
 import { count, makeAgent } from './isoloop.mjs';
 
 export const label = '@isoloop/core, for await over batches';

@@ -1,4 +1,5 @@
-// Ours, read event by event. An agent holds one conversation, so every run builds its own, as an adapter does for each session.
+// Isoloop, read event by event. An agent holds one conversation, so every run builds its own. An
+// adapter does the same for each session.
 import { ReActAgent, tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { memo } from '../lib/common.mjs';

@@ -6,10 +6,10 @@ const inner = 3;
 const warm = 8;
 const titles = {
   '2000-burst': 'In network writes of 16 KB',
-  '2000-paced': 'One network write a delta, each 5 ms',
+  '2000-paced': 'One network write per delta, every 5 ms',
 };
 
-/** One answer of 2,000 deltas at a time, each in a conversation of its own. */
+/** Measures answers of 2,000 deltas, each in a new conversation. Only the paced answers overlap. */
 export async function measureAnswer({ bundles, world, reps = 15 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
@@ -19,7 +19,7 @@ export async function measureAnswer({ bundles, world, reps = 15 }) {
   const sections = [];
   try {
     for (const [model, title] of Object.entries(titles)) {
-      // A paced one takes 10 seconds, most of them idle: all contenders at once.
+      // A paced answer takes 10 seconds and is mostly idle, so five run at once.
       const paced = model.endsWith('-paced');
       const plan = paced
         ? { model, count: 5, concurrency: 5, turns: 1 }
@@ -37,7 +37,7 @@ export async function measureAnswer({ bundles, world, reps = 15 }) {
   } finally {
     for (const { stop } of running) stop();
   }
-  return `${sections.join('\n\n')}\n\nBudget of the first: 2 × the floor, and 10 ms.`;
+  return `${sections.join('\n\n')}\n\nBudgets of the first table: 2 × the floor, and 10 ms.`;
 }
 
 function answerTable(running) {
@@ -48,5 +48,5 @@ function answerTable(running) {
     `${Math.min(...cpu).toFixed(2)} to ${Math.max(...cpu).toFixed(2)}`,
     (median(cpu) / floor).toFixed(2),
   ]);
-  return table(['', 'CPU ms an answer, median', 'range', 'CPU over the floor'], rows);
+  return table(['', 'CPU ms per answer, median', 'range', 'CPU over the floor'], rows);
 }

@@ -6,9 +6,12 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
 const answers = new Map();
 
 /**
- * One user's conversation with an endpoint. `ask(model)` takes a turn and gives what it took, in milliseconds: until the first byte, until
- * the first text, and until the first text without what the model itself took for it. Throws unless the answer came whole and to the
- * right conversation: the model says how many of the user's messages it was shown.
+ * Opens one user's conversation with an endpoint. The returned function takes one turn with a
+ * model.
+ *
+ * It resolves with times in milliseconds: to the first byte, to the first text, and to the first
+ * text less the model's own time. It throws if the answer is incomplete or belongs to another
+ * conversation: the answer says how many of the user's messages the model received.
  */
 export function converse({ port, face, user = 'ann', posts = Infinity }) {
   const id = crypto.randomUUID();
@@ -31,10 +34,10 @@ export function converse({ port, face, user = 'ann', posts = Infinity }) {
     const wanted = answerOf(model);
     if (Number(shown) !== Math.min(asked, seenTurns + 1))
       throw new Error(
-        `The model was shown ${shown} questions, not ${asked}: ${text.slice(0, 200)}`,
+        `The model received ${shown} questions instead of ${asked}: ${text.slice(0, 200)}`,
       );
     if (!read.ended || text.slice(text.indexOf(']') + 1) !== wanted)
-      throw new Error(`The answer is not whole: ${text.slice(-200)}`);
+      throw new Error(`The answer is incomplete: ${text.slice(-200)}`);
     history.push(message('assistant', text, face, metadata));
     return {
       firstByte: read.firstByte,
@@ -52,7 +55,7 @@ const faces = {
     extra: { stream: true },
     read: readCompletionChunk,
   },
-  /** The model itself. */
+  /** The model itself, without a Worker. */
   model: {
     path: (model) => `/${model}/v1/chat/completions`,
     extra: { stream: true },

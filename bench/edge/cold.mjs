@@ -3,14 +3,14 @@ import { median, table } from '../lib/report.mjs';
 import { startApp } from './contenders.mjs';
 
 const apps = {
-  empty: 'no more than an answer',
+  empty: 'a Worker that only answers',
   floor: '',
-  loop: '`ReActAgent`, `openai` and `tool` alone',
+  loop: 'only `ReActAgent`, `openai` and `tool`',
   isoloop: 'the endpoint',
   'ai-sdk': '',
 };
 
-/** A workerd from its start to its first answer, which is read; fresh processes, in turns. */
+/** Measures workerd from its start to its first answer, each time in a fresh process. */
 export async function measureCold({ bundles, world, reps = 15 }) {
   const samples = Object.fromEntries(Object.keys(apps).map((app) => [app, []]));
   for (let round = -1; round < reps; round++) {

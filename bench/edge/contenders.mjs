@@ -6,7 +6,10 @@ import { token } from './plan.mjs';
 
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
-/** The contenders: each Worker's source, request, bindings and share of the requests. `model` is the model alone, without a Worker. */
+/**
+ * The contenders: each Worker's source, API, bindings and share of the requests. `model` calls the
+ * model directly, without a Worker.
+ */
 export const contenders = {
   model: { face: 'model' },
   floor: { app: 'floor', face: 'ui' },
@@ -28,8 +31,10 @@ export async function bundleApps(bundles, names) {
   }
 }
 
-/** A Worker in a workerd of its own; Durable Objects are in a folder that `stop` deletes, in memory where there is such a folder: how long this machine's disk
- * takes to sync says nothing about Workers'. */
+/**
+ * Starts a Worker in its own workerd. Durable Objects are in a folder that `stop` deletes. The
+ * folder is in memory where possible, because this machine's disk says nothing about Cloudflare's.
+ */
 export async function startApp(bundles, { app, binds = [] }, world) {
   const disk = mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/isoloop-bench-`);
   const bindings = [

@@ -6,11 +6,14 @@ import { contenders, startApp } from './contenders.mjs';
 const load = { concurrency: 50, turns: 10 };
 const requests = 300;
 const titles = {
-  '100-burst': '100 deltas that come at once behind the first: how much one isolate can do',
-  '100-paced': '100 deltas, one each 5 ms: 50 streams open at any time',
+  '100-burst': '100 deltas, all sent at once after the first: the limit of one isolate',
+  '100-paced': '100 deltas, one every 5 ms: 50 open streams at any time',
 };
 
-/** 50 users at once, each in conversations of 10 turns; rounds of 300 requests, the order of the contenders rotated. */
+/**
+ * Measures 50 concurrent users, each in conversations of 10 turns. A round has 300 requests; the
+ * order of the contenders rotates.
+ */
 export async function measureLoad({ bundles, world, reps = 3 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
@@ -38,7 +41,10 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
   return sections.join('\n\n');
 }
 
-/** `count` requests by `concurrency` users, a new conversation each `turns`, or going on with the one given; gives what one request took. */
+/**
+ * Sends `count` requests from `concurrency` users. Starts a new conversation after `turns` turns,
+ * or continues `conversation`. Returns the times and the cost per request.
+ */
 export async function drive(
   { port, pid, face },
   { model, count, concurrency, turns, conversation },
@@ -79,11 +85,11 @@ function loadTable(running) {
   });
   const head = [
     '',
-    'requests a second',
+    'requests per second',
     'first byte ms, p50',
-    'first text ms over the model’s, p50',
+    'first text ms, less the model’s time, p50',
     'p95',
-    'CPU ms a request',
+    'CPU ms per request',
     'CPU over the floor',
   ];
   return table(head, rows);

@@ -20,7 +20,10 @@ const plans = {
   },
 };
 
-/** 2,000 turns in a fresh workerd: what it has in memory before and after each 500, and what a turn of them took. */
+/**
+ * Measures 2,000 turns in a fresh workerd: its memory before and after each 500 turns, and their
+ * CPU time per turn.
+ */
 export async function measureMemory({ bundles, world }) {
   const sections = [];
   for (const [title, { names, ...plan }] of Object.entries(plans)) {
@@ -34,7 +37,7 @@ export async function measureMemory({ bundles, world }) {
       ...Array.from({ length: steps }, (_, step) => `${(step + 1) * stepTurns}`),
     ];
     sections.push(
-      `### ${title}: MB in memory · CPU ms a turn of the last 500\n\n${table(head, rows)}`,
+      `### ${title}: MB in memory · CPU ms per turn in the last 500 turns\n\n${table(head, rows)}`,
     );
   }
   return sections.join('\n\n');

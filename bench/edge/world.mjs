@@ -1,6 +1,8 @@
-// node world.mjs: what the Worker's CPU time is not to hold, in a process of its own; prints "listening PORT".
-//   POST /MODEL/v1/chat/completions   a model that takes `firstDeltaMs` to begin; MODEL is DELTAS-burst or DELTAS-paced
-//   all others                        Workers KV as workerd asks for it, kept in a map
+// `node world.mjs` runs the model and the KV store in a separate process, so that they do not count
+// as the Worker's CPU time. Prints "listening PORT".
+// - `POST /MODEL/v1/chat/completions`: a model that starts after `firstDeltaMs`; MODEL is
+//   DELTAS-burst or DELTAS-paced
+// - all other requests: Workers KV, with workerd's protocol, kept in a map
 import http from 'node:http';
 import { words } from '../lib/scenarios.mjs';
 import { occurrences, pieces } from '../lib/server-bytes.mjs';
@@ -20,7 +22,7 @@ const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 };
 const end = `${event({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }] })}${event({ choices: [], usage })}data: [DONE]\n\n`;
 const bodies = new Map();
 const values = new Map();
-/** Streams that get a piece at each tick: one timer for all. */
+/** Streams that get a piece at each tick. They share one timer. */
 const paced = new Set();
 
 const server = http.createServer((request, response) => {
@@ -40,7 +42,10 @@ setInterval(() => {
   }
 }, paceMs);
 
-/** The answer begins with how many of the user's messages the request has, and how long the model took to begin. */
+/**
+ * Streams an answer. Its first delta has the number of the user's messages and the model's delay in
+ * milliseconds.
+ */
 async function complete(model, begin, request, response) {
   const body = Buffer.concat(await request.toArray());
   const asked = occurrences(body, '"role":"user"');

@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Milliseconds a process has been on a CPU so far, all its threads together. Linux only: finer than what `ps` knows. */
+/**
+ * Returns the CPU milliseconds of a process so far, summed over its threads. Linux only; finer than
+ * `ps`.
+ */
 export function cpuTimeOf(pid) {
   const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
     try {
       return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
     } catch {
-      return 0; // the thread has ended meanwhile
+      return 0; // the thread has ended
     }
   });
   return threads.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e6;

@@ -1,4 +1,4 @@
-// inner: runs per repetition; warm: repetitions thrown away first; reps: repetitions that count.
+// inner: runs per repetition; warm: discarded repetitions at the start; reps: measured repetitions
 const plan = {
   s1: { inner: 3, warm: 6, reps: 11 },
   s1t: { inner: 2, warm: 3, reps: 7 },
@@ -11,10 +11,14 @@ const plan = {
   's4-200': { inner: 1, warm: 1, reps: 3 },
 };
 
-/** Runs one scenario with every contender, one repetition of each in turn, the order rotated: A B C, B C A, … */
+/**
+ * Runs one scenario with every contender. Repetitions take turns and the order rotates: A B C, B C
+ * A, …
+ */
 export async function measure({ runtime, names, scenario, reps }) {
   const steps = plan[scenario];
-  if (!steps) throw new Error(`There is no scenario ${scenario}: ${Object.keys(plan).join(', ')}.`);
+  if (!steps)
+    throw new Error(`Unknown scenario ${scenario}. Known: ${Object.keys(plan).join(', ')}.`);
   const contenders = [];
   for (const name of names)
     contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });

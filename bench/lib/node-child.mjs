@@ -1,4 +1,5 @@
-// One contender, one scenario, one process. CPU time is the whole process's: all its threads, garbage collection and JIT included.
+// Runs one contender and one scenario in this process. CPU time is that of the whole process: all
+// threads, garbage collection and JIT.
 import { clientScenario, runOnce } from './scenarios.mjs';
 
 const [file, scenario, baseURL] = process.argv.slice(2);

@@ -1,10 +1,10 @@
-/** The most CPU our event reader should take, over the floor's. */
+/** Budgets of `isoloop`, as multiples of the floor's CPU time. */
 const nodeBudget = { s1: 1.5, s2: 1.2, s3: 1.3, 's4-100': 1 };
 const budgets = { node: nodeBudget, 'node-settled': nodeBudget, workerd: { s1: 2 } };
 
 const titles = {
   s1: 'one answer of 2,000 text deltas',
-  s1t: 'the same, one network write a delta',
+  s1t: 'the same, one network write per delta',
   s2: '10 model turns, one tool call each',
   s3: '8 parallel tool calls',
 };
@@ -15,13 +15,16 @@ export const median = (values) => values.toSorted((a, b) => a - b)[values.length
 export const quantile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))];
 
-/** A Markdown table: the first column names, the others are numbers. */
+/** Returns a Markdown table. The first column is a name, the others are numbers. */
 export function table(head, rows) {
   const marks = head.map((_, column) => (column ? '--:' : ':--'));
   return [head, marks, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** One row a contender: median CPU, its range, median wall time, and CPU over the floor's. */
+/**
+ * Returns one row per contender: median CPU, its range, median wall time, and the ratio of CPU to
+ * the floor.
+ */
 function rowsOf(measured) {
   const floor = median(measured.floor.map((sample) => sample.cpu));
   return Object.entries(measured).map(([name, samples]) => {
@@ -56,7 +59,7 @@ export function resultSections(runtimes) {
         (row) =>
           `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`,
       );
-      const body = `| contender | CPU ms a run, median | range | wall ms, median | CPU over the floor |
+      const body = `| contender | CPU ms per run, median | range | wall ms, median | CPU over the floor |
 | :-- | --: | --: | --: | --: |
 ${rows.join('\n')}
 ${budget ? `\nBudget of \`isoloop\`: ${budget} × the floor.\n` : ''}`;

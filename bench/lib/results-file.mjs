@@ -3,7 +3,10 @@ import os from 'node:os';
 
 const file = `${import.meta.dirname}/../RESULTS.md`;
 
-/** Puts sections into RESULTS.md in the place of those with the same heading but for versions; the others stay as they were. */
+/**
+ * Replaces the sections of RESULTS.md that have the same heading, apart from version numbers. Keeps
+ * all other sections.
+ */
 export function writeSections(sections) {
   const [preamble, ...old] = readFileSync(file, 'utf8')
     .trimEnd()

@@ -1,9 +1,14 @@
-// What every scenario is, for both sides: the server renders it as bytes, a contender gets a prompt and one tool.
+// The scenarios, for both sides: the server renders them as bytes, a contender gets a prompt and
+// one tool.
 
 export const model = 'mock-model';
 export const toolName = 'lookup';
 
-/** The script of a scenario: tool turns and calls in each, fragments and length of the arguments, deltas of the answer, length of a tool's result. */
+/**
+ * Returns the script of a scenario. `turns` and `calls`: tool turns, and calls per turn.
+ * `fragments` and `argSize`: arguments. `answer`: deltas of the answer. `resultSize`: characters of
+ * a tool's result.
+ */
 export function spec(name) {
   if (name === 's1' || name === 's1t')
     return { turns: 0, calls: 0, answer: 2000, resultSize: 0, trickle: name === 's1t' };
@@ -21,10 +26,10 @@ export function spec(name) {
       answer: 20,
       resultSize: 4096,
     };
-  throw new Error(`There is no scenario ${name}.`);
+  throw new Error(`Unknown scenario ${name}.`);
 }
 
-/** The deltas of an answer. */
+/** Returns the deltas of an answer. */
 export function words(count) {
   const stock = [
     ' the',
@@ -45,7 +50,7 @@ export function words(count) {
   return Array.from({ length: count }, (_, i) => stock[(i * 7 + (i >> 3)) % stock.length]);
 }
 
-/** The arguments of a call, as JSON text. */
+/** Returns the arguments of a call as JSON text. */
 export function args({ argSize }, turn, call) {
   return JSON.stringify({
     query: `topic ${turn}.${call} ${'abcdefghij'.repeat(60)}`.slice(0, argSize),
@@ -55,7 +60,10 @@ export function args({ argSize }, turn, call) {
 
 export const callId = (turn, call) => `call_${String(turn).padStart(4, '0')}_${call}`;
 
-/** What a contender gets; `tool(args)` is the tool's whole body. `want` is what it must have seen. */
+/**
+ * Returns what a contender gets. `tool(args)` is the tool's whole body; `want` is what the
+ * contender must have seen.
+ */
 export function clientScenario(name) {
   const { answer, turns, calls, resultSize } = spec(name);
   const result = 'x'.repeat(resultSize);
@@ -73,11 +81,11 @@ export function clientScenario(name) {
   };
 }
 
-/** One run of a contender; throws when it did not see what the scenario holds. */
+/** Runs a contender once. Throws if it did not see all of the scenario. */
 export async function runOnce(run, sc, baseURL) {
   const seen = await run(sc, baseURL);
   for (const key of ['chars', 'deltas', 'tools']) {
     if (seen[key] !== sc.want[key])
-      throw new Error(`${sc.name}: ${key} ${seen[key]}, not ${sc.want[key]}`);
+      throw new Error(`${sc.name}: ${key} is ${seen[key]} instead of ${sc.want[key]}`);
   }
 }

@@ -1,6 +1,6 @@
 const bytesPerWrite = 16 * 1024;
 
-/** As a server writes them at once: cut anywhere. */
+/** Splits a text as a server sends it in full writes: between any two bytes. */
 export function pieces(text) {
   const bytes = Buffer.from(text);
   return Array.from({ length: Math.ceil(bytes.length / bytesPerWrite) }, (_, i) =>

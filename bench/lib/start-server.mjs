@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 
-/** The mock provider in a process of its own, so that its CPU time is not a contender's. */
+/**
+ * Starts the mock provider in a separate process, so that its CPU time does not count as a
+ * contender's.
+ */
 export async function startServer(staticFolder) {
   const args = [
     `${import.meta.dirname}/../server.mjs`,

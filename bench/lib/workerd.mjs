@@ -6,34 +6,36 @@ import { dirname } from 'node:path';
 
 const packageFolder = dirname(createRequire(import.meta.url).resolve('workerd/package.json'));
 
-/** Of the workerd that wrangler ships. */
+/** The version of workerd that wrangler ships. */
 export const workerdVersion = JSON.parse(
   readFileSync(`${packageFolder}/package.json`, 'utf8'),
 ).version;
 
-/** How Workers' code is bundled. */
+const internet = '(name = "internet", network = (allow = ["private", "local"]))';
+
+/** The export conditions under which Workers are bundled. */
 export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'import'];
 
 /**
- * Starts workerd on `folder/worker.js`, without Node's modules and without the platform's limits, and waits until `GET /ready` answers.
- * `worker` are further lines of its configuration (bindings with them), `services` further services.
+ * Starts workerd on `folder/worker.js` and waits until `GET /ready` answers. Node's modules and the
+ * platform's limits are off. `worker` has further lines of the Worker's configuration, such as
+ * bindings. `services` has further services.
  */
 export async function startWorkerd({ folder, worker, services = '' }) {
   const port = await freePort();
   const file = `${folder}/config-${port}.capnp`;
-  writeFileSync(
-    file,
-    `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .main), (name = "internet", network = (allow = ["private", "local"]))${services}],
-  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]);
-const main :Workerd.Worker = (
-  modules = [(name = "worker.js", esModule = embed "worker.js")],
-  compatibilityDate = "2026-06-01",
-  globalOutbound = "internet",
-  ${worker});
-`,
-  );
+  const config = [
+    'using Workerd = import "/workerd/workerd.capnp";',
+    'const config :Workerd.Config = (',
+    `  services = [(name = "main", worker = .main), ${internet}${services}],`,
+    `  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]);`,
+    'const main :Workerd.Worker = (',
+    '  modules = [(name = "worker.js", esModule = embed "worker.js")],',
+    '  compatibilityDate = "2026-06-01",',
+    '  globalOutbound = "internet",',
+    `  ${worker});`,
+  ];
+  writeFileSync(file, `${config.join('\n')}\n`);
   const child = spawn(
     `${packageFolder}/bin/workerd`,
     [
@@ -56,7 +58,7 @@ async function untilAnswering(port, child) {
   for (let tries = 0; tries < 2000; tries++) {
     if (child.exitCode !== null) throw new Error(`workerd ended with ${child.exitCode}`);
     const response = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
-    // Whatever it says: it is there.
+    // Any response shows that workerd is up.
     if (response) return response.text();
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -4,7 +4,10 @@ import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
 import { bundle } from '../lib/bundle.mjs';
 import { cpuTimeOf } from '../lib/cpu-time.mjs';
 
-/** Headless Chromium: each contender in a module worker of one page. CPU is the page's process, its workers included. */
+/**
+ * Runs in headless Chromium, each contender in a module worker of one page. CPU is that of the
+ * page's process, including its workers.
+ */
 export async function openRuntime({ origin, bundles }) {
   const browser = await chromium.launch({
     executablePath: chromiumPath(),
@@ -45,7 +48,7 @@ export async function openRuntime({ origin, bundles }) {
   };
 }
 
-/** In the page. */
+/** Runs in the page. */
 function startWorker(url) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(url, { type: 'module' });
@@ -58,7 +61,7 @@ function startWorker(url) {
   });
 }
 
-/** In the page. */
+/** Runs in the page. */
 function ask(worker, job) {
   return new Promise((resolve) => {
     worker.addEventListener('message', ({ data }) => resolve(data), { once: true });

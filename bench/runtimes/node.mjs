@@ -1,7 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Node: a fresh process for each contender and scenario, and a full garbage collection before each repetition. */
+/**
+ * Runs in Node: a fresh process per contender and scenario, and a full garbage collection before
+ * each repetition.
+ */
 export async function openRuntime({ origin, collect = true }) {
   return {
     version: process.version.slice(1),

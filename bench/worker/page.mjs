@@ -1,4 +1,4 @@
-// The page's half of each way across; every way hands each event to `take`.
+// The page's side of each transport. Every way passes each event to `take`.
 import { connectAgent } from '@isoloop/web-worker';
 import { proxy, transfer, wrap } from 'comlink';
 import { chars } from './sources.mjs';
@@ -28,7 +28,7 @@ const ways = {
   'stream-batch': async (job, take) => readAll(await remote.batchStream(job), take),
 };
 
-/** Milliseconds a run, the mean of `times` one after the other. */
+/** Returns milliseconds per run: the mean of `times` consecutive runs. */
 async function run(way, job, times) {
   let seen = 0;
   const take = (event) => {
@@ -38,7 +38,7 @@ async function run(way, job, times) {
   for (let time = 0; time < times; time++) await ways[way](job, take);
   const wall = performance.now() - begin;
   if (way !== 'none' && seen !== chars * times)
-    throw new Error(`${way}: ${seen} characters, not ${chars * times}`);
+    throw new Error(`${way}: ${seen} characters instead of ${chars * times}`);
   return wall / times;
 }
 
@@ -47,7 +47,7 @@ async function forget() {
   for (const agent of agents.values()) await agent.clear();
 }
 
-/** Messages of one run, to the page and back. */
+/** Counts the messages of one run, to the page and back. */
 async function count(way, job) {
   await run(way, job, 1);
   Object.assign(counted, { received: 0, sent: 0 });
@@ -89,7 +89,7 @@ function countMessages() {
   const { start, postMessage } = MessagePort.prototype;
   const known = new WeakSet();
   MessagePort.prototype.start = function countReceived() {
-    // Comlink starts a port at every call.
+    // Counts each port once, although Comlink starts it at every call.
     if (!known.has(this)) this.addEventListener('message', () => (counted.received += 1));
     known.add(this);
     start.call(this);

@@ -1,11 +1,13 @@
-// What a run brings across: 2,000 deltas, as the events of an agent whose model is a local one, or as they are.
+// The 2,000 deltas that a run sends: as events of an agent with a local model, or as bare deltas.
 import { ReActAgent } from '@isoloop/core';
 import { words } from '../lib/scenarios.mjs';
 
 const texts = words(2000);
 export const chars = texts.join('').length;
 
-/** How many deltas are in one read of the model, and whether the reads come a macrotask apart, as from a network. */
+/**
+ * Deltas per read of the model, and whether each read comes in a new macrotask, as from a network.
+ */
 const reads = {
   reads: { size: 80, apart: true },
   'at once': { size: texts.length, apart: false },
@@ -39,7 +41,7 @@ export function makeAgent(kind) {
 
 const agents = new Map();
 
-/** The batches of one run, to be sent somehow: of an agent in this thread, or bare. */
+/** Returns the batches of one run, from an agent in this thread or bare. */
 export function batchesOf({ source, kind }) {
   if (source === 'bare')
     return readsOf(kind, (delta) => ({ type: 'text-delta', id: 'msg_1', delta }));
@@ -47,7 +49,7 @@ export function batchesOf({ source, kind }) {
   return agents.get(kind).stream('go').batches();
 }
 
-/** So that each repetition finds conversations of the same length. */
+/** Clears the conversations, so that all repetitions start with the same length. */
 export async function forget() {
   for (const agent of agents.values()) await agent.memory.clear();
 }

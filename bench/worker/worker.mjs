@@ -1,4 +1,4 @@
-// The worker's half of each way across.
+// The worker's side of each transport.
 import { exposeAgent } from '@isoloop/web-worker/worker';
 import { expose, releaseProxy, transfer } from 'comlink';
 import { batchesOf, forget, makeAgent } from './sources.mjs';

@@ -1,4 +1,4 @@
-// AI SDK's own way to answer useChat. The history is the client's.
+// Answers `useChat` the way AI SDK documents it. The client holds the history.
 import { createOpenAI } from '@ai-sdk/openai';
 import { convertToModelMessages, streamText } from 'ai';
 import { seenTurns, system } from '../plan.mjs';

@@ -1,5 +1,6 @@
-// The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI message stream. The history is the client's,
-// nothing is stored, checked or limited, and a failure of the model is not told.
+// The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI
+// message stream. The client holds the history. The Worker stores nothing, validates nothing, has
+// no limits and does not report a failure of the model.
 import { seenTurns, system } from '../plan.mjs';
 
 export const app = {

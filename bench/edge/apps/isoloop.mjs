@@ -1,4 +1,5 @@
-// The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users, told apart by a header.
+// The endpoint from the README, with a token and, in KV, with echoes. All users share one token; a
+// header names the user.
 import { ReActAgent } from '@isoloop/core';
 import { lastTurns } from '@isoloop/core/context';
 import { openai } from '@isoloop/core/openai';

@@ -1,4 +1,4 @@
-// The agent without the endpoint.
+// Runs the agent without the endpoint.
 import { ReActAgent, tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 
