@@ -6,20 +6,23 @@ import { offlineModel } from '../src/offline-model.ts';
 import type { Note, NotesStore } from '../src/tools/notes.ts';
 
 export interface Env {
-  /** The notes; and the conversations, where CHAT_SESSION is not bound. */
+  /** Keeps the notes. Without a CHAT_SESSION binding it also keeps the conversations. */
   readonly CHAT_KV: KVNamespace;
-  /** With it there is also `model: 'edge'`. */
+  /** Model of `model: 'edge'`. Without it only the offline model is available. */
   readonly OPENAI_MODEL?: string;
-  /** Never leaves the Worker. `wrangler secret put OPENAI_API_KEY` sets it. */
+  /** Never leaves the Worker. Set it with `wrangler secret put OPENAI_API_KEY`. */
   readonly OPENAI_API_KEY?: string;
-  /** Default: OpenAI's. */
+  /** Address of the endpoint. Default: OpenAI's. */
   readonly OPENAI_BASE_URL?: string;
 }
 
 const offlineOnly = demoHandler(['offline']);
 const withModel = demoHandler(['offline', 'edge']);
 
-/** A conversation's object: the turns it is given are checked already, by one of the two. */
+/**
+ * The Durable Object of a conversation. A handler has validated each turn before it arrives here,
+ * so both handlers can share this class.
+ */
 export const ChatSession: typeof withModel.Session = withModel.Session;
 
 export default {
@@ -28,7 +31,8 @@ export default {
 } satisfies ExportedHandler<Env>;
 
 /**
- * Without `authorize` only requests to this machine are answered: put yours in before you deploy.
+ * Builds the handler. Without `authorize` it only answers requests to this machine, so add yours
+ * before you deploy.
  */
 function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({
@@ -40,8 +44,8 @@ function demoHandler(models: readonly string[]): AgentHandler<Env> {
         model: chooseModel(model, env),
         notes: notesInKv(env.CHAT_KV, user),
       }),
-    // In KV leaving is how the page's Stop reaches the edge. A run that went on would write its
-    // answer behind the next question's.
+    // With KV the page's Stop reaches the edge only as a disconnect. If the run continued, its
+    // answer would be stored after the next question.
     limits: { afterDisconnectMs: 0 },
   });
 }

@@ -21,7 +21,7 @@ exposeAgent(({ sessionId, memory, options }) =>
   demoAgent({ sessionId, memory, model: chooseModel(options), notes: notesInTab() }),
 );
 
-/** The key stays in this worker's memory: it is written nowhere. */
+/** Builds the chosen model. The key stays in this worker's memory and is never stored. */
 function chooseModel(options: JsonValue | undefined): ChatModel {
   const chosen = choice.parse(options ?? { kind: 'offline' });
   if (chosen.kind === 'offline') return offlineModel();

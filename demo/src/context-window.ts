@@ -1,5 +1,2 @@
-/**
- * Tokens requests are made to fit where a model does not say its own window; what the page's gauge
- * shows.
- */
+/** Context window in tokens for models that do not declare one. The page's gauge shows it. */
 export const contextWindow = 128_000;

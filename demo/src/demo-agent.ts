@@ -14,7 +14,7 @@ export interface DemoAgentOptions {
   readonly notes: NotesStore;
 }
 
-/** The same agent in the tab's worker and at the edge. */
+/** Builds the agent, which is the same in the tab's worker and at the edge. */
 export function demoAgent({ model, memory, sessionId, notes }: DemoAgentOptions): ReActAgent {
   return new ReActAgent({
     name: 'assistant',
@@ -25,7 +25,8 @@ export function demoAgent({ model, memory, sessionId, notes }: DemoAgentOptions)
     sessionId,
     use: [
       fitContext({ window: model.features.contextWindow ?? contextWindow }),
-      // A turn that a closed tab cut off must not keep the next question out.
+      // If a tab closes during a tool call, the call stays open. Without this patch the next
+      // question would be refused.
       patchToolCalls(),
     ],
     tools: [calculator, timeInCity(), notesTool(notes), setTheme],

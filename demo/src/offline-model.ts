@@ -11,14 +11,14 @@ import { listedNotes, plan, planNext } from './offline/plan.ts';
 import { helpText, wordAnswer } from './offline/word-answer.ts';
 
 export interface OfflineModelOptions {
-  /** Milliseconds between two deltas, so that one sees them come. Default 15. */
+  /** Milliseconds between two deltas, so that users see the answer stream. Default 15. */
   readonly delayMs?: number;
 }
 
 /**
- * A model without a language model, a key or a network: rules that understand what the demo's tools
- * are for, plan their calls, and word the answer from what they gave. It exists so that the loop
- * can be tried at once, and says so when it is asked for more.
+ * Creates a model that needs no language model, key or network. Its rules plan calls of the
+ * demo's tools and turn the results into an answer. It lets users try the loop at once. It
+ * explains its limits when it is asked for more.
  */
 export function offlineModel({ delayMs = 15 }: OfflineModelOptions = {}): ChatModel {
   return {
@@ -42,7 +42,8 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   const since = messages.slice(asked + 1);
   const steps = since.filter(({ role }) => role === 'assistant').length;
   const results = since.flatMap(toolResultsOf);
-  // A list of notes that was only looked at, to find those to delete, is not what was asked for.
+  // The delete flow lists the notes first. Omit that list from the answer, because the user did
+  // not ask for it.
   const told = steps > 1 ? results.filter((result) => !listedNotes(result).length) : results;
   const known = new Set(tools.map(({ name }) => name));
   const planned = steps === 0 ? plan(question) : steps === 1 ? planNext(question, results) : [];
@@ -55,7 +56,7 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
     yield [{ type: 'tool-input', index, id, name, delta: '' }];
     for (const delta of pieces(JSON.stringify(input))) yield [{ type: 'tool-input', index, delta }];
   }
-  // Estimated, so that whoever sums up usage sees that something was used.
+  // Estimated, so that totals of usage are not zero.
   const inputTokens = messages.reduce(
     (sum, message) => sum + countMessage(message),
     countTools(tools),
@@ -70,7 +71,10 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   ];
 }
 
-/** A word at a time; two characters at a time where there are no spaces between words. */
+/**
+ * Splits a text into words. Chinese and Japanese have no spaces, so their texts are split into
+ * pairs of characters.
+ */
 function pieces(text: string): readonly string[] {
   return (
     text.match(

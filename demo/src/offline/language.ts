@@ -1,8 +1,8 @@
 export type Language = 'en' | 'ja' | 'zh' | 'ko';
 
 /**
- * The language a question is written in, by its script: kana is Japanese, Hangul Korean, other
- * ideographs Chinese.
+ * Returns the language of a question by its script: kana is Japanese, Hangul is Korean, other
+ * ideographs are Chinese.
  */
 export function languageOf(text: string): Language {
   if (/[\u3040-\u30ff]/.test(text)) return 'ja';

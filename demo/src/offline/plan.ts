@@ -9,16 +9,16 @@ export interface PlannedCall {
   readonly input: JsonObject;
 }
 
-/** A text with more parts than this is no question: pasted data, most likely. */
+/** Most tool calls for one question. A text with more parts is probably pasted data. */
 const maxCalls = 12;
 
 /**
- * The tool calls a question asks for, by the rules below; several at once where it has several
- * parts, none where no rule fits.
+ * Returns the tool calls that a question asks for: one or more per part of the question, or none
+ * if no rule fits.
  */
 export function plan(question: string): readonly PlannedCall[] {
   const noted = addedNote(question);
-  // What is to be noted is not a question itself.
+  // The text of a note is not a question.
   const rest = noted ? question.slice(0, noted.at) : question;
   return [
     ...expressionsIn(rest).map((expression) => ({ name: 'calculator', input: { expression } })),
@@ -32,7 +32,7 @@ export function plan(question: string): readonly PlannedCall[] {
   ].slice(0, maxCalls);
 }
 
-/** The calls that could not be planned before the results of the first ones were there. */
+/** Returns the calls that depend on the results of the first ones. */
 export function planNext(question: string, results: readonly ToolResult[]): readonly PlannedCall[] {
   const doomed = doomedNotes(question);
   if (doomed) {
@@ -74,7 +74,10 @@ function needsNotes(text: string): boolean {
   return asksNotes.test(text) && !deletesNote.test(text) && !notesResult.test(text);
 }
 
-/** The notes to delete, by a part of their text in lower case, which is empty for all of them. */
+/**
+ * Finds which notes the text asks to delete. `about` is a part of their text in lower case; it is
+ * empty for all notes.
+ */
 function doomedNotes(text: string): { readonly about: string } | undefined {
   if (deletesAll.test(text)) return { about: '' };
   const about = deletesAbout
@@ -86,7 +89,7 @@ function doomedNotes(text: string): { readonly about: string } | undefined {
   return about ? { about } : undefined;
 }
 
-/** The notes a result lists. */
+/** Returns the notes in a result of the notes tool. */
 export function listedNotes({ name, state, output }: ToolResult): readonly Note[] {
   if (name !== 'notes' || state !== 'success') return [];
   return (JSON.parse(outputText(output)) as { readonly notes?: readonly Note[] }).notes ?? [];
@@ -107,8 +110,8 @@ function deletedNotes(text: string): readonly number[] {
 }
 
 /**
- * Runs of numbers and operators with at least one operator between; dates and ranges such as
- * 2026-11-21 are left alone.
+ * Finds arithmetic expressions: numbers with at least one operator between them. Skips dates such
+ * as 2026-11-21.
  */
 function expressionsIn(text: string): readonly string[] {
   const runs = text.normalize('NFKC').match(/[-(\s]*\d[\d\s.,+\-*/×÷^%()]*/g) ?? [];
@@ -121,7 +124,7 @@ function expressionsIn(text: string): readonly string[] {
     );
 }
 
-/** Without the parentheses that belong to the sentence around it. */
+/** Removes a parenthesis that belongs to the surrounding sentence. */
 function balanced(run: string): string {
   const count = (character: string): number => run.split(character).length - 1;
   if (count('(') > count(')') && run.startsWith('(')) return balanced(run.slice(1).trim());

@@ -16,7 +16,7 @@ interface Words {
 
 const words: Readonly<Record<Language, Words>> = {
   en: {
-    help: 'I am the offline model: a set of rules, not a language model. I can calculate (17 * 23), tell the time in a city (Tokyo, Paris, …), keep notes (“note: buy milk”, “show my notes”, “delete note 1”) and switch the page’s theme (“dark mode”). For anything else, choose a real model at the top of the page.',
+    help: 'I am the offline model: a set of rules, not a language model. I can calculate (17 * 23) and tell the time in a city (Tokyo, Paris, …). I can also keep notes (“note: buy milk”, “show my notes”, “delete note 1”) and switch the page’s theme (“dark mode”). For anything else, choose a real model at the top of the page.',
     calculated: (expression, result) => `${expression} = ${result}.`,
     time: (city, time, weekday) => `In ${city} it is ${time} on ${weekdayName('en', weekday)}.`,
     noted: (text) => `Noted: “${text}”.`,
@@ -66,15 +66,15 @@ const words: Readonly<Record<Language, Words>> = {
   },
 };
 
-/** What the offline model says of itself. */
+/** Returns the text with which the offline model describes itself. */
 export function helpText(language: Language): string {
   return words[language].help;
 }
 
-/** The tools' results as an answer, a line each, in the question's language. */
+/** Turns the tools' results into an answer in the question's language, with one line per result. */
 export function wordAnswer(results: readonly ToolResult[], language: Language): string {
   const said = results.map((result) => wordResult(result, words[language]));
-  // Several that were denied are one answer.
+  // Several denied calls get one line.
   return [...new Set(said)].join('\n');
 }
 

@@ -36,8 +36,8 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
     write('');
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Enter that ends an IME's composition is not meant for us; Safari reports it as key 229 after
-    // the composition.
+    // Enter can end a composition of an input method; it must not send then. Safari reports this
+    // as key 229 after the composition.
     if (
       event.key !== 'Enter' ||
       event.shiftKey ||
@@ -76,7 +76,8 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
             Stop
           </button>
         ) : (
-          // Not `disabled`, which would drop the focus when Stop turns into it.
+          // `aria-disabled` rather than `disabled`: the button would lose the focus when Stop
+          // turns into Send.
           <button type="submit" className="primary" aria-disabled={!text.trim()}>
             Send
           </button>

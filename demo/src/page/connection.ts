@@ -2,25 +2,28 @@ import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { DefaultChatTransport, type ChatTransport, type UIMessage } from 'ai';
 import type { Home, ModelChoice } from './settings.ts';
 
-/** What others do with the conversation: other tabs and, at the edge, other browsers. */
+/** News about the conversation from other tabs and, at the edge, from other browsers. */
 export type News =
   /**
-   * A run has begun, or goes on; it may be this page's own. Without an id: one of another tab's.
+   * A run has started or continues; it may be one of this page. Without an id it is a run of
+   * another tab.
    */
   | { readonly type: 'run'; readonly runId?: string }
   | { readonly type: 'end'; readonly runId: string }
-  /** Nobody tells what was missed: there may be something new. */
+  /**
+   * The conversation may have changed. Without notification of each change the page has to look.
+   */
   | { readonly type: 'look' };
 
-/** A conversation's way to its agent: the same face for both homes. */
+/** A connection from a conversation to its agent. It has the same interface for both homes. */
 export interface Connection {
   readonly sessionId: string;
   readonly transport: ChatTransport<UIMessage>;
-  /** What was said before. */
+  /** Messages of the conversation when the connection opened. */
   readonly messages: UIMessage[];
-  /** What was said up to now, by whomever. */
+  /** Reads all messages up to now, from all tabs and browsers. */
   history(): Promise<UIMessage[]>;
-  /** Tells what others do, until what it gives back is called. */
+  /** Calls `listener` with news. Returns a function that stops this. */
   watch(listener: (news: News) => void): () => void;
   /** Whether a turn goes on there without this page: leaving the page must not end it. */
   readonly outlivesPage: boolean;
@@ -39,7 +42,7 @@ export function connect(options: ConnectionOptions): Promise<Connection> {
   return options.home === 'worker' ? connectWorker(options) : connectEdge(options);
 }
 
-/** The models the edge offers; none where it can't be asked. */
+/** Returns the models that the edge offers, or none if it cannot be reached. */
 export async function edgeModels(): Promise<readonly string[]> {
   try {
     const response = await fetch('/v1/models');
@@ -81,14 +84,14 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
     return ((await response.json()) as { messages: UIMessage[] }).messages;
   };
   const messages = await history();
-  // The edge tells nobody of a new turn; this browser's other tabs are told here, all else is
-  // looked for.
+  // The edge does not announce a new turn. This channel tells this browser's other tabs; for
+  // other browsers the page reads the history.
   const otherTabs = new BroadcastChannel(`isoloop-demo:${path}`);
   const tell = (news: News): void => otherTabs.postMessage(news.type);
   const edge = new DefaultChatTransport<UIMessage>({
     api: '/api/chat',
     body: { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' },
-    // The history is the edge's own: the last message is all it needs.
+    // The edge stores the history, so the last message is enough.
     prepareSendMessagesRequest: ({ id, messages: all, trigger, messageId, body }) => ({
       body: { ...body, id, trigger, messageId, messages: all.slice(-1) },
     }),
@@ -119,7 +122,7 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
   };
 }
 
-/** The runs of all tabs. */
+/** Watches the runs of all tabs. */
 function watchRuns(agent: RemoteAgent, listener: (news: News) => void): () => void {
   const runs = agent.watch();
   const read = async (): Promise<void> => {
@@ -127,7 +130,7 @@ function watchRuns(agent: RemoteAgent, listener: (news: News) => void): () => vo
     for await (const { type, runId, agentPath } of runs) {
       if (agentPath.length > 1) continue;
       if (type === 'run-end') listener({ type: 'end', runId });
-      // From here on the log has what was asked.
+      // The question is in the log from this event on.
       const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
       if (!isAtWork || runId === seen) continue;
       seen = runId;
@@ -138,7 +141,10 @@ function watchRuns(agent: RemoteAgent, listener: (news: News) => void): () => vo
   return () => void runs.cancel();
 }
 
-/** A page that slept, or that nothing is told, looks when somebody looks at it. */
+/**
+ * Asks the page to look when it becomes visible or gets the focus. It may have slept, or nobody
+ * may have told it of changes.
+ */
 function watchFocus(listener: (news: News) => void): () => void {
   const look = (): void => {
     if (document.visibilityState === 'visible') listener({ type: 'look' });
@@ -158,7 +164,8 @@ function joined(...ends: readonly (() => void)[]): () => void {
 }
 
 /**
- * Where the edge keeps conversations in KV it has nothing to interrupt: there leaving was enough.
+ * Stops the run at the edge. With conversations in KV this request fails, but there the
+ * disconnect has stopped the run already.
  */
 async function interrupt(path: string): Promise<void> {
   const headers = { 'content-type': 'application/json' };

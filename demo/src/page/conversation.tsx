@@ -88,8 +88,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   }, [connection, leave]);
   const retry = (): void => {
     const asked = messages.findLast(({ role }) => role === 'user');
-    // Sent under its own id, not regenerated: where it never arrived there is nothing to answer
-    // anew.
+    // Sends the message again under its own id. `regenerate` would fail if the message never
+    // arrived.
     if (asked)
       void reading.resumed.then(() =>
         sendMessage({ text: textOfMessage(asked), messageId: asked.id }),
@@ -143,7 +143,10 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   );
 }
 
-/** Applies what the theme tool chose in this visit; what it chose in an earlier one is history. */
+/**
+ * Applies the choices of the theme tool from this visit. Choices in the loaded history are not
+ * applied again.
+ */
 function useThemeTool(
   messages: OpenConnection['messages'],
   history: OpenConnection['messages'],

@@ -1,10 +1,16 @@
-/** What is written and not sent. It outlives the composer, which goes with its connection. */
+/**
+ * Text that the user has written and not sent. It outlives the composer, which is recreated for
+ * each connection.
+ */
 export interface Draft {
   read(): string;
   write(text: string): void;
 }
 
-/** Not a state of the page's: that would draw the whole conversation anew at every key. */
+/**
+ * Creates a draft. It is not React state, because each key would render the whole conversation
+ * again.
+ */
 export function createDraft(): Draft {
   let text = '';
   return {

@@ -16,8 +16,8 @@ const examples = [
 
 const places: Readonly<Record<Home, string>> = {
   worker:
-    'The agent runs in a Web Worker of this tab. Other tabs join the conversation: one has the agent for all, and when it is closed another goes on. What you say and note is kept in this browser.',
-  edge: 'The agent runs in a Cloudflare Worker. What you say is kept there in a Durable Object, your notes in Workers KV.',
+    'The agent runs in a Web Worker of this tab. Other tabs join the conversation: one tab runs the agent for all. When that tab closes, another takes over. This browser stores the conversation and your notes.',
+  edge: 'The agent runs in a Cloudflare Worker. A Durable Object stores the conversation, Workers KV stores your notes.',
 };
 
 export function Examples({ home, onExample }: ExamplesProps) {

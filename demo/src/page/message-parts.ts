@@ -11,8 +11,8 @@ export function toolParts(message: UIMessage): readonly DynamicToolUIPart[] {
 }
 
 /**
- * Whether there is anything to show of it: a run that failed at once leaves an answer without
- * parts.
+ * Returns whether a message has anything to show. A run that failed at once leaves an answer
+ * without parts.
  */
 export function isVisible({ role, parts }: UIMessage): boolean {
   return (
@@ -59,7 +59,7 @@ function outline({ role, parts }: UIMessage): readonly unknown[] {
 
 const themeOutput = z.object({ theme: z.enum(['light', 'dark']) });
 
-/** What the theme tool chose, call by call. */
+/** Returns the theme that each call of the theme tool chose. */
 export function themeResults(
   messages: readonly UIMessage[],
 ): readonly { readonly id: string; readonly theme: Theme }[] {

@@ -12,7 +12,7 @@ export interface MessagesProps {
   readonly busy: boolean;
   readonly waiting: boolean;
   readonly onExample: (text: string) => void;
-  /** Asks for another answer; absent where there is none, or the last one failed. */
+  /** Asks for another answer. Absent if there is no answer, or if the last one failed. */
   readonly onAgain: (() => void) | undefined;
   readonly onDecide: (approvalId: string, approved: boolean) => void;
   readonly children: ReactNode;
@@ -36,12 +36,13 @@ export function Messages({
   const answer = messages.findLast((message) => message.role === 'assistant' && isVisible(message));
   useEffect(() => {
     const list = region.current;
-    // Somebody who scrolled up to read is left where they are, until they ask something.
+    // Do not scroll while the user reads earlier messages, until they ask something.
     if (waiting) following.current = true;
     if (list && last && following.current) list.scrollTop = list.scrollHeight;
   });
   const isShown = (message: UIMessage): boolean => isVisible(message) || (busy && message === last);
-  // The pressed button is about to go; the keyboard's place must not go with it.
+  // The pressed button disappears. Move the focus to the list, so that keyboard users keep their
+  // place.
   const leaving =
     <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
     (...args: Args): void => {
@@ -110,7 +111,7 @@ export function Messages({
 
 function Text({ text }: { readonly text: string }) {
   const language = languageOf(text);
-  // Han characters look different in each language, and are read differently aloud. Others may be
-  // in any language.
+  // Fonts and screen readers treat Han characters differently in Chinese, Japanese and Korean, so
+  // these need `lang`. Other text may be in any language.
   return <p lang={language === 'en' ? undefined : language}>{text}</p>;
 }

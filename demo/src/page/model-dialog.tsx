@@ -39,7 +39,7 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
           }
         : { kind },
     );
-    // Closed, not only taken away: so the focus goes back to where it was.
+    // `close()` returns the focus to where it was. Unmounting the dialog would not.
     dialog.current?.close();
   };
 
@@ -92,8 +92,8 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
               <strong>The edge’s model</strong>
               <small>
                 {edgeHasModel
-                  ? 'The one set at the Worker by OPENAI_MODEL; its key never leaves the Worker.'
-                  : 'None is set here. OPENAI_MODEL and OPENAI_API_KEY set one at the Worker; on this machine, in a file .dev.vars.'}
+                  ? 'The model that OPENAI_MODEL names at the Worker. Its key never leaves the Worker.'
+                  : 'No model is set. Set OPENAI_MODEL and OPENAI_API_KEY at the Worker, or in the file .dev.vars on this machine.'}
               </small>
             </span>
           </label>

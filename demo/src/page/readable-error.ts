@@ -14,7 +14,7 @@ const titles: Readonly<Record<string, string>> = {
   MODEL_CONTEXT_LENGTH: 'The conversation is too long for this model.',
   MODEL_SERVER: 'The endpoint failed.',
   MODEL_UNREACHABLE: 'The endpoint can’t be reached.',
-  MODEL_BAD_RESPONSE: 'What came back is not an answer of a chat-completions endpoint.',
+  MODEL_BAD_RESPONSE: 'The endpoint’s response is not a chat completion.',
   MODEL_TIMEOUT: 'The endpoint did not answer in time.',
   STORAGE_QUOTA: 'This browser’s storage is full.',
   STORAGE_FAILED: 'The conversation could not be stored.',
@@ -22,14 +22,14 @@ const titles: Readonly<Record<string, string>> = {
   WORKER_FAILED: 'The worker could not be started.',
   WORKER_TERMINATED: 'The worker has ended.',
   PAYLOAD_TOO_LARGE: 'That message is too long.',
-  NOT_FOUND: 'The edge does not have this.',
-  CONFIGURATION: 'The edge is not set up for this.',
-  UNAUTHORIZED: 'This endpoint does not let you in.',
+  NOT_FOUND: 'The edge does not offer this.',
+  CONFIGURATION: 'The edge is not configured for this.',
+  UNAUTHORIZED: 'You are not allowed to use this endpoint.',
   OFFLINE: 'The edge can’t be reached.',
 };
 
 /**
- * What to tell a person about a failure: of the worker, in the stream, or in the body of a refused
+ * Returns the text that users see for a failure of the worker, of the stream, or of a refused
  * request.
  */
 export function readableError(error: unknown): ReadableError {
@@ -44,7 +44,7 @@ function codeAndMessage(error: unknown): { readonly code: string; readonly messa
   if (fromBody) return fromBody;
   const { code, message } = parseErrorText(text);
   if (code) return { code, message };
-  // What `fetch` throws when there is no connection; the words are the browser's.
+  // `fetch` throws a TypeError when there is no connection. Its message depends on the browser.
   return { code: error instanceof TypeError ? 'OFFLINE' : 'INTERNAL', message };
 }
 

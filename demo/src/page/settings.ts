@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Where the agent runs. */
+/** The place where the agent runs. */
 export type Home = 'worker' | 'edge';
 
 export const modelChoice = z.discriminatedUnion('kind', [
@@ -14,18 +14,18 @@ export const modelChoice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('edge') }),
 ]);
 
-/** Whom the agent asks. The key is not part of what is kept. */
+/** The model of the agent. Its key is never stored. */
 export type ModelChoice = Readonly<z.infer<typeof modelChoice>>;
 
 const schema = z.object({
   home: z.enum(['worker', 'edge']),
-  /** One conversation for each home: they keep them in different places. */
+  /** One conversation id per home: the worker and the edge store conversations separately. */
   sessions: z.object({ worker: z.string(), edge: z.string() }),
   theme: z.enum(['light', 'dark', 'system']),
   endpoint: z.object({ baseURL: z.string(), model: z.string() }),
 });
 
-/** What of them is a tab's own. */
+/** The settings that each tab has for itself. */
 const place = schema.pick({ home: true, sessions: true });
 
 export type Settings = z.infer<typeof schema>;
@@ -33,8 +33,8 @@ export type Settings = z.infer<typeof schema>;
 const key = 'isoloop-demo';
 
 /**
- * A tab keeps to its own conversations when another begins new ones; a new tab has those of the tab
- * that was last changed.
+ * Loads the settings. A tab keeps its own conversations when another tab starts new ones. A new
+ * tab takes those of the last tab that saved.
  */
 export function loadSettings(): Settings {
   try {
@@ -51,12 +51,12 @@ export function loadSettings(): Settings {
   }
 }
 
-/** Where storage is full or forbidden the page works on, and forgets. */
+/** Saves the settings. If storage is full or forbidden, the page works without saving. */
 export function saveSettings(settings: Settings): void {
   try {
     localStorage.setItem(key, JSON.stringify(settings));
     sessionStorage.setItem(key, JSON.stringify(place.parse(settings)));
   } catch {
-    // Nothing to tell: the conversation itself is not kept here.
+    // Ignored, because the conversation itself is stored elsewhere.
   }
 }

@@ -11,7 +11,8 @@ export function currentTheme(): Theme {
 }
 
 /**
- * Sets the page's theme; with `system` it follows the system until the clean-up that is given back.
+ * Sets the page's theme. `system` follows the system's setting until the returned function is
+ * called.
  */
 export function applyTheme(theme: Settings['theme']): () => void {
   const media = matchMedia('(prefers-color-scheme: dark)');

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 /**
- * The agent's events as the transports send them along: `data-isoloop-event` parts, without
- * prompts.
+ * An event of the agent. The transports send it as a `data-isoloop-event` part, without prompts.
  */
 export const timelineEvent = z.looseObject({
   type: z.string(),
@@ -20,10 +19,10 @@ export interface TimelineEntry {
   readonly detail: string;
 }
 
-/** Events a timeline keeps; older ones have scrolled out of anybody's interest. */
+/** Most events in a timeline. Older ones are dropped. */
 const maxEvents = 400;
 
-/** A turn that is read again, from its start, tells nothing twice. */
+/** Adds an event unless it is there already: a resumed stream repeats its turn from the start. */
 export function withEvent(
   events: readonly TimelineEvent[],
   event: TimelineEvent,
@@ -32,7 +31,7 @@ export function withEvent(
   return [...events, event].slice(-maxEvents);
 }
 
-/** `useChat` reads no further once it was stopped, so the end of the run is told here. */
+/** Adds the end of the run: `useChat` stops reading before that event arrives. */
 export function stopped(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
   const last = events.at(-1);
   if (!last || last.type === 'run-end') return events;
@@ -44,7 +43,10 @@ export function stopped(events: readonly TimelineEvent[]): readonly TimelineEven
   ];
 }
 
-/** How the timeline words an event; `undefined` for those that say nothing a person would miss. */
+/**
+ * Returns the text of an event in the timeline, or `undefined` for events that users need not
+ * see.
+ */
 export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined {
   const text = (field: string): string => String(event[field] ?? '');
   switch (event.type) {
@@ -77,7 +79,7 @@ export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined
         detail: text('state'),
       };
     case 'pre-summary':
-      return { kind: 'reason', label: 'Summing up', detail: 'the limit of steps is reached' };
+      return { kind: 'reason', label: 'Summing up', detail: 'the step limit is reached' };
     case 'context-fitted':
       return {
         kind: 'run',

@@ -11,7 +11,10 @@ const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
 
 export interface ToolCardProps {
   readonly part: DynamicToolUIPart;
-  /** Allows or denies a call that waits for it. Absent: nobody is asked any more. */
+  /**
+   * Allows or denies a call that waits for approval. Absent when the call cannot be decided any
+   * more.
+   */
   readonly onDecide: ((approvalId: string, approved: boolean) => void) | undefined;
 }
 
@@ -60,8 +63,8 @@ function outputOf(part: DynamicToolUIPart): unknown {
 }
 
 /**
- * `city: Tokyo, time: 14:03`: an object's fields without its punctuation, the value alone of a
- * single one; a text as it is.
+ * Formats a value for reading: the fields of an object as `city: Tokyo, time: 14:03`, of a single
+ * field only its value.
  */
 function readable(value: unknown): string {
   if (Array.isArray(value)) return value.map(readable).join('; ') || 'none';
@@ -73,7 +76,7 @@ function readable(value: unknown): string {
     .join(', ');
 }
 
-/** The output's fields but those that only say again what went in. */
+/** Removes the output's fields that repeat the input. */
 function withoutRepeats(output: unknown, input: unknown): unknown {
   if (!isObject(output) || !isObject(input)) return output;
   const fields = Object.entries(output).filter(([key, value]) => input[key] !== value);

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { connect, type Connection, type ConnectionOptions } from './connection.ts';
 
 export interface OpenConnection extends Connection {
-  /** New for every connection: a conversation's state must not outlive its own. */
+  /** New for each connection, because a conversation's state must not outlive its connection. */
   readonly id: string;
 }
 
@@ -13,9 +13,8 @@ interface Wanted extends ConnectionOptions {
 }
 
 /**
- * Opens a connection for these options, and closes the one before. That one is given no longer from
- * the first render with new options on: what is typed or sent to a conversation that is about to go
- * would be lost.
+ * Opens a connection for these options and closes the previous one. The previous connection is
+ * not returned after the options change: messages sent to it would be lost.
  */
 export function useConnection(options: ConnectionOptions): State & { retry(): void } {
   const { home, sessionId, model } = options;

@@ -4,15 +4,15 @@ import { useEffect, useState } from 'react';
 import type { Connection, News } from './connection.ts';
 import { saysTheSame } from './message-parts.ts';
 
-/** What a chat has read. */
+/** The state of reading in one chat. */
 export interface Reading {
-  /** The runs it asked for or has followed. */
+  /** Ids of the runs that this chat has started or followed. */
   readonly runs: Set<string>;
-  /** Whether what it read last was stopped here, before its end. */
+  /** Whether the user stopped the last stream before its end. */
   wasStopped: boolean;
   /**
-   * Resolves when no stream is resumed. A message waits for it: AI SDK marks a chat as ready when
-   * it finds no stream.
+   * Resolves when no stream is being resumed. Messages wait for it, because AI SDK marks a chat
+   * as ready when it finds no stream.
    */
   resumed: Promise<void>;
 }
@@ -21,7 +21,7 @@ export function newReading(): Reading {
   return { runs: new Set(), wasStopped: false, resumed: Promise.resolve() };
 }
 
-/** Reads the run that answers in this conversation, if there is one, to its end. */
+/** Reads the current run of this conversation to its end, if there is one. */
 export function resumeRun(chat: Chat<UIMessage>, reading: Reading): Promise<void> {
   reading.wasStopped = false;
   reading.resumed = chat.resumeStream();
@@ -84,7 +84,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
     };
     const look = async (): Promise<boolean> => {
       const messages = await readAtRest();
-      // What failed may have left a question that is nowhere but here.
+      // After an error this chat may have a question that is not in the history.
       if (!messages || chat.status === 'error' || saysTheSame(messages, chat.messages))
         return false;
       chat.messages = messages;
@@ -100,7 +100,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       if (runId !== undefined) followed.add(runId);
       chat.messages = messages;
       await resume();
-      // What was said until it was stopped is not in the log yet.
+      // A stopped answer is not in the log yet.
       if (!reading.wasStopped) await look();
     };
     const show = async (news: News): Promise<void> => {
@@ -109,7 +109,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       willLook = false;
       if (!(await look()) || !connection.outlivesPage) return;
       await resume();
-      // A run that ended before its stream was asked for has no stream. Its answer is in the
+      // A run that ended before the page asked for its stream has no stream. Its answer is in the
       // history.
       if (!reading.wasStopped) await look();
     };
@@ -127,7 +127,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
         .catch(() => {});
     };
     const unwatch = connection.watch(hear);
-    // A run may have ended between the reading of the history and the start of the watch.
+    // A run may have ended after the history was read and before the watch began.
     hear({ type: 'look' });
     return () => {
       left = true;

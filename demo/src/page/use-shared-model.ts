@@ -4,16 +4,15 @@ import { modelChoice, type ModelChoice } from './settings.ts';
 
 const note = z.discriminatedUnion('type', [
   z.object({ type: z.literal('chosen'), model: modelChoice }),
-  /** A tab that is opened knows none. */
+  /** Asks the other tabs for the model, because a new tab does not know it. */
   z.object({ type: z.literal('which') }),
 ]);
 
 type Note = z.infer<typeof note>;
 
 /**
- * The model of a conversation that tabs share: the worker of one of them answers for all, so that
- * they have to agree on whom it asks. The key goes from page to page with it, and is written
- * nowhere.
+ * Shares the model of a conversation between its tabs. The worker of one tab answers for all, so
+ * all must use the same model. The pages pass the key to each other and never store it.
  */
 export function useSharedModel(
   sessionId: string,

@@ -1,6 +1,9 @@
 export interface City {
   readonly zone: string;
-  /** In English, Japanese, Chinese (simplified, traditional where it differs) and Korean. */
+  /**
+   * Names in English, Japanese, Chinese (simplified, and traditional where it differs) and
+   * Korean.
+   */
   readonly names: readonly string[];
 }
 
@@ -37,7 +40,10 @@ export const cities: readonly City[] = [
   { zone: 'Australia/Sydney', names: ['Sydney', 'シドニー', '悉尼', '시드니'] },
 ];
 
-/** The names of the cities a text mentions, as it writes them, in its order, each city once. */
+/**
+ * Returns the names of the cities in a text, as written and in the text's order. Names each city
+ * once.
+ */
 export function citiesIn(text: string): readonly string[] {
   const found = cities.flatMap(({ names }) => {
     const hits = names

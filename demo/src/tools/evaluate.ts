@@ -9,8 +9,8 @@ const precedence: Readonly<Record<string, number>> = {
 };
 
 /**
- * The value of an arithmetic expression: numbers, + - * / % ^, parentheses, signs; also with × ÷
- * and full-width characters. Throws an `Error` that says what is wrong.
+ * Evaluates an arithmetic expression with numbers, + - * / % ^, parentheses and signs. Accepts ×
+ * ÷ and full-width characters. Throws an `Error` that says what is wrong.
  */
 export function evaluate(expression: string): number {
   const tokens = tokenize(expression);
@@ -18,16 +18,16 @@ export function evaluate(expression: string): number {
 
   const operand = (): number => {
     const token = tokens[position++];
-    if (token === undefined) throw new Error('The expression ends too early.');
+    if (token === undefined) throw new Error('The expression is incomplete.');
     if (token === '-') return -binary(3);
     if (token === '+') return binary(3);
     if (token === '(') {
       const value = binary(1);
-      if (tokens[position++] !== ')') throw new Error('A parenthesis is not closed.');
+      if (tokens[position++] !== ')') throw new Error('A closing parenthesis is missing.');
       return value;
     }
     const value = Number(token);
-    if (Number.isNaN(value)) throw new Error(`"${token}" is out of place.`);
+    if (Number.isNaN(value)) throw new Error(`"${token}" is not allowed here.`);
     return value;
   };
 
@@ -43,7 +43,7 @@ export function evaluate(expression: string): number {
   };
 
   const value = binary(1);
-  if (position < tokens.length) throw new Error(`"${tokens[position]}" is out of place.`);
+  if (position < tokens.length) throw new Error(`"${tokens[position]}" is not allowed here.`);
   if (!Number.isFinite(value)) throw new Error('The result is not a finite number.');
   return Number(value.toPrecision(12));
 }

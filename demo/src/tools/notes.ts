@@ -6,14 +6,14 @@ export interface Note {
   readonly text: string;
 }
 
-/** Where the notes are: IndexedDB in a tab, KV at the edge. */
+/** The storage of the notes: IndexedDB in a tab, KV at the edge. */
 export interface NotesStore {
   read(): Promise<readonly Note[]>;
   write(notes: readonly Note[]): Promise<void>;
 }
 
 export function notesTool(store: NotesStore): Tool {
-  // Calls of one reply run at the same time; each has to see what the one before it wrote.
+  // Calls of one reply run at the same time. Each must see the previous one's write.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work);
@@ -27,17 +27,17 @@ export function notesTool(store: NotesStore): Tool {
     // One flat object: providers refuse a schema whose root is a union.
     input: z.object({
       action: z.enum(['add', 'list', 'delete']),
-      text: z.string().max(1_000).optional().describe('For add: what to note'),
+      text: z.string().max(1_000).optional().describe('For add: the note’s text'),
       id: z.number().int().optional().describe('For delete: the note’s id'),
     }),
-    // What is deleted is gone: the user is asked.
+    // Deleting cannot be undone, so the user must approve it.
     needsApproval: ({ action }) => action === 'delete',
     execute: (input) =>
       inTurn(async () => {
         const notes = await store.read();
         if (input.action === 'list') return { notes };
         if (input.action === 'add') {
-          if (!input.text?.trim()) throw new Error('There is nothing to note.');
+          if (!input.text?.trim()) throw new Error('The note needs a text.');
           const added = { id: Math.max(0, ...notes.map(({ id }) => id)) + 1, text: input.text };
           await store.write([...notes, added]);
           return { added };

@@ -1,10 +1,7 @@
 import { tool, type Tool } from '@isoloop/core';
 import * as z from 'zod';
 
-/**
- * The page listens for this tool's result and applies it; the tool itself only says what was
- * chosen.
- */
+/** Returns the chosen theme. The page applies it when it sees this tool's result. */
 export const setTheme: Tool = tool({
   name: 'set_theme',
   description: 'Switches the page between light and dark.',

@@ -9,7 +9,7 @@ export function timeInCity(now: () => number = Date.now): Tool {
     input: z.object({ city: z.string().describe('The city’s name') }),
     execute: ({ city }) => {
       const known = findCity(city);
-      if (!known) throw new Error(`I do not know the city "${city}".`);
+      if (!known) throw new Error(`The city "${city}" is unknown.`);
       const format = {
         timeZone: known.zone,
         weekday: 'long',
