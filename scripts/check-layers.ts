@@ -12,5 +12,5 @@ if (violations.length > 0) {
   console.error(`${violations.length} imports break the layer rule (CONTRIBUTING.md, "Layers").`);
   process.exitCode = 1;
 } else {
-  console.log(`Layer rule: ${files.length} files, no violation.`);
+  console.log(`Layer rule: no violations in ${files.length} files.`);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright';
 
-/** For a headless Chromium that may run as root and asks nobody on the network. */
+/** Arguments for a headless Chromium that may run as root and makes no requests of its own. */
 export const chromiumArgs: string[] = [
   '--no-sandbox',
   '--disable-gpu',
@@ -13,8 +13,8 @@ export const chromiumArgs: string[] = [
 ];
 
 /**
- * Where a Chromium lies: `CHROMIUM_PATH` alone when it is set, else the usual places, then
- * Playwright's own.
+ * Returns the paths where a Chromium exists. If `CHROMIUM_PATH` is set, it is the only one.
+ * Otherwise the usual places come before Playwright's own.
  */
 export function chromiumCandidates(): readonly string[] {
   const { CHROMIUM_PATH } = process.env;
@@ -23,12 +23,12 @@ export function chromiumCandidates(): readonly string[] {
   );
 }
 
-/** The Chromium to use; Playwright's own, present or not, where there is none. */
+/** Returns the Chromium to use. Falls back to Playwright's path, even if no browser is there. */
 export function chromiumPath(): string {
   return chromiumCandidates()[0] ?? chromium.executablePath();
 }
 
-// The shell without windows comes first: it takes two thirds of the time.
+// The headless shell comes first, because it takes two thirds of the time.
 const usualPlaces = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',

@@ -57,7 +57,7 @@ void edge.exited.then(() => {
 await untilHealthy(edge);
 await vite.listen();
 console.log(
-  `\n  Page   http://127.0.0.1:${port}   reloads when a source changes\n  Edge   ${edge.url}   the page reaches it through its own address\n`,
+  `\n  Page   http://127.0.0.1:${port}   reloads when a source changes\n  Edge   ${edge.url}   also reachable through the page's address\n`,
 );
 
 async function stop(code: number): Promise<void> {
@@ -71,5 +71,5 @@ async function stop(code: number): Promise<void> {
 async function freePortAfter(first: number): Promise<number> {
   for (let candidate = first; candidate < first + 50; candidate++)
     if (await isPortFree(candidate)) return candidate;
-  return fail(`No free port between ${first} and ${first + 50}.`);
+  return fail(`Ports ${first} to ${first + 50} are all taken.`);
 }

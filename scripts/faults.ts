@@ -5,7 +5,7 @@ import type { FaultReport } from '../packages/core/src/testing/fault-injection.t
 import { ensureChromium } from './install-chromium.ts';
 import { runCommand } from './run-command.ts';
 
-// Kills the hosts of conversations at every point and prints what was lost: `npm run faults`.
+// `npm run faults` kills the hosts of conversations at every point and prints the losses.
 
 interface Tried extends FaultReport {
   readonly store: string;

@@ -3,8 +3,8 @@ import { chromiumCandidates } from './chromium.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /**
- * Finds Chromium or installs it: Debian's package as root, else Playwright's download. The path is
- * the output when it went well.
+ * Finds Chromium or installs it: Debian's package as root, otherwise Playwright's download. On
+ * success the output is the path.
  */
 export async function ensureChromium(): Promise<CommandResult> {
   const { CHROMIUM_PATH } = process.env;
@@ -13,7 +13,7 @@ export async function ensureChromium(): Promise<CommandResult> {
   if (CHROMIUM_PATH)
     return {
       ok: false,
-      output: `CHROMIUM_PATH is ${CHROMIUM_PATH}, which does not start. Correct it, or unset it.\n`,
+      output: `The browser at CHROMIUM_PATH (${CHROMIUM_PATH}) does not start. Correct the path, or unset it.\n`,
     };
   let tried = '';
   for (const install of installers()) {
@@ -46,8 +46,8 @@ async function debianPackage(): Promise<CommandResult> {
 }
 
 /**
- * The first Chromium that starts: Ubuntu's package is a script that asks for snap. Windows' Chrome
- * knows no `--version`.
+ * Returns the first Chromium that starts. It must be started, because Ubuntu's package is a
+ * script that asks for snap. On Windows the first one is returned: its Chrome has no `--version`.
  */
 async function working(): Promise<string | undefined> {
   for (const path of chromiumCandidates()) {

@@ -35,14 +35,14 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface TypeException {
-  /** A folder, or a file below `packages`. */
+  /** A folder, or a file relative to `packages`. */
   readonly from: string;
-  /** A file below `packages`. */
+  /** A file relative to `packages`. */
   readonly to: string;
   readonly reason: string;
 }
 
-/** The types that a folder may import from a later one. */
+/** Types that a folder may import from a later one. */
 const typeExceptions: readonly TypeException[] = [
   {
     from: 'core/src/error',
@@ -76,22 +76,20 @@ const typeExceptions: readonly TypeException[] = [
   },
 ];
 
-/** A file of the repository: its path from the root with `/`, and its text. */
+/** A file of the repository. `path` is relative to the root and uses `/`. */
 export interface SourceFile {
   readonly path: string;
   readonly source: string;
 }
 
-/** The packages a package may import, by its folder in `packages/`. */
+/** The packages that a package may import, by its folder in `packages/`. */
 const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   core: [],
   'web-worker': ['core'],
   edge: ['core'],
 };
 
-/**
- * The imports that break the layer rule, one line each: `path:line: why`. Empty if there are none.
- */
+/** Returns the imports that break the layer rule, as lines `path:line: why`. */
 export function layerViolations(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, source }) =>
     moduleImports(path, source).flatMap((found) => {
@@ -137,7 +135,7 @@ function folderViolation(
 ): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (from === undefined) return undefined;
-  // Types of edge's options stand beside its entry.
+  // Types of edge's options are declared in the entry file.
   if (to === undefined) {
     return typeOnly && packageName === 'edge'
       ? undefined
@@ -159,7 +157,7 @@ function isTypeException(path: string, target: string): boolean {
   });
 }
 
-/** The folder directly below a package's `src`; `undefined` for an entry file. */
+/** Returns the folder directly below a package's `src`, or `undefined` for an entry file. */
 function folderOf(path: string): string | undefined {
   return /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
 }

@@ -5,26 +5,26 @@ import { root } from './root.ts';
 
 export interface LocalEdgeOptions {
   readonly port: number;
-  /** Folder of the simulated KV and Durable Objects; default `.wrangler/state`. */
+  /** Folder of the simulated KV and Durable Objects. Default `.wrangler/state`. */
   readonly persistTo?: string;
-  /** Its configuration; default `wrangler.toml`. */
+  /** Wrangler's configuration file. Default `wrangler.toml`. */
   readonly config?: string;
-  /** Variables of the Worker beside those of its configuration. */
+  /** Variables of the Worker in addition to those of the configuration. */
   readonly vars?: Readonly<Record<string, string>>;
 }
 
 export interface LocalEdge {
   readonly url: string;
-  /** Resolves with the exit code when it ends by itself. */
+  /** Resolves with the exit code if the server ends by itself. */
   readonly exited: Promise<number>;
-  /** Its output so far. */
+  /** Returns the server's output so far. */
   log(): string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts `wrangler dev` on loopback, with everything simulated on this machine. It answers once
- * `untilHealthy` resolves.
+ * Starts `wrangler dev` on loopback, with all services simulated on this machine. The server
+ * answers once `untilHealthy` resolves.
  */
 export function startLocalEdge({
   port,
@@ -76,8 +76,8 @@ export function startLocalEdge({
 }
 
 /**
- * Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default
- * 180,000) have passed.
+ * Waits until `/healthz` answers. Rejects if the server ends first, or after `timeoutMs` (default
+ * 180,000).
  */
 export async function untilHealthy(
   { url, exited, log }: LocalEdge,
@@ -96,7 +96,7 @@ export async function untilHealthy(
   throw new Error(`${ended ? 'The server ended' : `No answer from ${url}/healthz`}:\n${log()}`);
 }
 
-/** Whether nothing listens on this port of loopback. */
+/** Returns whether a port of loopback is free. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -106,14 +106,14 @@ export function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * The port from `PORT`, or the default. Ends the process with a message when it is no port or
- * taken.
+ * Returns the port from `PORT`, or the default. Ends the process with a message if the port is
+ * invalid or taken.
  */
 export async function portFromEnvironment(defaultPort: number): Promise<number> {
   const { PORT } = process.env;
   const port = PORT ? Number(PORT) : defaultPort;
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    fail(`PORT is ${PORT}, which is no port (1 to 65535).`);
+    fail(`PORT must be a number from 1 to 65535; got ${PORT}.`);
   if (!(await isPortFree(port))) {
     const other = port === 8787 ? 8799 : 8787;
     fail(

@@ -2,13 +2,14 @@ import { parseSync } from 'vite';
 
 export interface ModuleImport {
   readonly specifier: string;
-  /** `import type …` or `export type … from …`: gone when the types are stripped. */
+  /** Whether it is `import type …` or `export type … from …`, which disappear with the types. */
   readonly typeOnly: boolean;
   readonly line: number;
 }
 
 /**
- * What a module imports, re-exports or loads with `import('…')`. Throws when it cannot be parsed.
+ * Returns what a module imports, re-exports or loads with `import('…')`. Throws if it cannot be
+ * parsed.
  */
 export function moduleImports(fileName: string, source: string): readonly ModuleImport[] {
   const { module, errors } = parseSync(fileName, source);

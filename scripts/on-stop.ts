@@ -1,6 +1,6 @@
 /**
- * Calls `stop` once, at Ctrl-C, at a signal to end, or when the process that started this one is
- * gone: npm's shell does not pass a SIGTERM on.
+ * Calls `stop` once: at Ctrl-C, at a signal to end, or when the parent process has ended. npm's
+ * shell does not forward SIGTERM, so the parent is checked.
  */
 export function onStop(stop: () => void): void {
   const parent = process.ppid;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** The published packages: folders of `packages/`, each after what it depends on. */
+/** Folders of the published packages. Each comes after the packages it depends on. */
 export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
 
-/** The optional peers that an entry imports; the others import none. */
+/** The optional peers that an entry imports. Other entries import none. */
 export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
   'core/json-schema.js': ['@cfworker/json-schema'],

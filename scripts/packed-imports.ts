@@ -5,10 +5,7 @@ import { entryPeers, packageFolders, readManifest, type PackageManifest } from '
 import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
-/**
- * Packs every package, unpacks it as a user would have it, and imports each of its entries in plain
- * Node.
- */
+/** Packs every package, unpacks it as for a user, and imports each of its entries in plain Node. */
 export async function checkPackedImports(): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'isoloop-packed-'));
   try {
@@ -57,7 +54,10 @@ async function packAndImport(folder: string): Promise<CommandResult> {
   return imported.ok ? { ok: true, output: `${entries.length} entries import` } : imported;
 }
 
-/** `./testing` is left out: it imports vitest, which only loads inside a test run. */
+/**
+ * Returns the entries of a package, except `./testing`: it imports vitest, which only loads
+ * inside a test run.
+ */
 function entriesOf({ name, exports }: PackageManifest): readonly string[] {
   return Object.keys(exports)
     .filter((key) => key !== './package.json' && key !== './testing')

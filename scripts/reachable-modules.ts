@@ -3,13 +3,13 @@ import { dirname, resolve } from 'node:path';
 import { moduleImports } from './module-imports.ts';
 
 export interface Reachable {
-  /** Absolute paths, the entry among them. */
+  /** Absolute paths of the modules, including the entry. */
   readonly files: ReadonlySet<string>;
-  /** The packages that something is imported from. */
+  /** Names of the packages that the modules import. */
   readonly packages: ReadonlySet<string>;
 }
 
-/** All that a built module loads, by its relative imports. */
+/** Follows the relative imports of a built module. */
 export function reachable(entry: string): Reachable {
   const files = new Set<string>();
   const packages = new Set<string>();
@@ -25,7 +25,7 @@ export function reachable(entry: string): Reachable {
   return { files, packages };
 }
 
-/** `@scope/name` of `@scope/name/a/file.js`. */
+/** Returns `@scope/name` for `@scope/name/a/file.js`. */
 function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }

@@ -1,15 +1,16 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** The README whose code is taken from tests. */
+/** The README whose code comes from tests. */
 export const examplesReadme: string = `${root}/packages/core/README.md`;
 
 const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
 
 /**
- * A README with the code of its examples: each block below `<!-- example: name -->` is the region
- * of that name. Throws for a block without such a line, for a name without a region, and for a
- * region that no block shows.
+ * Returns the README with the code of its examples. A block below `<!-- example: name -->` gets
+ * the region of that name.
+ *
+ * Throws if a block has no such line, if a name has no region, or if no block shows a region.
  */
 export function withExamples(readme: string, examples: ReadonlyMap<string, string>): string {
   const shown = new Set<string>();
@@ -25,16 +26,17 @@ export function withExamples(readme: string, examples: ReadonlyMap<string, strin
   return written;
 }
 
-/** All examples: the regions of the tests in `test/examples`, which are run. */
+/** Reads all examples: the regions of the tests in `test/examples`. */
 export function readExamples(): ReadonlyMap<string, string> {
   const files = globSync('test/examples/*.test.ts', { cwd: root }).toSorted();
   return regionsIn(files.map((file) => readFileSync(`${root}/${file}`, 'utf8')));
 }
 
 /**
- * What stands between `// #region name` and `// #endregion`, without its indentation; regions of
- * one name in one file are one example, with a blank line between them. Throws where a name comes
- * in two files, and for a region that does not end.
+ * Finds the code between `// #region name` and `// #endregion`, without its indentation. Regions
+ * with the same name in one file are one example, with a blank line between them.
+ *
+ * Throws if two files use a name, or if a region does not end.
  */
 export function regionsIn(sources: readonly string[]): ReadonlyMap<string, string> {
   const examples = new Map<string, string>();

@@ -4,7 +4,7 @@ import { root } from './root.ts';
 
 export interface CommandResult {
   readonly ok: boolean;
-  /** What it wrote to standard output and standard error, in order. */
+  /** Standard output and standard error, in order. */
   readonly output: string;
 }
 
@@ -36,7 +36,7 @@ export function quietEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
-/** Commands that have not ended. */
+/** Commands that are still running. */
 const running = new Set<ChildProcess>();
 
 /** Kills all running commands. Ctrl-C does not reach their process groups. */
@@ -53,7 +53,7 @@ export function runCommand(
   const { env = {}, cwd = root, onMessage, silenceMs = 600_000 } = options;
   return new Promise((resolve) => {
     let output = '';
-    // Its own process group: a kill also reaches its children, such as workerd.
+    // In its own process group, so that a kill also reaches its children, such as workerd.
     const child = spawn(command, args, {
       cwd,
       env: { ...quietEnvironment(), ...env },
@@ -89,6 +89,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

@@ -5,7 +5,7 @@ import { root } from './root.ts';
 import { runCommand } from './run-command.ts';
 import { reachable } from './reachable-modules.ts';
 
-/** One line of `size-limit --json`. */
+/** An entry of the output of `size-limit --json`. */
 interface Measured {
   readonly name: string;
   readonly passed: boolean;
@@ -21,8 +21,8 @@ interface Row {
 }
 
 /**
- * What a bundle is meant to measure where it does not yet: its limit in `.size-limit.json` keeps it
- * from growing, and is lowered with each byte won back.
+ * Target sizes in bytes of bundles that are still larger. Their limits in `.size-limit.json` keep
+ * them from growing; lower the limit whenever a bundle shrinks.
  */
 const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 14_000 };
 
@@ -44,11 +44,11 @@ async function bundleRows(): Promise<readonly Row[]> {
   const measured = parseMeasured(output);
   return budgets.map(({ name, limit }) => {
     const found = measured.find((one) => one.name === name);
-    if (!found) throw new Error(`size-limit says nothing about "${name}":\n${output}`);
+    if (!found) throw new Error(`size-limit did not report "${name}":\n${output}`);
     const aim = aims[name];
     const missed =
       aim !== undefined && found.size > aim
-        ? `, over the aim of ${aim / 1000} kB by ${(found.size - aim) / 1000}`
+        ? `, over the target of ${aim / 1000} kB by ${(found.size - aim) / 1000}`
         : '';
     return {
       what: `${name}, gzip`,
@@ -59,7 +59,10 @@ async function bundleRows(): Promise<readonly Row[]> {
   });
 }
 
-/** What size-limit wrote; ends the process with its words when it could not build a bundle. */
+/**
+ * Parses the output of size-limit. If a bundle could not be built, prints the error and ends the
+ * process.
+ */
 function parseMeasured(output: string): readonly Measured[] {
   let parsed: unknown;
   try {
@@ -70,7 +73,7 @@ function parseMeasured(output: string): readonly Measured[] {
   if (Array.isArray(parsed)) return parsed as readonly Measured[];
   const { error } = parsed as { error?: string };
   console.error(
-    `No bundle could be measured; is everything built (npm run build)?\n${stripVTControlCharacters(error ?? output)}`,
+    `No bundle could be measured. Run "npm run build" first.\n${stripVTControlCharacters(error ?? output)}`,
   );
   process.exit(1);
 }
@@ -85,10 +88,7 @@ function dependencyRow(): Row {
   };
 }
 
-/**
- * What each entry of core pulls in: no package but its peer, and the main entry none of the other
- * entries.
- */
+/** Checks the imports of each entry of core: no packages except its peers, and no other entries. */
 function entryRows(): readonly Row[] {
   const dist = `${root}/packages/core/dist`;
   const entries = Object.values(readManifest('core').exports).flatMap((target) =>

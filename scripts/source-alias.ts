@@ -6,10 +6,7 @@ export interface Alias {
   readonly replacement: string;
 }
 
-/**
- * Each export of a package, mapped to the source file it is built from: tests and `npm run dev`
- * work on the sources.
- */
+/** Maps each export of a package to its source file. Tests and `npm run dev` use the sources. */
 export const sourceAlias: Alias[] = ['core', 'web-worker', 'edge'].flatMap((name) => {
   const { exports } = JSON.parse(readFileSync(`${root}/packages/${name}/package.json`, 'utf8')) as {
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>;

@@ -18,7 +18,7 @@ if ('unknown' in choice) {
   console.error(
     `Unknown step: ${choice.unknown.join(', ')}. Steps: ${steps.map(({ name }) => name).join(', ')}.`,
   );
-  console.error('To run test files, give a part of their path with a slash or a dot.');
+  console.error('To run test files, give a part of their path that contains a slash or a dot.');
   process.exit(1);
 }
 

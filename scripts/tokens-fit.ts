@@ -8,11 +8,11 @@ const same = fitted === written;
 if (process.argv.includes('--check')) {
   console.log(
     same
-      ? 'The weights are those that the fit gives.'
-      : 'The weights are not those that the fit gives: npm run tokens:fit.',
+      ? 'The weights in the repository match the fit.'
+      : 'The weights in the repository do not match the fit. Run npm run tokens:fit.',
   );
   process.exitCode = same ? 0 : 1;
 } else {
   writeFileSync(weightsPath, fitted);
-  console.log(same ? 'Nothing has changed.' : `${weightsPath} is new.`);
+  console.log(same ? 'The weights have not changed.' : `Wrote ${weightsPath}.`);
 }

@@ -15,14 +15,14 @@ import {
   type Estimator,
 } from './tokens/measure.ts';
 
-// Prints how far the estimates are from the tokens of the held-out texts: `npm run tokens:report`;
-// `-- --weights` the fitted weights.
+// `npm run tokens:report` prints the errors of the estimates on the held-out texts. With
+// `-- --weights` it prints the fitted weights.
 
 const fitted = profiles as Readonly<
   Record<string, { countText(text: string): number } | undefined>
 >;
 
-/** Beside the fitted profile of each tokenizer, the same for all. */
+/** Estimators that are the same for all tokenizers. */
 const others: Readonly<Record<string, Estimator>> = {
   generic: (text) => Math.round(profiles.generic.countText(text)),
   arc: (text) => arc.countText(text),
@@ -35,7 +35,7 @@ else printReport();
 
 function printReport(): void {
   const held = readSegments('held');
-  console.log(`Mean absolute error a segment, in percent, on ${held.length} held-out texts.`);
+  console.log(`Mean absolute error per text, in percent, on ${held.length} held-out texts.`);
   const estimators = (tokenizer: string): Readonly<Record<string, Estimator>> => ({
     ours: profileOf(tokenizer),
     ...others,

@@ -27,7 +27,7 @@ export function markdownProse(path: string, source: string): Prose {
 
   function readTable({ header, rows }: Tokens.Table, start: number): void {
     for (const [index, row] of [header, ...rows].entries()) {
-      // The line of dashes stands between the header and the first row.
+      // The line of dashes is between the header and the first row.
       const line = lineAt(start) + (index === 0 ? 0 : index + 1);
       for (const cell of row) add(cell.tokens, line);
     }
@@ -50,7 +50,7 @@ function isText({ type }: Token): boolean {
   return type === 'paragraph' || type === 'heading' || type === 'text';
 }
 
-/** A code span is one word. */
+/** Returns the text of inline tokens. A code span is one word. */
 function plain(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {

@@ -1,4 +1,4 @@
-/** One file's prose: sentences with the line where each begins. */
+/** The prose of one file. */
 export interface Prose {
   readonly path: string;
   readonly sentences: readonly Sentence[];
@@ -19,7 +19,7 @@ export interface ProseReport {
 /** Longest sentence, in words. A code span counts as one word. */
 export const maxWords = 25;
 
-/** Words that made readers stop, and British spelling. */
+/** Words that are hard to read, and British spelling. */
 const avoided: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(?:gone|goes|go) on with\b/i, 'continue'],
   [/\bto be had\b/i, 'available'],
@@ -59,7 +59,7 @@ export function checkProse(files: readonly Prose[]): ProseReport {
   return { violations, sentences, words };
 }
 
-/** Splits a text into sentences. A line break is a space. Code spans must be words already. */
+/** Splits a text into sentences. A line break is a space. Code spans must already be words. */
 export function sentencesIn(text: string): readonly string[] {
   return text
     .replace(/\s+/g, ' ')
@@ -67,7 +67,7 @@ export function sentencesIn(text: string): readonly string[] {
     .filter((sentence) => /[a-z]{2}/i.test(sentence));
 }
 
-/** Also the signs between the items of a list in one line. */
+/** Also the separators of list items in one line. */
 const sentenceEnd = /(?<=[.!?]["')]?) (?=\S)| [·→] /;
 
 function wordsOf(sentence: string): number {

@@ -9,7 +9,7 @@ interface Text {
 
 /**
  * Reads the prose of a TypeScript file: its comments and its strings of four words or more, which
- * are mostly error messages. Of a test file's strings it reads the tests' titles alone.
+ * are mostly error messages. In a test file it reads only the tests' titles.
  */
 export function sourceProse(path: string, source: string): Prose {
   const { comments, program } = parseSync(path, source);
@@ -52,7 +52,10 @@ function longStrings(program: ESTree.Program): readonly Text[] {
   return strings.filter(({ text }) => /^(?:\S+ +){3}\S/.test(text));
 }
 
-/** Finds the first argument of `test('…')`, `test.for(cases)('…')`, `describe('…')` and the like. */
+/**
+ * Finds the first argument of calls such as `test('…')`, `test.for(cases)('…')` and
+ * `describe('…')`.
+ */
 function testTitles(program: ESTree.Program): readonly Text[] {
   const titles: Text[] = [];
   const visitor = new Visitor({
@@ -64,7 +67,7 @@ function testTitles(program: ESTree.Program): readonly Text[] {
   return titles;
 }
 
-/** A substitution of a template counts as a code span. */
+/** Returns the text of a string. A substitution in a template counts as a code span. */
 function textOf(node: ESTree.Node): readonly Text[] {
   if (node.type === 'Literal' && typeof node.value === 'string')
     return [{ text: node.value, start: node.start }];

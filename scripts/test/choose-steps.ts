@@ -2,7 +2,7 @@ import type { Step } from './step.ts';
 
 export interface Choice {
   readonly steps: readonly Step[];
-  /** Parts of paths of test files. Empty: all files. */
+  /** Parts of the paths of test files. Empty: all files. */
   readonly filters: readonly string[];
 }
 

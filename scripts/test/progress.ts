@@ -1,6 +1,6 @@
 import type { TestReport } from './test-report.ts';
 
-/** What a running Vitest project has reported so far. */
+/** The reports of a running Vitest project so far, in sum. */
 export interface Progress {
   files: number;
   filesDone: number;
@@ -50,7 +50,7 @@ export function addReport(progress: Progress, report: TestReport): void {
   }
 }
 
-/** Such as `12 of 45 files, 310 passed, 1 failed`. */
+/** Returns a text such as `12 of 45 files, 310 passed, 1 failed`. */
 export function progressText({ files, filesDone, passed, failed, strayErrors }: Progress): string {
   return `${filesDone} of ${files} files, ${passed} passed, ${failed + strayErrors} failed`;
 }

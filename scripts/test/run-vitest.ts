@@ -28,6 +28,6 @@ const vitest = await startVitest(
   { stderr: errors },
 );
 await vitest?.close();
-// Waits until the parent has all reports, and for nothing else: a handle that a test left open must
-// not hang the step.
+// Waits only until the parent has all reports: a handle that a test left open must not hang the
+// step.
 process.send?.({ type: 'output', text: '' } satisfies TestReport, () => process.exit());

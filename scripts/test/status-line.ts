@@ -6,7 +6,7 @@ export class StatusLine {
   #live = '';
   #printedAt = Date.now();
 
-  /** Starts a step; its first plain line comes after an interval. */
+  /** Starts a step. Its first plain line comes after an interval. */
   begin(): void {
     this.#printedAt = Date.now();
   }
@@ -22,7 +22,7 @@ export class StatusLine {
     console.log(text);
   }
 
-  /** Prints text that stays, above the live line. */
+  /** Prints permanent text above the live line. */
   print(text: string): void {
     const live = this.#live;
     this.clear();

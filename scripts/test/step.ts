@@ -12,16 +12,16 @@ export interface StepResult {
 }
 
 export interface StepContext {
-  /** Parts of paths: the Vitest steps run only test files that match one. Empty: all of them. */
+  /** Parts of paths. The Vitest steps run only the matching test files. Empty: all of them. */
   readonly filters: readonly string[];
   readonly status: StatusLine;
 }
 
 export interface Step {
   readonly name: string;
-  /** Whether it runs test files, which can be chosen by path. */
+  /** Whether it runs test files, which path filters can select. */
   readonly runsTestFiles?: boolean;
-  /** If one of these steps failed in this run, this one does not run. */
+  /** Names of steps. If one of them failed in this run, this step does not run. */
   readonly needs?: readonly string[];
   run(context: StepContext): Promise<StepResult>;
 }

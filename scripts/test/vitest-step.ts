@@ -7,7 +7,7 @@ import type { TestReport } from './test-report.ts';
 const silenceMinutes = { quick: 8, long: 30 };
 
 export interface VitestStepOptions {
-  /** Also the name of its project in `vitest.config.ts`. */
+  /** Name of the step and of its project in `vitest.config.ts`. */
   readonly name: string;
   readonly needs?: readonly string[];
 }
@@ -40,7 +40,7 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
   if (progress.passed === 0 && filters.length === 0) problems.push('No test passed.\n');
   const found = progress.failed + progress.skipped + progress.strayErrors;
   const failed = found === 0 && (!ok || problems.length > 0) ? 1 : found;
-  // The failures of tests are printed already. Other output explains why the process failed.
+  // The test failures are printed already. Other output explains why the process failed.
   const isExplained = !ok && found > 0 && progress.running.size === 0 && !/^Stopped /m.test(output);
   const explanation = isExplained ? '' : output;
   return {

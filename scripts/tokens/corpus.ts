@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { root } from '../root.ts';
 
-/** A text with its token counts, in the order of `tokenizers`. */
+/** A text with its token counts. The counts are in the order of `tokenizers`. */
 export interface Segment {
   readonly label: string;
   readonly group: string;
@@ -11,14 +11,14 @@ export interface Segment {
 
 const folder = `${root}/test/fixtures/tokens`;
 
-/** The tokenizer families that were counted with. */
+/** The tokenizer families whose tokens were counted. */
 export const tokenizers: readonly string[] = (
   JSON.parse(readFileSync(`${folder}/meta.json`, 'utf8')) as {
     readonly tokenizers: readonly string[];
   }
 ).tokenizers;
 
-/** The labels of each group of scripts or kinds. */
+/** The labels of the texts in each group of scripts or kinds. */
 const groups: Readonly<Record<string, string>> = {
   english: 'en-doc en-agent en-prose',
   'latin-eu': 'de fr es pt it nl sv',
@@ -55,7 +55,7 @@ const groupOf: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** One part of the corpus in `test/fixtures/tokens`. */
+/** Reads one part of the corpus in `test/fixtures/tokens`. */
 export function readSegments(part: 'train' | 'held'): readonly Segment[] {
   const lines = readFileSync(`${folder}/${part}.jsonl`, 'utf8').trim().split('\n');
   return lines.map((line) => {
@@ -65,7 +65,7 @@ export function readSegments(part: 'train' | 'held'): readonly Segment[] {
       t: text,
     } = JSON.parse(line) as { l: string; n: readonly number[]; t: string };
     const group = groupOf.get(label);
-    if (group === undefined) throw new Error(`The label "${label}" is in no group.`);
+    if (group === undefined) throw new Error(`The label "${label}" belongs to no group.`);
     return { label, group, counts, text };
   });
 }

@@ -3,8 +3,8 @@ import type { WeightPrior } from './fit-weights.ts';
 const free = -4;
 
 /**
- * The counters of `packages/core/src/tokens/features/text-features.ts`, in its order, each with the weight
- * that the fit draws it to, and the lowest that it may give, 0 where none is said.
+ * The counters of `packages/core/src/tokens/features/text-features.ts`, in its order. `value` is
+ * the prior of the counter's weight. `min` is the lowest weight; default 0.
  */
 const priors: readonly (readonly [name: string, value: number, min?: number])[] = [
   ['words', 0.6],
@@ -72,8 +72,8 @@ const priors: readonly (readonly [name: string, value: number, min?: number])[] 
 ];
 
 /**
- * Tokens of a single Hangul letter, which the corpus hardly has: the means of 19 forms of chat (ㅋㅋ,
- * ㅠㅠ, ㅎㅎ, …).
+ * Tokens of a single Hangul letter, which the corpus rarely has. Each number is the mean over 19
+ * chat forms (ㅋㅋ, ㅠㅠ, ㅎㅎ, …).
  */
 const jamo: Readonly<Record<string, number>> = {
   o200k: 1.6,
@@ -89,20 +89,21 @@ const jamo: Readonly<Record<string, number>> = {
 
 export const featureNames: readonly string[] = priors.map(([name]) => name);
 
-/** The jamo's weight of one tokenizer. */
+/** Returns the weight of a single Hangul letter (jamo) for a tokenizer. */
 export function jamoWeight(tokenizer: string): number {
   const weight = jamo[tokenizer];
-  if (weight === undefined) throw new Error(`The tokens of a jamo are not known for ${tokenizer}.`);
+  if (weight === undefined)
+    throw new Error(`The jamo table has no entry for the tokenizer ${tokenizer}.`);
   return weight;
 }
 
 /**
- * The families whose vocabulary has tags as tokens of their own. Of the others a weight would be no
- * more than noise of the training texts.
+ * The families whose vocabulary has tags as single tokens. For other families the weight of tags
+ * would only fit noise in the training texts.
  */
 const tagFamilies: readonly string[] = ['gemma3'];
 
-/** The priors of one fit; a single Hangul letter has the tokens given. */
+/** Returns the priors of one fit. The weight of a single Hangul letter is fixed at `jamoTokens`. */
 export function weightPriors(tokenizer: string, jamoTokens: number): readonly WeightPrior[] {
   const fixed = new Map([['jamo', jamoTokens]]);
   if (!tagFamilies.includes(tokenizer)) fixed.set('tags', 0);

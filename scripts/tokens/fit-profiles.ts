@@ -4,7 +4,7 @@ import { jamoWeight, weightPriors } from './features.ts';
 import { fitWeights } from './fit-weights.ts';
 import { quantizeWeights } from './quantize-weights.ts';
 
-/** What `generic` is fitted to: the geometric mean of these families' tokens. */
+/** The families for `generic`, which is fitted to the geometric mean of their tokens. */
 const genericFamilies: readonly string[] = [
   'o200k',
   'qwen3',
@@ -17,8 +17,8 @@ const genericFamilies: readonly string[] = [
 ];
 
 /**
- * Weights by profile, a character each: those of each tokenizer of the corpus, and `generic`.
- * Fitted to the train part alone.
+ * Fits the weights of each tokenizer and of `generic`, to the training texts only. A weight is
+ * one character.
  */
 export function fitProfiles(): ReadonlyMap<string, string> {
   const segments = readSegments('train');
@@ -43,9 +43,9 @@ export function fitProfiles(): ReadonlyMap<string, string> {
 }
 
 /**
- * A group of many texts counts more than one of few, but not in proportion, and so does a long text
- * against a short one. English counts twice: prompts, tools and comments are in English whatever
- * the conversation is in.
+ * Returns the importance of each text. Larger groups and longer texts count more, but less than
+ * in proportion. English counts twice, because prompts, tools and comments are in English in all
+ * conversations.
  */
 function importanceOf(segments: readonly Segment[]): readonly number[] {
   const sizes = new Map<string, number>();
@@ -57,8 +57,8 @@ function importanceOf(segments: readonly Segment[]): readonly number[] {
 }
 
 /**
- * The geometric mean of eight numbers. `Math.pow` may differ between machines, a square root may
- * not.
+ * Returns the geometric mean of eight numbers. `Math.pow` may differ between machines; a square
+ * root does not.
  */
 function eighthRoot(values: readonly number[]): number {
   const product = values.reduce((a, b) => a * b, 1);

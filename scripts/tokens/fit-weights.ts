@@ -1,14 +1,14 @@
 export interface FitInput {
   /** The counters of each text. */
   readonly rows: readonly Float64Array[];
-  /** The tokens of each text. */
+  /** The number of tokens of each text. */
   readonly tokens: readonly number[];
-  /** How much each text's error matters. */
+  /** The importance of each text's error. */
   readonly importance: readonly number[];
   readonly priors: readonly WeightPrior[];
 }
 
-/** What a weight is drawn to, and where it has to stay. */
+/** The prior of a weight, and its bounds. */
 export interface WeightPrior {
   readonly value: number;
   readonly min: number;
@@ -19,9 +19,11 @@ const rounds = 25;
 const ridge = 1e-3;
 
 /**
- * The weights with the least sum of relative absolute errors, by least squares whose rows are
- * weighed anew in each round. Each weight is drawn a little to its prior, and is that where no text
- * has its counter. Only sums, products, quotients and square roots: the same everywhere.
+ * Finds the weights with the smallest sum of relative absolute errors, by iteratively reweighted
+ * least squares. Each weight is pulled slightly towards its prior. It equals the prior if no text
+ * has its counter.
+ *
+ * Uses only sums, products, quotients and square roots, which are the same on every machine.
  */
 export function fitWeights({ rows, tokens, importance, priors }: FitInput): readonly number[] {
   let weights: readonly number[] = priors.map(({ value }) => value);
@@ -82,7 +84,7 @@ function normalEquations(
   return { left, right };
 }
 
-/** Coordinate descent within the bounds. */
+/** Solves the equations by coordinate descent within the bounds. */
 function solve(
   { left, right }: Equations,
   start: readonly number[],

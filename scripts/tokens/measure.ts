@@ -1,19 +1,19 @@
 import { groupNames, tokenizers, type Segment } from './corpus.ts';
 
-/** Tokens of a text, estimated. */
+/** Returns the estimated number of tokens of a text. */
 export type Estimator = (text: string) => number;
 
-/** Relative errors, 0.05 for 5%. */
+/** Relative errors: 0.05 is 5%. */
 export interface Accuracy {
   /** Mean of the absolute errors. */
   readonly mean: number;
-  /** 95 of 100 absolute errors are smaller. */
+  /** 95th percentile of the absolute errors. */
   readonly p95: number;
-  /** Mean of the signed errors: negative for too few tokens. */
+  /** Mean of the signed errors. Negative if the estimates are too low. */
   readonly bias: number;
 }
 
-/** The signed relative error of each text, for one of the tokenizers. */
+/** Returns the signed relative error of each text for one tokenizer. */
 export function errorsOf(
   segments: readonly Segment[],
   tokenizer: string,
@@ -32,7 +32,7 @@ export function accuracyOf(errors: readonly number[]): Accuracy {
   };
 }
 
-/** The accuracy in each group, in the corpus's order. */
+/** Returns the accuracy in each group, in the corpus's order. */
 export function accuracyByGroup(
   segments: readonly Segment[],
   errors: readonly number[],
@@ -45,7 +45,7 @@ export function accuracyByGroup(
   );
 }
 
-/** The kinds of text that the histories are made of, with the parts they have. */
+/** The kinds of histories. Each has the share of text groups in it. */
 export const histories: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   Korean: { korean: 1 },
   Japanese: { japanese: 1 },
@@ -61,8 +61,8 @@ const historyTokens = 8000;
 const historyCount = 300;
 
 /**
- * The errors on histories of 8,000 tokens, drawn from the texts; `estimates` are those of the
- * segments. The same at each run.
+ * Returns the errors on random histories of 8,000 tokens. `estimates` has one number per segment.
+ * Every run draws the same histories.
  */
 export function historyErrors(
   segments: readonly Segment[],
@@ -91,14 +91,14 @@ export function historyErrors(
   });
 }
 
-/** The index of the share that a number from 0 to 1 falls into. */
+/** Returns the index of the share that contains a number from 0 to 1. */
 function pick(shares: readonly number[], at: number): number {
   let sum = 0;
   const found = shares.findIndex((share) => (sum += share) > at);
   return found < 0 ? shares.length - 1 : found;
 }
 
-/** Numbers from 0 to 1, the same at each start (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 (mulberry32). It always starts with the same seed. */
 function randomNumbers(): () => number {
   let state = 4;
   return () => {

@@ -2,9 +2,9 @@ import { decodeWeight } from '../../packages/core/src/tokens/fitted-profile.ts';
 import { weigh, type FitInput } from './fit-weights.ts';
 
 /**
- * The printable characters from `R` to `~` and from `#` to `Q`, and what they stand for as weights,
- * in ascending order. The frequent ones are small letters and signs that are frequent in the code
- * as well, so that all of it is compressed better.
+ * The printable characters from `R` to `~` and from `#` to `Q`, in the order of the weights they
+ * encode. Frequent weights get small letters and signs. These are also frequent in the code, so
+ * that it compresses better.
  */
 const characters: readonly string[] = Array.from({ length: 92 }, (_, i) =>
   String.fromCharCode(35 + ((i + 47) % 92)),
@@ -12,8 +12,8 @@ const characters: readonly string[] = Array.from({ length: 92 }, (_, i) =>
 const grid: readonly number[] = characters.map(decodeWeight);
 
 /**
- * Weights as one character each. From the nearest ones on, each is moved by a step or two as long
- * as that makes the sum of the errors smaller: what rounding one weight spoils, another makes good.
+ * Rounds each weight to one character. Starts with the nearest characters. Then it moves single
+ * weights by one or two steps while that reduces the sum of the errors.
  */
 export function quantizeWeights(
   weights: readonly number[],
@@ -49,7 +49,7 @@ export function quantizeWeights(
   }
   return steps.map((step) => characters[step]).join('');
 
-  /** How much smaller the sum of the errors gets when a weight changes. */
+  /** Returns how much the sum of the errors shrinks when a weight changes. */
   function gainOf(column: number, change: number): number {
     let gain = 0;
     for (const i of columns[column]!) {
