@@ -14,7 +14,7 @@ export interface SessionEnv {
 }
 
 /**
- * Makes the agents of a session, by its id: a test puts it there, its session's object takes it.
+ * Agent factories by session id. A test registers one, and the session's Durable Object uses it.
  */
 export const factories: Map<string, (setup: AgentSetup<SessionEnv>) => ReActAgent | SessionAgent> =
   new Map();
@@ -38,7 +38,7 @@ export class BriefSession extends briefSessions.Session {
   }
 }
 
-/** Other tests' endpoints have no Durable Object: they are told of none. */
+/** Binds the Durable Objects of this test. Endpoints of other tests have no such binding. */
 export function boundTo(env: SessionEnv, objects: DurableObjectNamespace): SessionEnv {
   return { ...env, CHAT_SESSION: objects } as SessionEnv;
 }

@@ -10,7 +10,7 @@ import { boundTo, factories, type SessionEnv } from './agent-session.ts';
 import { testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.ts';
 import type { AgentHandlerOptions } from '../src/handler-options.ts';
 
-/** Where conversations can be kept by a matter of `wrangler.toml`. */
+/** The places where `wrangler.toml` can make the endpoint keep conversations. */
 export const places = ['KV', 'KV with echoes', 'Durable Object'] as const;
 export type Place = (typeof places)[number];
 
@@ -20,16 +20,16 @@ export interface Bound extends Pick<TestEndpoint, 'fetch' | 'post' | 'get' | 'cl
   readonly id: string;
   readonly user: string;
   readonly model: ScriptedModel;
-  /** All that is stored anywhere, of this session and its user's list. */
+  /** Reads everything that is stored for this session and in its user's list. */
   readonly stored: () => Promise<unknown>;
   readonly messages: () => Promise<UIMessage[]>;
-  /** What `useChat` is made of, with the transport it has by default. */
+  /** Creates a chat as `useChat` does, with its default transport. */
   readonly chat: (init?: Partial<ChatInit<UIMessage>>) => TestChat;
 }
 
 /**
- * An endpoint and the id of a session that is kept in that place, whose agents say what the script
- * says.
+ * Opens an endpoint and a session that is kept in `place`. The session's agents give the scripted
+ * replies.
  */
 export function boundEndpoint(
   place: Place,
@@ -49,7 +49,8 @@ export function boundEndpoint(
     ? boundTo(given, given.TEST_SESSIONS)
     : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
   const target = testEndpoint(model as never, agentOptions, options, bindings);
-  // A header takes less than a name may have; `authorize` may say whose it is.
+  // Headers allow fewer characters than user names, so the name is encoded. A test can pass an
+  // `authorize` that returns the raw name.
   const caller = encodeURIComponent(user);
   const headers = { authorization: `Bearer ${caller}` };
   return {
@@ -86,7 +87,7 @@ export function boundEndpoint(
   };
 }
 
-/** `useChat` without React. */
+/** The logic of `useChat` without React. */
 export class TestChat extends AbstractChat<UIMessage> {
   constructor(init: ChatInit<UIMessage>) {
     super({ ...init, state: new State(init.messages) });

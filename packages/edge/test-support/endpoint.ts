@@ -18,7 +18,7 @@ export interface TestEndpoint {
   readonly handler: AgentHandler<TestEnv>;
   readonly model: ScriptedModel;
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
-  /** JSON, or a text as it is; an empty user is nobody. */
+  /** Posts `body` as JSON, or a string as it is. An empty user sends no authorization. */
   readonly post: (
     path: string,
     body: unknown,
@@ -31,8 +31,8 @@ export interface TestEndpoint {
 }
 
 /**
- * An endpoint whose agent says what the script says; callers name themselves in the Authorization
- * header.
+ * Opens an endpoint whose agent gives the scripted replies. The Authorization header names the
+ * user.
  */
 export function testEndpoint(
   replies: readonly ScriptedReply[] | ChatModel,

@@ -6,7 +6,7 @@ import { KvMemory } from '../src/store/kv-memory.ts';
 import { KvSimulator } from './kv-simulator.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** How often what happened. */
+/** Number of times that each thing happened. */
 export type Tally = Record<(typeof happenings)[number], number>;
 
 const happenings = [
@@ -29,15 +29,15 @@ export function newTally(): Tally {
 
 interface Known {
   readonly echo: string | undefined;
-  /** The messages that the client was told are stored. */
+  /** Ids of the messages that the client knows to be stored. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** A turn that its client left. */
+/** A turn whose client disconnected. */
 interface LeftTurn {
   readonly id: string;
   readonly at: number;
-  /** When all of it was stored. */
+  /** Time at which the whole turn was stored. */
   storedAt?: number;
 }
 
@@ -48,8 +48,8 @@ const otherSession = 'bob/chat';
 const minute = 60_000;
 
 /**
- * Two clients on one session, each request at one of two locations; rejects where a promise of
- * `EchoMemory` is broken.
+ * Runs two clients on one session. Each request goes to one of two locations. Rejects if
+ * `EchoMemory` breaks a promise.
  */
 export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   const random = randomOf(seed);
@@ -64,11 +64,11 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   });
   let secrets: readonly string[] = [secretA];
   let ids = 0;
-  /** Of each acknowledged turn: its key, and what it holds from then on. */
+  /** The key of each acknowledged turn, and the value that the key must keep. */
   const acknowledged = new Map<string, string | null>();
   const compactAfter = 2 + Math.floor(random() * 8);
 
-  /** An isolate at each location; the second one has hardly any room. */
+  /** The caches of an isolate at each location. The second one is almost too small. */
   const caches = { here: new BatchCache(1_000_000), there: new BatchCache(1000) };
   const usesCache = seed % 2 === 0;
 
@@ -93,9 +93,10 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   const mustHold = (held: readonly Msg[], expected: Iterable<string>, what: string): void => {
     const there = held.map(({ id }) => id);
     if (new Set(there).size < there.length)
-      fail(`${what}: a message is there twice: ${there.join()}`);
+      fail(`${what}: a message appears twice: ${there.join()}`);
     const missing = [...expected].filter((id) => !there.includes(id));
-    if (missing.length > 0) fail(`${what}: ${missing.join()} are lost; there are ${there.join()}`);
+    if (missing.length > 0)
+      fail(`${what}: messages ${missing.join()} are missing; found ${there.join()}`);
   };
 
   const store = async (memory: KvMemory): Promise<boolean> => {
@@ -104,7 +105,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
         await memory.flush();
         const { base } = payloadOf(memory.echo!);
         const key = `s:${encodeURIComponent(sessionId)}:t:${base!.ref.replace(/^\d{8}\.|[=~].*$/g, '')}`;
-        const value = kv.value(key) ?? fail(`what was acknowledged is not under ${key}`);
+        const value = kv.value(key) ?? fail(`the acknowledged turn is not stored under ${key}`);
         if (value.includes('"replaces"')) tally.snapshots++;
         acknowledged.set(key, value);
         return true;
@@ -143,13 +144,11 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       }
     }
 
-    /**
-     * With time enough for everything to have come through, nothing that it was told is missing.
-     */
+    /** Checks, after all writes have propagated, that no message the client knows is missing. */
     async settle(): Promise<void> {
       for (let load = 0; load < 2; load++) {
         const memory = await this.#load();
-        mustHold(await memory.read(), this.#known.ids, `${this.#name}, in the end`);
+        mustHold(await memory.read(), this.#known.ids, `${this.#name}, at the end`);
         await clock.sleep(61_000);
       }
     }
@@ -159,7 +158,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       const before = await memory.read();
       const id = `${this.#name}${++ids}`;
       await memory.append([userMessage('question', { id: `${id}-q` })]);
-      const midTurn = memory.echo ?? fail('there is no echo at the start of a turn');
+      const midTurn = memory.echo ?? fail('the memory has no echo at the start of a turn');
       const thinking = random() * (chance(0.3) ? 20_000 : 1000);
       const answer = async (): Promise<boolean> => {
         await clock.sleep(thinking);
@@ -190,7 +189,10 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       });
     }
 
-    /** What it knows of is there, or it is told. */
+    /**
+     * Loads the session. Checks that the messages the client knows are there, or that the memory
+     * reports why not.
+     */
     async #load(): Promise<KvMemory> {
       const begun = clock.time;
       for (let conflicts = 0; ;) {
@@ -203,13 +205,14 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
         } catch (error) {
           if (!AgentError.is(error)) throw error;
           if (error.code === 'SESSION_CONFLICT') {
-            if (++conflicts > 5) fail(`${this.#name} chooses a branch, and is asked again`);
+            if (++conflicts > 5)
+              fail(`${this.#name} gets a conflict again after it chose a branch`);
             await this.#choose(memory);
           } else if (error.code === 'SESSION_STALE') {
             tally.stale++;
             const { retryAfterMs } = error.details as { readonly retryAfterMs: number };
             if (clock.time - begun > 4 * minute)
-              fail(`${this.#name} finds the session stale for four minutes`);
+              fail(`${this.#name} gets SESSION_STALE for four minutes`);
             await clock.sleep(retryAfterMs);
           } else throw error;
         }
@@ -234,7 +237,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       for (const { id, storedAt } of this.#owed) {
         if (there.has(`${id}-q`)) tally.found++;
         else if (storedAt !== undefined && storedAt < begun - minute)
-          fail(`${this.#name} left ${id}, which is stored, and is told nothing of it`);
+          fail(`${this.#name} disconnected from turn ${id}, and the stored turn never appears`);
       }
       this.#owed = this.#owed.filter(({ id }) => !there.has(`${id}-q`));
     }
@@ -281,11 +284,12 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
             () => 'nothing',
             (error: unknown) => (AgentError.is(error) ? error.code : String(error)),
           );
-          if (code !== 'INVALID_INPUT') fail(`a forged echo, ${each}, is told ${code}`);
+          if (code !== 'INVALID_INPUT')
+            fail(`a forged echo, ${each}, resulted in ${code} instead of INVALID_INPUT`);
         }
-        if (memory.echo !== undefined) fail(`a forged echo, ${each}, was answered with a new one`);
+        if (memory.echo !== undefined) fail(`a forged echo, ${each}, resulted in a new echo`);
       }
-      if (kv.versions.size < count) fail('a forged echo deleted something');
+      if (kv.versions.size < count) fail('a forged echo deleted a key');
     }
   }
 
@@ -293,8 +297,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   clock.start(async () => {
     let first: KvMemory;
     const owed: LeftTurn[] = [];
-    // In every third schedule the clients leave the very first turn, which then is stored while
-    // they go on.
+    // In every third schedule the clients disconnect from the very first turn. It is stored while
+    // they continue.
     const isLeft = seed % 3 === 0;
     do {
       first = open(undefined);
@@ -320,7 +324,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   for (const client of clients) clock.start(() => client.settle());
   await clock.run();
   for (const [key, value] of acknowledged)
-    if (kv.value(key) !== value) fail(`what was acknowledged under ${key} was overwritten`);
+    if (kv.value(key) !== value) fail(`the acknowledged turn under ${key} was overwritten`);
 }
 
 function payloadOf(echo: string): { readonly base?: { readonly ref: string } } {

@@ -2,19 +2,19 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 export interface KvSimulatorOptions {
   readonly clock: VirtualClock;
-  /** Numbers from 0 to below 1. */
+  /** Returns numbers from 0 to below 1. */
   readonly random: () => number;
   /**
-   * What happens to a second write of a key within a second: 429, or nothing is said and one of the
-   * two holds.
+   * Result of a second write of a key within a second. `error`: 429. `silent`: one of the two
+   * values is kept.
    */
   readonly rate: 'error' | 'silent';
   /**
-   * What a location's reads give that are not cached there: the newest value, or one that may be up
-   * to a minute old, too.
+   * Result of reads that are not cached at the location. `new`: the newest value. `late`:
+   * possibly a value that is up to a minute old.
    */
   readonly uncached: 'new' | 'late';
-  /** How often a write fails, with or without effect; from 0 to 1. */
+  /** Share of the writes that fail, with or without effect. From 0 to 1. */
   readonly failures: number;
 }
 
@@ -27,12 +27,12 @@ const maxAge = 60_000;
 const latency = 40;
 
 /**
- * Workers KV as it is in production and not in the emulator: what a location has read, or found
- * absent, it may show for a minute; a write of its own shows there at once as a rule, not always; a
- * key takes one write a second; the last write wins.
+ * Simulates Workers KV as in production, which the emulator does not. A location may show a
+ * value, or a missing key, for a minute after it read it. Its own writes usually show there at
+ * once. A key takes one write per second. The last write wins.
  */
 export class KvSimulator {
-  /** Of each key all values, in their order. */
+  /** All values of each key, in order. */
   readonly versions = new Map<string, Version[]>();
   readonly #options: KvSimulatorOptions;
   readonly #caches = new Map<
@@ -44,12 +44,12 @@ export class KvSimulator {
     this.#options = options;
   }
 
-  /** What is there in truth. */
+  /** Returns the newest value of a key. */
   value(key: string): string | null {
     return this.versions.get(key)?.at(-1)?.value ?? null;
   }
 
-  /** The namespace as a location sees it. */
+  /** Returns the namespace as a location sees it. */
   at(location: string): KVNamespace {
     const cache =
       this.#caches.get(location) ??
@@ -96,7 +96,7 @@ export class KvSimulator {
     return kv as unknown as KVNamespace;
   }
 
-  /** Whether it holds. */
+  /** Stores a value. Returns false if the value is dropped. */
   #put(key: string, value: string | null): boolean {
     const { clock, random, rate } = this.#options;
     const all = this.versions.get(key) ?? [];

@@ -1,7 +1,7 @@
 import { tool } from '@isoloop/core';
 import * as z from 'zod';
 
-/** The sums that were paid. */
+/** The sums that `pay` was called with. */
 export const paid: unknown[] = [];
 
 /** A tool that needs an approval. */

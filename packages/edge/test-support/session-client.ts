@@ -29,7 +29,7 @@ interface Options extends Partial<AgentOptions> {
 export interface Session {
   readonly id: string;
   readonly user: string;
-  /** What its agents say, and the models they were asked for. */
+  /** The agents' scripted model, and the names of the models that clients asked for. */
   readonly script: { readonly model: ScriptedModel; readonly models: string[] };
   readonly stub: DurableObjectStub;
   readonly transport: DefaultChatTransport<UIMessage>;
@@ -43,9 +43,9 @@ export interface Session {
     messages: UIMessage[],
     trigger?: 'submit-message' | 'regenerate-message',
   ) => Promise<UIMessage>;
-  /** `POST /api/run` of this session. */
+  /** Posts to `/api/run` of this session. */
   readonly run: (body: object, headers?: Record<string, string>) => Promise<Response>;
-  /** OpenAI's client with this session in its header. */
+  /** OpenAI's client with this session's id in a header. */
   readonly openai: OpenAI;
   readonly messages: () => Promise<UIMessage[]>;
   readonly list: (
@@ -54,8 +54,8 @@ export interface Session {
 }
 
 /**
- * A session whose agents say what the script says, one reply after the other; and its client.
- * Nothing but its object is bound.
+ * Opens a session and its client. The session's agents give the scripted replies in order. Its
+ * Durable Object is the only binding.
  */
 export function open(
   replies: readonly ScriptedReply[],
@@ -134,7 +134,7 @@ export function open(
   ): Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]> =>
     ((await (await send(`/api/chats${query}`)).json()) as { chats: [] }).chats;
   const run: Session['run'] = (body, headers) => post('/api/run', { id, ...body }, headers);
-  // A new one each time: one whose object died stays broken.
+  // A new stub each time: after its object dies, a stub stays broken.
   const stub = (): DurableObjectStub => objects.get(objects.idFromName(`${user}/${id}`));
   return {
     id,
@@ -186,12 +186,12 @@ export const codeOf = async (response: Response): Promise<unknown[]> => [
   ((await response.json()) as { error: { code: string } }).error.code,
 ];
 
-/** Posts a message to the chat, and goes away when the answer has come so far. */
+/** Posts a message to the chat and disconnects when the answer contains `text`. */
 export async function leaveAt(session: Session, message: UIMessage, text: string): Promise<void> {
   await leave(await session.post('/api/chat', { id: session.id, messages: [message] }), text);
 }
 
-/** Goes away when the answer has come so far; gives what has come. */
+/** Disconnects when the answer contains `text`. Returns what has arrived. */
 export async function leave(response: Response, text: string): Promise<string> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
@@ -213,14 +213,14 @@ export interface PublicEvent {
   readonly [field: string]: unknown;
 }
 
-/** The events in what `/api/run` answers. */
+/** Parses the events in a response of `/api/run`. */
 export function eventsIn(text: string): readonly PublicEvent[] {
   return [...text.matchAll(/^data: (\{.*\})$/gm)].map(
     ([, json]) => JSON.parse(json!) as PublicEvent,
   );
 }
 
-/** Its text, as far as it has come. */
+/** Returns the text of the events in a response of `/api/run`. */
 export function deltasIn(text: string): string {
   return eventsIn(text)
     .map(({ type, delta }) => (type === 'reasoning-chunk' ? delta : ''))

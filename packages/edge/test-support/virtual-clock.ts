@@ -1,6 +1,6 @@
 /**
- * Time that passes when all wait: one process runs at once, until it sleeps or ends, so that a
- * schedule is the same each time. A process sleeps once at a time.
+ * A clock that advances when all processes sleep. One process runs at a time, until it sleeps or
+ * ends, so a schedule always runs in the same order. A process must not start two sleeps at once.
  */
 export class VirtualClock {
   /** Milliseconds since 1970. */
@@ -21,7 +21,7 @@ export class VirtualClock {
     return woken;
   };
 
-  /** Another process, from now on. */
+  /** Starts another process at the current time. */
   start(process: () => Promise<void>): void {
     const begin = async (): Promise<void> => {
       try {
@@ -34,7 +34,7 @@ export class VirtualClock {
     this.#waiting.push({ at: this.time, order: this.#order++, wake: () => void begin() });
   }
 
-  /** Until all have ended; rejects as the first one that failed. */
+  /** Runs until all processes have ended. Rejects with the first failure. */
   async run(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#failure) {
       const next = this.#waiting.reduce((first, each) =>

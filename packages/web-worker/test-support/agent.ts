@@ -8,26 +8,26 @@ import {
 } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
-/** What the tests ask of this worker when they connect. */
+/** Options that tests pass to this worker when they connect. */
 export interface FixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
   /** Keeps the conversation in this IndexedDB database instead of in the worker's memory. */
   readonly database?: string;
-  /** Each run ends, aborted or not, only once the worker was told `{ open: true }`. */
+  /** Every run, aborted or not, waits for a message `{ open: true }` before it ends. */
   readonly gated?: boolean;
-  /** How often the factory fails before it succeeds; `coded`: with an `AgentError`. */
+  /**
+   * Number of times that the factory fails before it succeeds. With `coded` it fails with an
+   * `AgentError`.
+   */
   readonly failures?: number;
   readonly coded?: boolean;
-  /** The factory makes nothing. */
+  /** The factory returns nothing. */
   readonly noAgent?: boolean;
-  /** Replies that fail, with a coded error that has details. */
+  /** The model fails with a coded error that has details. */
   readonly rateLimited?: boolean;
 }
 
-/**
- * What the worker says of a session: reads of the model, requests to it, agents built, and tools
- * that were aborted.
- */
+/** Counts of a session: reads of the model, requests to it, agents built, and aborted tools. */
 export interface FixtureReport {
   readonly report: string;
   readonly reads: number;
@@ -74,7 +74,7 @@ const wait = tool({
 
 const odd = tool({
   name: 'odd',
-  description: 'Gives back what cannot be cloned',
+  description: 'Returns what cannot be cloned',
   input: { type: 'object' },
   execute: () => ({
     content: [

@@ -2,10 +2,7 @@ import { tool, toolResultsOf } from '@isoloop/core';
 import { connectAgent, pageTools } from '@isoloop/web-worker';
 import * as z from 'zod';
 
-/**
- * The page of a policy's test: what its agent's tools said, and what of the site's storage was
- * used.
- */
+/** A tool that runs on this page, under the tested policy. */
 const onPage = tool({
   name: 'page',
   description: 'x',
@@ -28,7 +25,7 @@ async function run(): Promise<unknown> {
   return { outputs, blocked: await codeOf(new Worker(URL.createObjectURL(new Blob([])))) };
 }
 
-/** What a call of a worker is refused with that the policy keeps from being started. */
+/** Returns the error code of a call to a worker that the policy does not let start. */
 async function codeOf(worker: Worker): Promise<unknown> {
   try {
     return await connectAgent(worker, { sessionId: 's' }).call('go');

@@ -8,7 +8,7 @@ export interface FaultOrder {
   readonly life: Life;
 }
 
-/** One process of a fault scenario; the page terminates the worker when it has its report. */
+/** Runs one process of a fault scenario. The page terminates the worker when it has the report. */
 self.addEventListener('message', async ({ data }: MessageEvent<FaultOrder>): Promise<void> => {
   const scenario = faultScenarios().find(({ name }) => name === data.scenario)!;
   const store = new IndexedDbStore({ database: data.database });

@@ -1,11 +1,14 @@
 import { onTestFinished } from 'vitest';
 import { cdp } from 'vitest/browser';
 
-/** A page's frame or a worker, by the browser's debugging protocol. */
+/** A page's frame or a worker, seen through the browser's debugging protocol. */
 export interface Inspected {
-  /** Live objects by class, after a garbage collection; the classes are globals there. */
+  /**
+   * Counts the live objects of each class after a garbage collection. The classes must be globals
+   * of the target.
+   */
   count(classes: readonly string[]): Promise<Readonly<Record<string, number>>>;
-  /** Bytes of its heap, after a garbage collection. */
+  /** Returns the bytes of the heap after a garbage collection. */
   heap(): Promise<number>;
 }
 
@@ -19,12 +22,12 @@ interface TargetInfo {
 const page = cdp();
 const sendToPage = page.send.bind(page) as unknown as Send;
 
-/** The frame these tests run in. */
+/** Inspects the frame in which these tests run. */
 export async function inspectFrame(): Promise<Inspected> {
   return inspect(sendToPage, await findContext());
 }
 
-/** The worker that `start` starts. */
+/** Inspects the worker that `start` creates. */
 export async function inspectWorker(
   start: () => Worker,
 ): Promise<{ readonly worker: Worker; readonly inspected: Inspected }> {
@@ -33,7 +36,7 @@ export async function inspectWorker(
     const { id, result } = JSON.parse(message) as { readonly id: number; readonly result: unknown };
     answers.get(id)?.(result);
   });
-  // The deprecated way, by which one session can speak to another.
+  // Deprecated, but the only way for this session to send messages to another target.
   const attach = (autoAttach: boolean) =>
     sendToPage('Target.setAutoAttach', {
       autoAttach,
@@ -42,7 +45,7 @@ export async function inspectWorker(
     });
   await attach(true);
   onTestFinished(async () => void (await attach(false)));
-  // Created only now: workers of earlier tests that still live were attached above.
+  // Created only now, because `attach` reports the workers of earlier tests that still live.
   const attached = new Promise<string>((resolve) => {
     page.on(
       'Target.attachedToTarget',
@@ -111,7 +114,7 @@ function inspect(send: Send, contextId?: number): Inspected {
   };
 }
 
-/** The execution context of these tests, a frame of the page: objects are counted by context. */
+/** Finds the execution context of these tests, because objects are counted per context. */
 async function findContext(): Promise<number> {
   const ids: number[] = [];
   const onCreated = ({
@@ -119,18 +122,18 @@ async function findContext(): Promise<number> {
   }: {
     readonly context: { readonly id: number; readonly auxData?: object };
   }): void => {
-    // The test runner has a world of its own in each frame.
+    // The test runner has an isolated world in each frame. Only the default world is counted.
     if ((auxData as { readonly isDefault?: boolean } | undefined)?.isDefault) ids.push(id);
   };
   page.on('Runtime.executionContextCreated', onCreated);
   await page.send('Runtime.enable');
   page.off('Runtime.executionContextCreated', onCreated);
-  // Its events would outlive the tests.
+  // Otherwise its events would continue after the tests.
   await page.send('Runtime.disable');
   window.name = `counted-${crypto.randomUUID()}`;
   for (const id of ids) {
     const { result } = await page.send('Runtime.evaluate', { expression: 'name', contextId: id });
     if (result.value === window.name) return id;
   }
-  throw new Error('The frame of the tests was not found.');
+  throw new Error('The execution context of the tests was not found.');
 }

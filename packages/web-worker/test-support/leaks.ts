@@ -11,7 +11,7 @@ import { StallWatch } from '../src/tabs/stall-watch.ts';
 import { TabChannel } from '../src/tabs/tab-channel.ts';
 import { TabSession } from '../src/tabs/tab-session.ts';
 
-/** For the debugging protocol, which knows classes by global names. */
+// The debugging protocol finds classes by global names.
 Object.assign(globalThis, {
   ReActAgent,
   Outbox,

@@ -6,7 +6,7 @@ import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 
 export interface ModelOptions {
   readonly baseURL: string;
-  /** Default: one that only this worker knows. */
+  /** Default: a key that only this worker knows. */
   readonly apiKey?: string;
 }
 
@@ -14,7 +14,7 @@ type Setup = AgentSetup<ModelOptions>;
 
 const own = { apiKey: 'sk-of-the-worker-alone' };
 
-/** Agents with models over the network. */
+/** Exposes agents whose models are on the network. */
 const agents = exposeAgent({
   openai: ({ options, memory }: Setup) =>
     new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }), memory }),

@@ -2,7 +2,7 @@ import { IndexedDbMemory, exposeAgent, IndexedDbStore } from '@isoloop/web-worke
 import { ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 
-// As on a page that is not secure.
+// Pages without HTTPS have no `navigator.locks`.
 Object.defineProperty(navigator, 'locks', { value: undefined });
 
 exposeAgent<string>(({ sessionId, options }) => {

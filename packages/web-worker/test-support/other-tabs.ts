@@ -3,7 +3,7 @@ import type { RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
 import { useEffect, useRef } from 'react';
 
-/** Shows in this tab's chat what other tabs ask, and are answered, as it comes. */
+/** Shows the questions and streamed answers of other tabs in this tab's chat. */
 export function useOtherTabs(
   agent: RemoteAgent,
   { status, setMessages, resumeStream }: UseChatHelpers<UIMessage>,
@@ -20,7 +20,7 @@ export function useOtherTabs(
         const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
         if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
         seen = runId;
-        if (!isIdle.current) continue; // this tab's own
+        if (!isIdle.current) continue; // a run of this tab
         const before = await agent.uiMessages();
         setMessages(before.slice(0, before.findLastIndex(({ role }) => role === 'user') + 1));
         await resumeStream();
@@ -30,7 +30,7 @@ export function useOtherTabs(
           return now;
         });
         const after = await agent.uiMessages();
-        // Keeps what this tab has asked meanwhile.
+        // Keeps messages that this tab has added meanwhile.
         setMessages((now) => (now.at(-1) === last ? [...after] : now));
       }
     };

@@ -10,10 +10,10 @@ import {
   type AgentSetup,
 } from '@isoloop/web-worker/worker';
 
-/** What the tests ask of this worker when they connect. */
+/** Options that tests pass to this worker when they connect. */
 export interface PageFixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
-  /** Asks the page about each call of these tools. */
+  /** Names of tools whose calls need the page's approval. */
   readonly approvalOn?: readonly string[];
   /** The agent takes messages in while it runs, unless they say `bad`; it shortens `long …`. */
   readonly guarded?: boolean;
@@ -80,7 +80,7 @@ exposeAgent({
     }),
 });
 
-// A script that posts so is in an endless loop from then on.
+// After this message the worker's thread is in an endless loop.
 addEventListener('message', ({ data }: MessageEvent<{ readonly spin?: true } | null>) => {
   while (data?.spin);
 });

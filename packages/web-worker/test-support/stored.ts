@@ -1,6 +1,6 @@
 /**
- * All that the site has in the browser, by place and key: databases and their values, storages,
- * caches, files, cookies.
+ * Reads everything that the site stores in the browser: databases, storages, caches, files,
+ * cookies. Keys name the place.
  */
 export async function readStored(): Promise<Readonly<Record<string, unknown>>> {
   const stored: Record<string, unknown> = { cookies: document.cookie };

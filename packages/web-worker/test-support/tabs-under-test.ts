@@ -13,16 +13,17 @@ export interface Tab {
     more?: Partial<TabOptions> & Pick<ConnectOptions, 'agent' | 'page'>,
   ): RemoteAgent;
   open(gate: string): void;
-  /** Freezes the tab's worker; gives back what wakes it. */
+  /** Freezes the tab's worker. Returns a function that wakes it. */
   freeze(): Promise<() => Promise<void>>;
-  /** Resolves when the tab's worker has told so. */
+  /** Resolves when the tab's worker has sent `witnessed`. */
   heard(witnessed: Witnessed): Promise<void>;
 }
 
-/** Tabs of one session, a worker each. */
+/** Opens tabs of one session. Each has its own worker. */
 export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessionId: string } {
   const sessionId = `tabs-${crypto.randomUUID()}`;
-  // A connection that is garbage closes by itself, and its tab would leave the session.
+  // Keeps connections reachable: a garbage-collected connection closes, and its tab leaves the
+  // session.
   const kept = new Set<RemoteAgent>();
   onTestFinished(() => kept.clear());
   return {
@@ -79,7 +80,7 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
 
 export interface Reading {
   readonly events: readonly AgentEvent[];
-  /** Resolves when an event is read that fits. */
+  /** Resolves with the first event that fits, past or future. */
   until(fits: (event: AgentEvent) => boolean): Promise<AgentEvent>;
 }
 
@@ -112,7 +113,8 @@ export const says =
     event.type === 'reasoning-chunk' && event.delta.includes(text);
 export const ends = (event: AgentEvent): boolean => event.type === 'run-end';
 /**
- * What a reader shows at the end: of the last step what was streamed since it began or was reset.
+ * Returns the text that a reader shows at the end: the text of the last step since it began or
+ * was reset.
  */
 export function shown(events: readonly AgentEvent[]): string {
   let text = '';
@@ -124,7 +126,10 @@ export function shown(events: readonly AgentEvent[]): string {
   return text;
 }
 
-/** A leader in the middle of a run: its tool has run, and half of its answer was said. */
+/**
+ * Replies for a leader that is interrupted during a run: its tool has run, and it has streamed
+ * half of its answer.
+ */
 export const cutOff: TabOptions['replies'] = [
   [{ toolCalls: [{ name: 'note', id: 'n1' }] }],
   [{ text: 'half of ' }, { gate: 'middle', text: 'the old answer' }],

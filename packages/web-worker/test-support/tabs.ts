@@ -12,17 +12,17 @@ import {
 } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
-/** A worker's name, as JSON. */
+/** The worker's configuration, passed as JSON in its name. */
 export interface TabsFixtureName {
   readonly tabs?: ExposeOptions['tabs'];
-  /** Which features the browser lacks, or refuses. */
+  /** Features that the browser lacks (`locks`) or refuses (`leave for locks`). */
   readonly without?: readonly (
     | 'locks'
     | 'BroadcastChannel'
     | 'leave for locks'
     | 'leave for BroadcastChannel'
   )[];
-  /** Exposes two agents, `main` and `other`, which forgets. */
+  /** Exposes two agents, `main` and `other`. `other` keeps its conversation in memory only. */
   readonly several?: boolean;
 }
 
@@ -32,17 +32,17 @@ export interface TabsFixtureOptions {
     | (Omit<ScriptedStep, 'wait'> & { readonly gate?: string })[]
   )[];
   readonly database: string;
-  /** The factory finds no key. */
+  /** The factory fails with CREDENTIALS_REQUIRED. */
   readonly noKey?: boolean;
-  /** The factory waits for this gate. */
+  /** Name of the gate that the factory waits for. */
   readonly slow?: string;
-  /** The model is the page's. */
+  /** The agent uses the page's model. */
   readonly pageModel?: boolean;
-  /** Asks the page about each call of these tools. */
+  /** Names of tools whose calls need the page's approval. */
   readonly approvalOn?: readonly string[];
 }
 
-/** What the workers of a test tell the page, each on a channel named after the database. */
+/** What a worker posts to its page during a test. */
 export type Witnessed =
   | { readonly built: string }
   | { readonly ran: string }
@@ -51,13 +51,13 @@ export type Witnessed =
   | { readonly open: string }
   | { readonly held: true };
 
-/** What a test posts to a worker, beside the protocol. */
+/** What a test posts to a worker, in addition to the protocol's messages. */
 interface TabsCommand {
-  /** A gate. */
+  /** Name of the gate to open. */
   readonly open: string;
-  /** An address. The worker is frozen until it answers. */
+  /** Address of a request. The worker is frozen until it gets the response. */
   readonly holdAt: string;
-  /** The worker is frozen until it is terminated. */
+  /** Freezes the worker until it is terminated. */
   readonly spin: boolean;
 }
 
@@ -75,7 +75,7 @@ if (without.includes('leave for BroadcastChannel')) {
   Object.defineProperty(globalThis, 'BroadcastChannel', { value: refuse });
 }
 
-// The tests' own line, which is there without BroadcastChannel too.
+// Plain messages, so that tests work without BroadcastChannel too.
 const told: Witnessed[] = [];
 const gates = new Map<string, () => void>();
 const tell = (witnessed: Witnessed): void => {
@@ -150,7 +150,7 @@ const inMemory: AgentFactory = ({ sessionId, options }) =>
 const word = z.object({ word: z.string() });
 const outputs = {
   word: structured(word),
-  // Nothing that could be cloned.
+  // A function cannot be cloned.
   odd: structured(word.transform((value) => () => value)),
 };
 const exposeOptions = { outputs, ...(tabs !== undefined && { tabs }) };
@@ -161,7 +161,7 @@ self.addEventListener?.('message', ({ data }: MessageEvent<Partial<TabsCommand> 
   if (data?.open !== undefined) gates.get(data.open)?.();
   if (data?.holdAt !== undefined) {
     tell({ held: true });
-    // A synchronous request: a frozen worker does nothing at all.
+    // A synchronous request freezes the whole worker.
     const request = new XMLHttpRequest();
     request.open('GET', data.holdAt, false);
     request.send();

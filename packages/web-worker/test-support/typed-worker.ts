@@ -16,14 +16,14 @@ const invoice = z.object({
 const makeAgent = ({ sessionId, options }: AgentSetup<TypedOptions>): ReActAgent =>
   new ReActAgent({ name: 'typed', sessionId, model: new ScriptedModel(options.replies) });
 
-/** Its type is what pages import. */
+/** The exposed agents. Pages import their type. */
 const agents = exposeAgent(
   { clerk: makeAgent, auditor: makeAgent },
   {
     outputs: {
       invoice: structured(invoice),
       names: structured(z.array(z.string())),
-      // Nothing that could be cloned.
+      // A function cannot be cloned.
       check: structured(
         z.object({ n: z.number() }).transform(
           ({ n }) =>

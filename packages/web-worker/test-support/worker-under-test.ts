@@ -5,11 +5,11 @@ import type { FixtureOptions, FixtureReport } from './agent.ts';
 export interface WorkerUnderTest {
   readonly worker: Worker;
   connect(sessionId: string, options?: FixtureOptions, more?: Partial<ConnectOptions>): RemoteAgent;
-  /** What the worker says of a session once it has done all that was sent to it before. */
+  /** Returns the counts of a session, after the worker has handled all earlier messages. */
   report(sessionId: string): Promise<FixtureReport>;
 }
 
-/** A worker of its own for a test, ended with it. */
+/** Starts a worker that ends with the test. */
 export function startWorker(): WorkerUnderTest {
   const worker = new Worker(new URL('./agent.ts', import.meta.url), { type: 'module' });
   onTestFinished(() => worker.terminate());
