@@ -7,7 +7,7 @@ import {
 } from 'playwright';
 import { inject } from 'vitest';
 
-/** The timeout of any page action. It only detects a hang. Milliseconds. */
+/** Timeout of any page action, in milliseconds. It only detects a hang. */
 const timeoutMs = 120_000;
 
 /** Connects to the shared Chromium. Closing the connection closes only its own contexts. */

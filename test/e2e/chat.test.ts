@@ -11,8 +11,8 @@ import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
 /**
- * `useChat` with its default transport in a page, against the endpoint, mounted in another app
- * twice: by what keeps its sessions.
+ * A page uses `useChat` with its default transport. Another app mounts the endpoint twice, with
+ * sessions in KV and in Durable Objects.
  */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number] | '/kv-brief';
@@ -49,11 +49,11 @@ afterAll(async () => {
 interface Chat {
   readonly id: string;
   readonly page: Page;
-  /** Of each message its role and its parts. */
+  /** Returns one line per message: its role and its parts. */
   shown(): Promise<readonly string[]>;
-  /** Waits until nothing is under way. */
+  /** Waits until the chat is idle. */
   ready(): Promise<void>;
-  /** Asks, and waits for the answer's end. */
+  /** Asks a question and waits for the end of the answer. */
   ask(text: string): Promise<void>;
   reload(): Promise<void>;
 }
@@ -97,7 +97,7 @@ async function openChat(at: Place, { problems = 0 } = {}): Promise<Chat> {
   return chat;
 }
 
-/** What the server has, as another client sees it. */
+/** Reads the stored messages as another client. */
 async function stored(at: Place, id: string): Promise<readonly UIMessage[]> {
   const response = await fetch(`${edge.url}${at}/api/chat/${id}/messages`);
   return ((await response.json()) as { messages: UIMessage[] }).messages;
@@ -112,7 +112,7 @@ const weather = [
 ];
 
 test.for(places)(
-  '%s: reasoning, text and a tool, and all of it again after a reload',
+  '%s: streams reasoning, text and a tool, and shows them again after a reload',
   async (at) => {
     const chat = await openChat(at);
     await chat.ask('weather?');
@@ -126,13 +126,13 @@ test.for(places)(
 );
 
 test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))(
-  '%s: an approval is asked for, and given: %s',
+  '%s: asks for an approval, also after a reload, and applies the decision: %s',
   async ([at, yes]) => {
     const chat = await openChat(at);
     await chat.ask('remove it');
     const asked = ['user | remove it', 'assistant | remove {"place":"Seoul"} approval-requested'];
     expect(await chat.shown()).toEqual(asked);
-    // A page that comes back is asked as well.
+    // The reloaded page must ask for the approval again.
     await chat.reload();
     await chat.ready();
     expect(await chat.shown()).toEqual(asked);
@@ -160,24 +160,27 @@ test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))
   },
 );
 
-test.for(places)('%s: a tool that runs in the page gives its result', async (at) => {
-  const chat = await openChat(at);
-  await chat.ask('where am I?');
-  await chat.page.evaluate(async () => {
-    const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool')!;
-    await window.chat.addToolOutput({
-      tool: part.toolName,
-      toolCallId: part.toolCallId,
-      output: 'Seoul',
+test.for(places)(
+  '%s: passes the result of a tool that runs in the page to the model',
+  async (at) => {
+    const chat = await openChat(at);
+    await chat.ask('where am I?');
+    await chat.page.evaluate(async () => {
+      const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool')!;
+      await window.chat.addToolOutput({
+        tool: part.toolName,
+        toolCallId: part.toolCallId,
+        output: 'Seoul',
+      });
     });
-  });
-  await expect
-    .poll(async () => (await chat.shown()).at(-1))
-    .toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
-});
+    await expect
+      .poll(async () => (await chat.shown()).at(-1))
+      .toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
+  },
+);
 
 test.for(places)(
-  '%s: a failure is told in the stream, in our words, and the next turn works',
+  '%s: reports a failure in the stream without the model’s error text, and answers the next question',
   async (at) => {
     const chat = await openChat(at);
     await chat.page.evaluate(() => window.chat.sendMessage({ text: 'fail' }));
@@ -192,7 +195,7 @@ test.for(places)(
 );
 
 test.for(['/kv-brief', '/do'] as const)(
-  '%s: what is stopped stays as it is, and the conversation goes on',
+  '%s: keeps the text of a stopped answer and continues the conversation',
   async (at) => {
     const chat = await openChat(at);
     const last = async (): Promise<string> => (await chat.shown()).at(-1) ?? '';
@@ -200,7 +203,7 @@ test.for(['/kv-brief', '/do'] as const)(
     await expect.poll(last).toContain('1 2 3');
     await chat.page.evaluate(() => window.chat.stop());
     await chat.ready();
-    // In KV leaving was enough, by `afterDisconnectMs: 0`.
+    // With `afterDisconnectMs: 0` the disconnect has ended the turn in KV.
     if (at === '/do') await interrupt(chat);
     await expect.poll(async () => (await stored(at, chat.id)).map(textOf).at(-1)).toMatch(/^1 2 3/);
     await chat.ask('and now?');
@@ -216,7 +219,7 @@ test.for(['/kv-brief', '/do'] as const)(
   },
 );
 
-test('/do: a turn that another connection stops ends in the page that reads it', async () => {
+test('/do: a turn that another connection stops also ends in the page that reads it', async () => {
   const chat = await openChat('/do');
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
@@ -225,7 +228,7 @@ test('/do: a turn that another connection stops ends in the page that reads it',
   expect((await chat.shown()).at(-1)).not.toContain('40');
 });
 
-/** Lets the rest of the answer to "count" come. */
+/** Releases the rest of the answer to "count". */
 async function release({ id }: Chat): Promise<void> {
   await fetch(`${edge.url}/release/${id}`, { method: 'POST' });
 }
@@ -238,7 +241,7 @@ async function interrupt({ page, id }: Chat): Promise<void> {
 }
 
 test.for(places)(
-  '%s: an answer is given again, a message edited, and what came after it is gone',
+  '%s: regenerates an answer, and editing a message removes all later ones',
   async (at) => {
     const chat = await openChat(at);
     await chat.ask('one');
@@ -273,7 +276,7 @@ test.for(places)(
   },
 );
 
-test('/kv: the echo is carried unasked, over turns and a reload', async () => {
+test('/kv: the client returns the latest echo in each turn, also after a reload', async () => {
   const chat = await openChat('/kv');
   const posted = async (): Promise<readonly (string | undefined)[]> => {
     const bodies = await chat.page.evaluate(() =>
@@ -302,7 +305,7 @@ test('/kv: the echo is carried unasked, over turns and a reload', async () => {
   expect((await chat.shown()).at(-1)).toBe('assistant | “three”, message 3, after 2.');
 });
 
-test('/do: a page that is reloaded in mid-answer shows all of it, as it comes', async () => {
+test('/do: a page that reloads during an answer shows all of it and continues the stream', async () => {
   const chat = await openChat('/do');
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
@@ -314,7 +317,7 @@ test('/do: a page that is reloaded in mid-answer shows all of it, as it comes', 
   expect(await chat.shown()).toEqual(['user | count', `assistant | ${all}`]);
 });
 
-test.for(places)('%s: a page that is closed in mid-answer loses none of it', async (at) => {
+test.for(places)('%s: stores the whole answer although the page closes during it', async (at) => {
   const chat = await openChat(at);
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
@@ -326,7 +329,7 @@ test.for(places)('%s: a page that is closed in mid-answer loses none of it', asy
 });
 
 test.for(places)(
-  '%s: beside the app’s own routes: the list of conversations, and a run as the agent’s events',
+  '%s: serves the list of conversations and a run’s events beside the app’s own routes',
   async (at) => {
     const chat = await openChat(at);
     await chat.ask('제목이 되는 말');
@@ -353,7 +356,7 @@ test.for(places)(
   },
 );
 
-test('each kind of chunk was read by AI SDK’s own schema', () => {
+test('AI SDK’s schema has read chunks of every type', () => {
   expect([...chunks].toSorted()).toEqual([
     '(comment)',
     'abort',

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('the theme tool changes the page, and a reload keeps it without applying history again', async () => {
+test('applies the theme tool once: after a reload the user’s later choice stays', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'), { colorScheme: 'light' });
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
   expect(await theme()).toBe('light');
@@ -34,16 +34,12 @@ test('the theme tool changes the page, and a reload keeps it without applying hi
 
 test.for([
   ['a wrong key', '/fault/401/v1', 'refused the key'],
-  [
-    'a reply that is no event stream',
-    '/fault/html/v1',
-    'not an answer of a chat-completions endpoint',
-  ],
-  ['a reply that is no JSON', '/fault/bad-json/v1', 'not an answer of a chat-completions endpoint'],
+  ['a reply that is no event stream', '/fault/html/v1', 'is not a chat completion'],
+  ['a reply that is no JSON', '/fault/bad-json/v1', 'is not a chat completion'],
   ['a server that fails', '/fault/500/v1', 'The endpoint failed'],
   ['an endpoint that is down', 'down', 'can’t be reached'],
 ] as const)(
-  '%s is told in plain words, and the conversation goes on with another model',
+  'explains %s in plain words, and continues the conversation with another model',
   async ([, path, words]) => {
     const { page } = await openDemo(browser, inject('demoUrl'));
     await ask(page, 'What is 6 * 7?');
@@ -64,10 +60,10 @@ test.for([
   },
 );
 
-test('a full disk is told in plain words, and the conversation goes on when there is room again', async () => {
+test('explains a full disk in plain words, and continues the conversation once there is room', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const devtools = await page.context().newCDPSession(page);
-  // Chromium remembers how much room there was when it opened the database.
+  // Chromium reads the quota when it opens the database, so the page reloads.
   await devtools.send('Storage.overrideQuotaForOrigin', {
     origin: inject('demoUrl'),
     quotaSize: 400_000,
@@ -83,7 +79,7 @@ test('a full disk is told in plain words, and the conversation goes on when ther
   expect(await answers(page).first().innerText()).toContain('42');
 });
 
-test('Try again asks the same question once more', async () => {
+test('Try again sends the same question once more', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseEndpoint(page, 'http://127.0.0.1:1/v1');
   await ask(page, 'Anybody there?');
@@ -93,7 +89,7 @@ test('Try again asks the same question once more', async () => {
   expect(await questions(page).allInnerTexts()).toEqual(['Anybody there?']);
 });
 
-test('a real endpoint’s tool calls run in the worker', async () => {
+test('the worker runs the tool calls of a real endpoint', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseEndpoint(page, `${inject('providerUrl')}/scripted/v1`);
   await ask(page, 'Go');
@@ -106,7 +102,7 @@ async function chooseEndpoint(page: Page, baseURL: string): Promise<void> {
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('sk-secret');
 }
 
-test('what is written and not sent stays when another model, another home or a new conversation is chosen', async () => {
+test('keeps unsent text when the user chooses another model, another home or a new conversation', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const field = page.getByLabel('Your message');
   await ask(page, 'What is 6 * 7?');
@@ -123,9 +119,9 @@ test('what is written and not sent stays when another model, another home or a n
   expect(await field.inputValue()).toBe('');
 });
 
-test('a conversation that is left takes nothing any more', async () => {
+test('removes the message field as soon as the user leaves a conversation', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
-  // Before anything else can happen in the page: a message sent here would be lost with the
+  // Checks before any other task of the page: a message sent now would be lost with the
   // connection.
   const left = await page.evaluate(async () => {
     const field = document.querySelector('textarea')!;
@@ -150,7 +146,7 @@ test('on a phone the timeline is a tab, and nothing is wider than the screen', a
   expect(await page.getByLabel('Your message').isVisible()).toBe(false);
 });
 
-test('Enter that ends an input method’s composition does not send', async () => {
+test('Enter that ends a composition of an input method does not send', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const field = page.getByLabel('Your message');
   await field.fill('東京');

@@ -25,7 +25,7 @@ const fail = async (page: Page, text: string): Promise<void> => {
   await page.getByRole('alert').waitFor();
 };
 
-test('an edge that can’t be reached: the question is asked again when it can, and what was said stays', async () => {
+test('keeps the conversation while the edge is unreachable, and Try again sends the question later', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
@@ -42,7 +42,7 @@ test('an edge that can’t be reached: the question is asked again when it can, 
   expect(await answers(page).first().innerText()).toContain('6 * 7 = 42.');
 });
 
-test('the edge’s own model: its refusal is told without its words, and the conversation goes on', async () => {
+test('hides the text of a refusal by the edge’s own model, and continues the conversation', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await chooseModel(page, /The edge’s model/);
@@ -56,7 +56,7 @@ test('the edge’s own model: its refusal is told without its words, and the con
   expect(await questions(page).allInnerTexts()).toEqual(['Who are you?', 'What is 2 + 2?']);
 });
 
-test('an answer that broke off is replaced, not added to', async () => {
+test('Try again replaces a broken answer', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseModel(page, /OpenAI-compatible/, {
     baseURL: `${inject('providerUrl')}/fault/error-event/v1`,
@@ -70,7 +70,7 @@ test('an answer that broke off is replaced, not added to', async () => {
   expect(await questions(page).allInnerTexts()).toEqual(['Hello?']);
 });
 
-test('the keyboard never loses its place', async () => {
+test('keeps the keyboard focus after a dialog, an example and a send', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
     await expect
@@ -99,7 +99,7 @@ test('the keyboard never loses its place', async () => {
   expect(await names).toEqual(['Stop', 'Send']);
 });
 
-/** The texts that the focused element takes, in the page, up to the one given. */
+/** Runs in the page. Collects the texts of the focused element until it has the text `last`. */
 function namesOfFocus(last: string): Promise<readonly string[]> {
   const names: string[] = [];
   return new Promise((resolve) => {

@@ -13,8 +13,8 @@ export interface DemoServer {
 }
 
 /**
- * `wrangler dev` over the built demo, on a free port, with nothing kept from before. `vars` are the
- * Worker's.
+ * Starts `wrangler dev` for the built demo, on a free port and with empty storage. `vars` are the
+ * Worker's variables.
  */
 export async function startDemoServer(
   vars: Readonly<Record<string, string>> = {},
@@ -33,11 +33,11 @@ export async function startDemoServer(
 
 export interface DemoPage {
   readonly page: Page;
-  /** What the page's console reported as errors, and what it threw. */
+  /** Errors that the page threw or logged to its console. */
   readonly problems: string[];
 }
 
-/** The demo in a browser profile of its own. */
+/** Opens the demo in a new browser profile. */
 export async function openDemo(
   browser: Browser,
   url: string,
@@ -50,7 +50,7 @@ export async function openDemo(
   return { page, problems };
 }
 
-/** The demo in another tab of a profile; its problems are added to those given. */
+/** Opens the demo in another tab of a profile. Adds its errors to `problems`. */
 export async function openTab(
   context: BrowserContext,
   url: string,
@@ -74,7 +74,7 @@ export async function ask(page: Page, text: string): Promise<void> {
   await atRest(page);
 }
 
-/** Sends a message to a conversation at rest, and waits until it is among those shown. */
+/** Waits until the conversation is idle, sends a message, and waits until it is shown. */
 export async function send(page: Page, text: string): Promise<void> {
   await atRest(page);
   const asked = await questions(page).count();
@@ -83,8 +83,8 @@ export async function send(page: Page, text: string): Promise<void> {
 }
 
 /**
- * Presses Enter until the message is sent: during a run, also one that another tab has just begun,
- * the page keeps the text.
+ * Presses Enter until the message is sent. During a run the page keeps the text, also if another
+ * tab has just started the run.
  */
 export async function sendSoon(page: Page, text: string): Promise<void> {
   const field = page.getByLabel('Your message');
@@ -97,7 +97,7 @@ export async function sendSoon(page: Page, text: string): Promise<void> {
     .toBe('');
 }
 
-/** Waits until no dialog is open, and the conversation is loaded and has no run going. */
+/** Waits until no dialog is open, and until the conversation is loaded and has no run. */
 export async function atRest(page: Page): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.locator('[role=log][aria-busy=false]').waitFor({ state: 'attached' });
@@ -117,7 +117,7 @@ export interface EndpointChoice {
   readonly key?: string;
 }
 
-/** Chooses a model in the dialog, and waits for the conversation with it. */
+/** Chooses a model in the dialog and waits until the conversation has it. */
 export async function chooseModel(
   page: Page,
   name: RegExp,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.for(homes)(
-  '%s: two tabs that ask at the same time both show both, in one order',
+  '%s: two tabs that ask at the same time show both answers in the same order',
   async (home) => {
     const { first, second, problems } = await openTwo(browser, home);
     await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
@@ -42,7 +42,7 @@ test.for(homes)(
 );
 
 test.for(homes)(
-  '%s: a new conversation in one tab leaves the other its own, also with an answer that is under way',
+  '%s: a new conversation in one tab does not change the other tab, even during an answer',
   async (home) => {
     const { first, second, problems } = await openTwo(browser, home, { held: true });
     const speech = heldQuestion();
@@ -63,12 +63,12 @@ test.for(homes)(
   },
 );
 
-test('At the edge: what was said elsewhere is shown when the page is looked at again', async () => {
+test('At the edge: a page that gets the focus shows messages of another browser', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
   const settings = await page.evaluate(() => JSON.stringify(localStorage));
-  // Another browser: nothing but the edge is shared.
+  // Another browser shares only the edge.
   const context = await newContext(browser);
   await context.addInitScript(
     (stored) => Object.assign(localStorage, JSON.parse(stored)),
@@ -91,7 +91,7 @@ test('At the edge: what was said elsewhere is shown when the page is looked at a
   await shows([page, other], ['What is 6 * 7?', 'What is 5 * 5?', speech]);
 });
 
-test('tabs of one conversation agree on the model, whichever has the agent, and the key is written nowhere', async () => {
+test('tabs of one conversation use the same model, and none of them stores its key', async () => {
   const { first, second, problems } = await openTwo(browser, 'In this tab’s worker');
   const model = (page: Page) => page.getByRole('button', { name: 'Model: test-model' });
   await chooseModel(second, /OpenAI-compatible/, {

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.for(homes)(
-  '%s: what one tab asks is shown in the other as it comes, and stopped there',
+  '%s: a tab shows the questions and streamed answers of another tab, and can stop them',
   async (home) => {
     const { first, second, problems } = await openTwo(browser, home, { held: true });
     const sums = heldQuestion('what 17 * 23 is, and what time it is in Tokyo, in');
@@ -59,29 +59,26 @@ test.for(homes)(
   },
 );
 
-test.for(homes)(
-  '%s: what waits for an answer does so in both tabs, and either gives it',
-  async (home) => {
-    const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
-    for (const [asking, answering, word, said] of [
-      [first, second, 'Deny', 'All right, it stays as it is.'],
-      [second, first, 'Allow', 'Deleted: “oolong”.'],
-    ] as const) {
-      await ask(asking, 'Delete my notes about oolong');
-      await answering.getByRole('button', { name: word }).click();
-      for (const page of [first, second]) {
-        await expect.poll(() => lastAnswer(page)).toContain(said);
-        await atRest(page);
-        expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
-      }
+test.for(homes)('%s: both tabs ask for an approval, and either one can decide', async (home) => {
+  const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
+  for (const [asking, answering, word, said] of [
+    [first, second, 'Deny', 'All right, it stays as it is.'],
+    [second, first, 'Allow', 'Deleted: “oolong”.'],
+  ] as const) {
+    await ask(asking, 'Delete my notes about oolong');
+    await answering.getByRole('button', { name: word }).click();
+    for (const page of [first, second]) {
+      await expect.poll(() => lastAnswer(page)).toContain(said);
+      await atRest(page);
+      expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
     }
-    for (const page of [first, second]) expect(await answers(page).count()).toBe(3);
-    expect(problems).toEqual([]);
-  },
-);
+  }
+  for (const page of [first, second]) expect(await answers(page).count()).toBe(3);
+  expect(problems).toEqual([]);
+});
 
 test.for(homes)(
-  '%s: a tab that is closed in the middle of its answer leaves it to the other',
+  '%s: when a tab closes during its answer, the other tab shows the rest',
   async (home) => {
     const { first, second, problems } = await openTwo(browser, home, {
       begin: 'Note: sencha',
@@ -109,7 +106,7 @@ test.for(homes)(
 );
 
 test.for(homes)(
-  '%s: a tab that is opened in the middle of an answer shows it, and asks on when it has ended',
+  '%s: a tab that opens during an answer shows it, and can ask after its end',
   async (home) => {
     const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
     await goHome(first, home);
@@ -136,7 +133,7 @@ test('At the edge: an answer that ends while a tab opens is shown in that tab', 
   await send(first, speech);
   await first.getByText('I am the offline').first().waitFor();
   const second = await first.context().newPage();
-  // The tab reads the history in the middle of the answer, and asks for its stream after the end.
+  // The tab reads the history during the answer. It asks for the stream after the end.
   await second.route(
     '**/api/chat/*/messages',
     async (route) => {
@@ -202,7 +199,7 @@ test('At the edge: a message waits until the page knows that no answer is runnin
   );
   await page.reload();
   await sendSoon(page, 'What is 2 + 2?');
-  // A message that did not wait was posted before this request.
+  // A message that did not wait would be posted before this request.
   await page.evaluate(() => fetch('/healthz').then(({ status }) => status));
   answerLook();
   await expect.poll(() => lastAnswer(page)).toContain('2 + 2 = 4.');

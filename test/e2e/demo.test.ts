@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.for(homes)(
-  '%s: two tools, a streamed answer, the timeline, and the history after a reload',
+  '%s: runs two tools, streams an answer, fills the timeline, and keeps the history after a reload',
   async (home) => {
     const { page, problems } = await openDemo(browser, inject('demoUrl'));
     await goHome(page, home);
@@ -55,7 +55,7 @@ test.for(homes)(
   },
 );
 
-test('Japanese, Chinese and Korean questions are answered in their language, and notes survive', async () => {
+test('answers Japanese, Chinese and Korean questions in their language, and keeps notes after a reload', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await ask(page, '東京とパリは今何時ですか？');
   expect(await answers(page).last().innerText()).toMatch(
@@ -72,7 +72,7 @@ test('Japanese, Chinese and Korean questions are answered in their language, and
 });
 
 test.for(homes)(
-  '%s: what is deleted is asked for first, also after a reload, and the question can be asked again',
+  '%s: asks before it deletes, also after a reload, and the user can ask for another answer',
   async (home) => {
     const { page, problems } = await openDemo(browser, inject('demoUrl'));
     const call = page.getByRole('group', { name: /^Tool notes/ }).last();
@@ -90,7 +90,7 @@ test.for(homes)(
     await decide('Allow').click();
     await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “gyokuro”.');
     await atRest(page);
-    // Somebody who asks something else has not said yes.
+    // Another question is not an approval.
     await ask(page, 'Note: matcha');
     await ask(page, 'Delete my notes about matcha');
     await ask(page, 'Show my notes');
@@ -139,7 +139,7 @@ test.for(homes)('%s: an answer that a reload cuts off is finished, once', async 
 });
 
 test.for(homes)(
-  '%s: Stop ends the run at once and keeps what was said; the conversation goes on',
+  '%s: Stop ends the run at once, keeps the streamed text and continues the conversation',
   async (home) => {
     const { page } = await openDemo(browser, inject('demoUrl'));
     await goHome(page, home);

@@ -42,7 +42,7 @@ async function start(): Promise<void> {
 
 const lastWords = 'top of the page';
 
-/** Reads until this text has come, then leaves. */
+/** Reads until the response contains `text`, then disconnects. */
 async function readUntil(response: Response, text: string): Promise<string> {
   const decoder = new TextDecoder();
   let seen = '';
@@ -53,7 +53,7 @@ async function readUntil(response: Response, text: string): Promise<string> {
   throw new Error(`The answer ended before "${text}": ${seen}`);
 }
 
-/** Posts a question and goes away when the answer has begun. */
+/** Posts a question and disconnects when the answer has begun. */
 async function leave(id: string, text: string): Promise<void> {
   const messages = [{ id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }];
   const response = await fetch(`${edge.url}/api/chat`, {
@@ -72,7 +72,7 @@ async function stored(id: string): Promise<readonly string[]> {
   return ((await response.json()) as { messages: UIMessage[] }).messages.map(textOf);
 }
 
-test('a client that left comes back to its turn, by AI SDK’s transport', async () => {
+test('a client that disconnected resumes its turn with AI SDK’s transport', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   await leave(id, story);
@@ -87,7 +87,7 @@ test('a client that left comes back to its turn, by AI SDK’s transport', async
   expect(await stored(id)).toEqual([story, textOf(last!)]);
 });
 
-test('another connection stops a turn; the list has its session until it is deleted', async () => {
+test('another connection stops a turn, and the list has its session until it is deleted', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   await leave(id, story);
@@ -111,7 +111,7 @@ test('another connection stops a turn; the list has its session until it is dele
   expect(await chats()).not.toContainEqual(expect.objectContaining({ id }));
 });
 
-test('a server that is killed in the middle of a turn goes on with it when it is back', async () => {
+test('after a restart during a turn, the server finishes the turn', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   await leave(id, story);
@@ -123,7 +123,7 @@ test('a server that is killed in the middle of a turn goes on with it when it is
   expect(await stored(id)).toHaveLength(2);
 });
 
-test('a run outlives its client and the server, and is watched to its end; a completion goes on with it', async () => {
+test('a run survives a disconnect and a restart, a client watches its end, and a completion continues its session', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   const response = await fetch(`${edge.url}/api/run`, {
@@ -156,7 +156,7 @@ test('a run outlives its client and the server, and is watched to its end; a com
   expect([texts[0], texts[2], texts.length]).toEqual([story, 'What is 2 + 2?', 4]);
 });
 
-test('a page that is reloaded in the middle of an answer shows the rest of it as it comes', async () => {
+test('a page that reloads during an answer shows the rest of it as it streams', async () => {
   const { page, problems } = await openDemo(browser, edge.url);
   await goHome(page, 'At the edge');
   await chooseHeldModel(page, 'At the edge');

@@ -12,8 +12,8 @@ import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
 /**
- * README's project, its files as they stand there, on this machine in place of Cloudflare and with
- * a model of rules.
+ * The project of the README, with its files unchanged. It runs on this machine instead of
+ * Cloudflare, with a scripted model.
  */
 const folder = `${root}/node_modules/.cache/edge-readme`;
 const token = 'a-token-of-ann-long-enough';
@@ -60,8 +60,8 @@ interface Asked {
 }
 
 /**
- * Calls a tool where it is asked for what the tool does, and tells a long story slowly, where it
- * waits for the page to go on.
+ * Plays the model. Calls the tool that the question names. A question for a story gets its first
+ * words at once; the rest waits until the test calls the entry of `stories`.
  */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { model: name, messages } = JSON.parse(await text(request)) as Asked;
@@ -95,10 +95,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   }
 }
 
-/** What goes on with each story that was begun. */
+/** Functions that send the rest of each open story. */
 const stories: (() => void)[] = [];
 
-test('README’s page: a tool, an approval, a reload in mid-answer, Stop, and another try', async () => {
+test('README’s page: calls a tool, asks for an approval, survives a reload during an answer, stops and regenerates', async () => {
   const page = await (await newContext(browser)).newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));
@@ -169,7 +169,7 @@ async function ask(page: Page, question: string): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).click();
 }
 
-test('README’s client: OpenAI’s, with the token as its key', async () => {
+test('README’s client: OpenAI’s client calls the endpoint with the token as its key', async () => {
   const file = `${folder}/client.mjs`;
   writeFileSync(file, readFileSync(file, 'utf8').replace('http://localhost:8787', edge.url));
   const { ok, output } = await runCommand('node', [`--env-file=${folder}/.dev.vars`, file]);
@@ -179,7 +179,7 @@ test('README’s client: OpenAI’s, with the token as its key', async () => {
   });
 });
 
-test('README’s project is one that can be deployed', async () => {
+test('README’s project: wrangler can deploy it', async () => {
   const { ok, output } = await runCommand('wrangler', [
     'deploy',
     '--dry-run',
@@ -187,7 +187,7 @@ test('README’s project is one that can be deployed', async () => {
     `${folder}/wrangler.toml`,
   ]);
   expect(ok, output).toBe(true);
-  // Nothing of Node's: no module is asked for, and none warned of.
+  // The bundle must not need Node's modules, and wrangler must not warn.
   expect(output).not.toMatch(/node:|WARNING/);
   for (const binding of ['CHAT_SESSION', 'RATE_LIMITER', 'OPENAI_BASE_URL'])
     expect(output).toContain(`env.${binding}`);

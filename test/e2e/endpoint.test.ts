@@ -8,7 +8,7 @@ const question = [
   { role: 'user' as const, content: 'What is 17 * 23, and what time is it in 서울?' },
 ];
 
-test('the openai client gets the whole answer', async () => {
+test('OpenAI’s client gets the whole answer', async () => {
   const completion = await client().chat.completions.create({
     model: 'offline',
     messages: question,
@@ -20,7 +20,7 @@ test('the openai client gets the whole answer', async () => {
   expect(completion.usage!.total_tokens).toBeGreaterThan(0);
 });
 
-test('the openai client streams it, with usage', async () => {
+test('OpenAI’s client streams the answer, with usage', async () => {
   const stream = await client().chat.completions.create({
     model: 'offline',
     messages: question,
@@ -41,7 +41,7 @@ test('the openai client streams it, with usage', async () => {
   expect(usage!.total_tokens).toBeGreaterThan(0);
 });
 
-test('the openai client is told of an unknown model and of a malformed body', async () => {
+test('OpenAI’s client gets errors for an unknown model and for a malformed body', async () => {
   await expect(
     client().chat.completions.create({ model: 'gpt-0', messages: question }),
   ).rejects.toMatchObject({ status: 404 });
@@ -91,7 +91,7 @@ test('AI SDK’s transport and reader hold a conversation of two turns', async (
   expect(JSON.stringify(history.messages.at(-1))).toMatch(/\d+\. 牛乳を買う/);
 });
 
-test('a malformed body is a coded error', async () => {
+test('a malformed body results in a coded error', async () => {
   const response = await fetch(`${inject('demoUrl')}/api/chat`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

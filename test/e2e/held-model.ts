@@ -18,15 +18,17 @@ interface CompletionRequest {
 }
 
 /**
- * How many deltas of a held reply come before the wait: "I am the offline model:", or the beginning
- * of a tool call.
+ * Number of deltas before the pause in a held reply: "I am the offline model:", or the start of a
+ * tool call.
  */
 const deltasBefore = 5;
 
 /**
- * Serves the demo's offline rules as an OpenAI-compatible endpoint. A question that begins with
- * "Tell me" gets the first words of its reply at once. The rest follows after a test posts the
- * question to `/release`. The question "Who are you?" is refused as one with a wrong key.
+ * Serves the demo's offline rules as an OpenAI-compatible endpoint.
+ *
+ * A question that begins with "Tell me" gets the first words of its reply at once. The rest
+ * follows after a test posts the question to `/release`. The endpoint refuses the question "Who
+ * are you?" as if its key were wrong.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
   const releases = new Releases();
@@ -36,12 +38,12 @@ export async function startHeldModel(): Promise<LoopbackServer> {
   return listenOnLoopback(server, 0);
 }
 
-/** Variables of a demo's Worker whose own model is this one. */
+/** Returns the variables with which a demo's Worker uses this model as its own. */
 export function heldModelVars(url: string): Readonly<Record<string, string>> {
   return { OPENAI_MODEL: 'held', OPENAI_BASE_URL: `${url}/v1` };
 }
 
-/** The questions whose answers may end. */
+/** Questions whose answers may continue after the pause. */
 class Releases {
   readonly #released = new Set<string>();
   readonly #waiting = new Map<string, (() => void)[]>();

@@ -51,7 +51,7 @@ afterAll(async () => {
 
 interface Visit {
   readonly ask: (model: string, more?: Partial<ProxyOptions>) => Promise<Answer>;
-  /** Every body that came from the edge, and the heads of what was sent to it. */
+  /** Returns all response bodies from the edge and all request headers to it. */
   readonly seen: () => string;
 }
 
@@ -77,13 +77,12 @@ async function visit(origin: string = site.origin): Promise<Visit> {
   };
 }
 
-test('an agent in a worker streams and calls tools by the edge’s model, across origins, and never gets its key', async () => {
+test('an agent in a worker streams and calls tools through the edge’s model, across origins and without its key', async () => {
   const { ask, seen } = await visit();
   const { text } = await ask('scripted');
   expect(text).toMatch(/^The tools say: sum \d/);
   expect((await ask('deltas/500')).deltas).toBeGreaterThan(100);
-  // What the model's server was sent: the edge's key, which is hidden even where the server quotes
-  // it.
+  // The model's server echoes its request. The edge must hide its key even there.
   const echoed = JSON.parse((await ask('echo')).text!) as {
     readonly headers: { readonly authorization: string };
   };
@@ -93,7 +92,7 @@ test('an agent in a worker streams and calls tools by the edge’s model, across
   expect(seen()).not.toContain(modelKey);
 });
 
-test('its refusals are errors with their codes', async () => {
+test('refusals of the proxy are errors with codes', async () => {
   const { ask, seen } = await visit();
   expect(await ask('scripted', { token: 'token-of-nobody-012345' })).toEqual({
     code: 'MODEL_AUTH',
@@ -103,7 +102,7 @@ test('its refusals are errors with their codes', async () => {
   expect(seen()).not.toContain(modelKey);
 });
 
-test('a page of an origin that is not on the list gets nothing', async () => {
+test('refuses a page whose origin is not on the list', async () => {
   const { ask } = await visit(site.origin.replace('localhost', '127.0.0.1'));
   expect(await ask('scripted')).toEqual({ code: 'MODEL_UNREACHABLE' });
 });

@@ -5,7 +5,7 @@ import { codeBlocks } from '../../scripts/code-blocks.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import { startSite, type Site } from './site.ts';
 
-/** What a reader adds to the README's code. */
+/** Files that a reader adds to the README's code. */
 const added = {
   'chat-main.tsx': `import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -43,11 +43,11 @@ afterAll(async () => {
 interface OpenedPage {
   readonly page: Page;
   /**
-   * The model's server of the examples, from now on: a path of the provider server, or the steps of
-   * the scripted one.
+   * Sets the model's answers from now on: a path of the provider server, or the steps of a
+   * script.
    */
   answer(by: string | readonly unknown[]): void;
-  /** What the page's console reported as errors, and what it threw. */
+  /** Errors that the page threw or logged to its console. */
   readonly problems: readonly string[];
 }
 
@@ -77,14 +77,14 @@ const open = (page: Page, path: string) => page.goto(`${site.origin}/${path}.htm
 const text = (page: Page) => page.locator('body').innerText();
 const sections = (page: Page) => page.locator('section').allInnerTexts();
 
-test('the vanilla page: the answer streams in', async () => {
+test('the vanilla page streams the answer', async () => {
   const { page, problems } = await newPage(['A worker runs scripts beside the page.']);
   await open(page, 'page');
   await expect.poll(() => text(page)).toBe('A worker runs scripts beside the page.');
   expect(problems).toEqual([]);
 });
 
-test('the React page, in StrictMode: two turns, and the history after a reload', async () => {
+test('the React page in StrictMode holds two turns and shows them after a reload', async () => {
   const { page, problems } = await newPage(['Good morning.']);
   await open(page, 'chat');
   const hello = page.getByRole('button', { name: 'Say hello' });
@@ -98,7 +98,7 @@ test('the React page, in StrictMode: two turns, and the history after a reload',
   expect(problems).toEqual([]);
 });
 
-test('the React page: stop keeps what was said, and the next message is answered', async () => {
+test('the React page keeps the text of a stopped answer and answers the next message', async () => {
   const { page, answer, problems } = await newPage('fault/hang-mid');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -111,7 +111,7 @@ test('the React page: stop keeps what was said, and the next message is answered
   expect(problems).toEqual([]);
 });
 
-test('the React page, reloaded in the middle of an answer: the answer is asked for again, and ends', async () => {
+test('the React page asks again for an answer that a reload interrupted', async () => {
   const { page, answer, problems } = await newPage('fault/hang-mid');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -123,7 +123,7 @@ test('the React page, reloaded in the middle of an answer: the answer is asked f
   expect(problems).toEqual([]);
 });
 
-test('the React page shows an error, and goes on after it', async () => {
+test('the React page shows an error and works again after it', async () => {
   const { page, answer } = await newPage('fault/401');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -134,7 +134,7 @@ test('the React page shows an error, and goes on after it', async () => {
   await expect.poll(() => sections(page)).toContain('Hello!');
 });
 
-test('the page with typed answers: the value crosses', async () => {
+test('the page with typed answers gets the value', async () => {
   const call = { name: 'generate_response', arguments: { total: 42, due: '2027-03-01' } };
   const { page, problems } = await newPage([[call], 'done']);
   await open(page, 'invoice');
@@ -142,7 +142,7 @@ test('the page with typed answers: the value crosses', async () => {
   expect(problems).toEqual([]);
 });
 
-test('the page of sessions: what the first page said is renamed, copied and deleted', async () => {
+test('the sessions page renames, copies and deletes the conversation of the first page', async () => {
   const { page, problems } = await newPage(['Noted.']);
   await open(page, 'page');
   await expect.poll(() => text(page)).toBe('Noted.');
@@ -165,7 +165,7 @@ test('the page of sessions: what the first page said is renamed, copied and dele
   expect(problems).toEqual([]);
 });
 
-test('the page with parts: its model calls its tool, the user is asked, the hook is told', async () => {
+test('the page with parts provides the model, a tool, an approval and a hook', async () => {
   const { page, problems } = await newPage([]);
   const logged: string[] = [];
   const asked: string[] = [];
@@ -174,7 +174,7 @@ test('the page with parts: its model calls its tool, the user is asked, the hook
     asked.push(dialog.message());
     void dialog.accept();
   });
-  // No Chromium has the model itself.
+  // The Chromium of the tests has no built-in model, so this replaces it.
   await page.addInitScript(() => {
     const replies = [
       '{"tool_name": "set_title", "arguments": {"title": "Example 2"}}',

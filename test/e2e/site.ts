@@ -9,19 +9,20 @@ export interface Site {
 }
 
 export interface SiteFiles {
-  /** Names the folder it is built in. */
+  /** Name of the build folder. */
   readonly name: string;
   /** Scripts by file name. */
   readonly sources: Readonly<Record<string, string>>;
-  /** The script of each page, by its path without `.html`. */
+  /** The script of each page, by the page's path without `.html`. */
   readonly pages: Readonly<Record<string, string>>;
 }
 
 /**
- * Pages with nothing but a script, built by Vite as it comes, with the built packages; on loopback.
+ * Builds pages that contain only a script, with Vite's defaults and the built packages. Serves
+ * them on loopback.
  */
 export async function startSite({ name, sources, pages }: SiteFiles): Promise<Site> {
-  // Here, so that the packages are found.
+  // Below the repository, so that Node resolves the packages.
   const folder = `${root}/node_modules/.cache/${name}`;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

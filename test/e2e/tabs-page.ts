@@ -2,13 +2,13 @@ import { connectAgent } from '@isoloop/web-worker';
 import type { JsonValue } from '@isoloop/core';
 import type { TabsFixtureOptions, Witnessed } from '../../packages/web-worker/test-support/tabs.ts';
 
-/** A tab of the test: what it was told and shown, and what it can be asked for. */
+/** One tab of the test: what it has received and shown, and what a test can do in it. */
 export interface TestTab {
   readonly told: Witnessed[];
-  /** What a reader of the session's runs shows. */
+  /** The text that a reader of the session's runs shows. */
   text: string;
   readonly ends: string[];
-  /** `replies`: as JSON. */
+  /** Connects the tab. `replies` is JSON. */
   start(sessionId: string, replies: string): Promise<void>;
   ask(text: string): void;
   open(gate: string): void;

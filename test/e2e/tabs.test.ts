@@ -54,7 +54,7 @@ async function openTab(
   return page;
 }
 
-/** In a page. */
+/** Returns the page's tab. Only scripts in a page can call it. */
 declare function tabOf(): TestTab;
 
 const ask = (page: Page): Promise<void> => page.evaluate(() => tabOf().ask('go'));
@@ -92,7 +92,7 @@ async function inTheMiddle(): Promise<{
   return { context, leader, follower };
 }
 
-test('a tab that is closed in the middle of a run is followed by another, and no tool runs again', async () => {
+test('when a tab closes during a run, another tab takes over and no tool runs again', async () => {
   const { context, leader, follower } = await inTheMiddle();
   await leader.close();
   await reaches(follower, 'new');
@@ -112,10 +112,10 @@ test('a tab that is closed in the middle of a run is followed by another, and no
   await context.close();
 });
 
-test('a tab that is told of its freezing in the middle of a run is followed; when it is back it shows what the other one has', async () => {
+test('another tab takes over from a tab that freezes during a run, and the resumed tab shows the new answer', async () => {
   const { context, leader, follower } = await inTheMiddle();
-  // A browser freezes hidden pages only, and without a screen none is hidden: the event is what the
-  // page sees of it.
+  // Browsers freeze only hidden pages, and without a screen no page is hidden. So the test
+  // dispatches the event that a page would see.
   await leader.evaluate(() => document.dispatchEvent(new Event('freeze')));
   await reaches(follower, 'new');
   await leader.evaluate(() => document.dispatchEvent(new Event('resume')));

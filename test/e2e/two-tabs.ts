@@ -16,8 +16,8 @@ interface TwoTabs {
   /** The first question. Default: "What is 1 + 1?" */
   readonly begin?: string;
   /**
-   * Whether the held model answers. It is chosen before the second tab opens, so that the first tab
-   * leads: each tab connects anew when the model changes.
+   * Whether the held model answers. The first tab chooses it before the second opens and stays
+   * the leader: a change of the model makes each tab reconnect.
    */
   readonly held?: boolean;
 }

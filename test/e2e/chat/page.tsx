@@ -12,11 +12,11 @@ import { createRoot } from 'react-dom/client';
 
 declare global {
   interface Window {
-    /** The hook's last answer. */
+    /** The hook's latest result. */
     chat: ReturnType<typeof useChat>;
-    /** Each request's path and posted body, and its answer's status. */
+    /** Each request's path, its body, and the status of the response. */
     requests: { path: string; body: unknown; status: number }[];
-    /** What AI SDK's own reader made of each chunk: its type, or what is wrong with it. */
+    /** The result of AI SDK's own reader for each chunk: its type, or the error. */
     chunks: string[];
     invalid: string[];
   }
@@ -26,7 +26,7 @@ window.requests = [];
 window.chunks = [];
 window.invalid = [];
 
-/** Listens along: what the page gets is as it came. */
+/** Reads a copy of each response. The page gets the original bytes. */
 const { fetch } = window;
 window.fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -62,7 +62,7 @@ async function countComments(stream: ReadableStream<Uint8Array<ArrayBuffer>>): P
 const query = new URLSearchParams(location.search);
 const id = query.get('id')!;
 const api = `${query.get('at')}/api/chat`;
-// As README says: a conversation is asked for once it exists.
+// The README says so: load a conversation only after it exists.
 const messages = sessionStorage.getItem(id) ? await history() : [];
 sessionStorage.setItem(id, 'begun');
 

@@ -11,7 +11,7 @@ interface Reply {
   readonly thinking?: string;
   readonly text?: string;
   readonly call?: { readonly name: string; readonly input: JsonObject };
-  /** How many words come at once. The others come after the session is released. */
+  /** Number of words that come at once. The others come after the session is released. */
   readonly holdAfter?: number;
   readonly fails?: boolean;
 }
@@ -33,7 +33,7 @@ export function ruledModel(sessionId: string): ChatModel {
       const { thinking, text, call, holdAfter = Infinity, fails } = reply(request);
       for (const delta of wordsOf(thinking)) yield [{ type: 'thinking', id: 'thinking', delta }];
       for (const [index, delta] of wordsOf(text).entries()) {
-        // A promise of another request must not be awaited in a Worker.
+        // A Worker must not await a promise of another request, so this polls.
         while (index >= holdAfter && !released.has(sessionId)) await pause(50, signal);
         yield [{ type: 'text', id: 'text', delta }];
       }

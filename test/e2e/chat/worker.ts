@@ -16,7 +16,7 @@ const place = {
 } as const;
 
 const options: AgentHandlerOptions<Env> = {
-  // Shorter than the model's pauses, so that comments come between its words.
+  // Shorter than the model's pauses, so that keep-alive comments come between its words.
   limits: { keepAliveMs: 20 },
   agent: ({ session, memory }) =>
     new ReActAgent({

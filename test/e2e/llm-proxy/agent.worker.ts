@@ -4,7 +4,7 @@ import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 
 export interface ProxyOptions {
   readonly baseURL: string;
-  /** The user's, for the edge. */
+  /** The user's token for the edge. */
   readonly token: string;
   readonly model: string;
 }

@@ -3,7 +3,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { bearerToken, createAgentHandler, type AgentHandler } from '@isoloop/edge';
 
 interface Env {
-  /** Of the pages that may call. */
+  /** Origins of the pages that may call. */
   readonly PAGE_ORIGIN: string;
   readonly USER_TOKEN: string;
   readonly MODEL_KEY: string;

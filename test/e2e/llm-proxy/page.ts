@@ -7,7 +7,7 @@ export interface Answer {
   readonly code?: string;
 }
 
-/** For the test: asks the agent, in a worker of its own. */
+/** Asks the agent in a new worker. Tests call it. */
 async function ask(input: string, options: ProxyOptions): Promise<Answer> {
   const worker = new Worker(new URL('./agent.worker.ts', import.meta.url), { type: 'module' });
   const agent = connectAgent<ProxyAgent>(worker, { sessionId: 's', options });
