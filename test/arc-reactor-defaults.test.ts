@@ -30,7 +30,7 @@ function arcAgent(replies: readonly ScriptedReply[], options: Partial<AgentOptio
   return { model, agent: new ReActAgent({ name: 'a', model, ...options, use }) };
 }
 
-/** The first count from which on something no longer holds, less one. */
+/** Returns the largest number for which `holds` is true. */
 async function largest(
   holds: (size: number) => Promise<boolean>,
   [low, high]: readonly [number, number],
@@ -43,13 +43,13 @@ async function largest(
   return low;
 }
 
-/** Never resolves, and notes when it was begun. */
+/** Returns a function that never resolves and records the time of its start. */
 function stall() {
   const begun: number[] = [];
   return { begun, begin: () => (begun.push(Date.now()), never) };
 }
 
-/** Milliseconds on the fake clock from what was begun to the end of the work. */
+/** Returns the milliseconds on the fake clock from the recorded start to the end of the work. */
 async function timeOf(work: Promise<unknown>, begun: readonly number[]): Promise<number> {
   await expect.poll(() => begun).toHaveLength(1);
   let end: number | undefined;
@@ -72,7 +72,7 @@ async function retryWaits(
   return waits;
 }
 
-/** How many calls of one user go through, one each so many milliseconds. */
+/** Returns how many calls of one user succeed if they come every `ms` milliseconds. */
 async function callsEach(ms: number): Promise<number> {
   const { agent } = arcAgent(many(1_000));
   for (let calls = 0; ; calls += 1) {
@@ -88,7 +88,7 @@ async function pastBudget(): Promise<number> {
     await agent.call('q');
     return model.requests[1]!.messages.length === 3;
   };
-  // The two questions take one token each.
+  // The two questions have one token each.
   return (await largest(keeps, [1_000, 200_000])) + 2;
 }
 
@@ -104,7 +104,7 @@ async function shownOf(documents: readonly RetrievedDocument[]): Promise<string>
   return /<retrieved_context>\\n(.*)\\n<\/retrieved_context>/.exec(text)?.[1] ?? '';
 }
 
-/** The score, in thousandths, that the document `plain` needs not to be put last. */
+/** Returns the lowest score, in thousandths, with which the document `plain` is not the last. */
 async function scoreNeeded(
   rerank: ReturnType<typeof keywordRerank>,
   others: readonly RetrievedDocument[],
@@ -186,7 +186,10 @@ async function breakerTimes() {
   return { failures, openMs, trials: stuck.requests.length };
 }
 
-/** By the first column of the README's table: what is measured, never what an option says. */
+/**
+ * Measurements by the first column of the README's table. They run the code and never read an
+ * option.
+ */
 const measured: Readonly<Record<string, () => Promise<number>>> = {
   async 'Tool calls in one call'() {
     let runs = 0;
@@ -303,7 +306,8 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return edge / (1_000 + edge);
   },
   '`mmrRerank()`: weight of the score': async () => {
-    // Like the first, which is chosen: it needs a score for that.
+    // The document has the same text as the first, chosen one. Only its score can keep it from
+    // the last place.
     const edge = await scoreNeeded(mmrRerank(), [
       { content: 'water', score: 9 },
       { content: 'tea', score: 0 },
@@ -330,7 +334,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
   },
 };
 
-/** `30,000 ms` is 30000. */
+/** Rows of the README's table as numbers: `30,000 ms` is 30000. */
 const rows = [
   ...readFileSync(examplesReadme, 'utf8')
     .split(/<!-- (?:arc-reactor|end of the) defaults -->/)[1]!
@@ -339,7 +343,7 @@ const rows = [
   .map(([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))] as const)
   .filter(([, value]) => !Number.isNaN(value));
 
-test('each default in the README is measured, and the other way round', () => {
+test('the README lists exactly the measured defaults', () => {
   expect(rows.map(([name]) => name)).toEqual(Object.keys(measured));
 });
 

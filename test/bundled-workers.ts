@@ -4,7 +4,7 @@ import { sourceAlias } from '../scripts/source-alias.ts';
 
 /**
  * Serves each worker script of the tests as one bundle. Vite's development server would send a
- * worker its 250 modules one by one, which takes ten times as long, and tests start hundreds of
+ * worker its 250 modules one by one. This takes ten times as long, and tests start hundreds of
  * workers.
  */
 export function bundledWorkers(): Plugin {
@@ -40,8 +40,8 @@ async function bundleWorker(path: string): Promise<string> {
       rolldownOptions: {
         input: `${root}${path}`,
         output: { format: 'es', codeSplitting: false },
-        // The packages declare no side effects, so fixtures that are imported for theirs would be
-        // dropped.
+        // The packages declare no side effects. Tree shaking would drop fixtures that are
+        // imported only for theirs.
         treeshake: false,
       },
     },

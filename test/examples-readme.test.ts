@@ -10,11 +10,11 @@ import {
 
 const readme = readFileSync(examplesReadme, 'utf8');
 
-test('the code in the README of core is that of the tests in test/examples; npm run readme writes it', () => {
+test('the README of core contains the code of the tests in test/examples; npm run readme updates it', () => {
   expect(withExamples(readme, readExamples())).toBe(readme);
 });
 
-test('the README of core names each of its entries', () => {
+test('the README of core names each entry', () => {
   const entries = Object.keys(readManifest('core').exports).filter(
     (entry) => entry !== './package.json',
   );
@@ -28,12 +28,12 @@ const examples = new Map([['a', 'one();\n']]);
 const fence = (code: string, marker = '<!-- example: a -->\n\n'): string =>
   `# Title\n\n${marker}\`\`\`ts\n${code}\`\`\`\n`;
 
-test('code that differs from its example is found', () => {
+test('withExamples() replaces code that differs from its example', () => {
   expect(withExamples(fence('one();\n'), examples)).toBe(fence('one();\n'));
   expect(withExamples(fence('two();\n'), examples)).toBe(fence('one();\n'));
 });
 
-test('code without an example, an example without code, and an unknown name are found', () => {
+test('withExamples() throws for code without an example, an unused example and an unknown name', () => {
   expect(() => withExamples(fence('one();\n', ''), examples)).toThrow(
     'A block of code is no example',
   );
@@ -41,7 +41,7 @@ test('code without an example, an example without code, and an unknown name are 
   expect(() => withExamples(fence('one();\n'), new Map())).toThrow('There is no region "a".');
 });
 
-test('the parts of a region are put together, without their indentation', () => {
+test('regionsIn() joins the parts of a region without their indentation', () => {
   const source = [
     '// #region a',
     "import x from 'x';",

@@ -12,7 +12,7 @@ test('a folder may import itself and the folders before it', () => {
   ).toEqual([]);
 });
 
-test('a folder may not import a later one, however it is written', () => {
+test('a folder may not import a later one, in any form of import', () => {
   const path = 'packages/core/src/model/http.ts';
   const why = 'model/ must not import loop/, a later folder';
   expect(check(path, `// first line\nimport { run } from '../loop/loop.ts';`)).toEqual([
@@ -34,7 +34,7 @@ test('a folder may not import a later one, however it is written', () => {
   ).toContain('wire/ must not import tabs/');
 });
 
-test('types follow the same order, but for the listed exceptions; a comment or a string is no import', () => {
+test('types follow the same order, except the listed ones; comments and strings are not imports', () => {
   const path = 'packages/core/src/model/http.ts';
   const why = 'model/ must not import types of loop/, a later folder';
   expect(check(path, `import type { Run } from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
@@ -55,7 +55,7 @@ test('types follow the same order, but for the listed exceptions; a comment or a
   ).toEqual([]);
 });
 
-test('tests may use any folder, and test support', () => {
+test('tests may import any folder and test support', () => {
   expect(
     check('packages/core/src/model/http.test.ts', `import { run } from '../loop/loop.ts';`),
   ).toEqual([]);
@@ -76,7 +76,7 @@ test('no folder may import an entry file, and each folder must be in the list', 
   ).toContain("utils/ is not in the list of core's folders");
 });
 
-test('core imports neither adapter, the adapters not each other, not even their types', () => {
+test('core imports neither adapter, and the adapters do not import each other, not even types', () => {
   expect(
     check('packages/core/src/loop/loop.ts', `import type { X } from '@isoloop/edge';`)[0],
   ).toContain('core must not import edge');
@@ -91,7 +91,7 @@ test('core imports neither adapter, the adapters not each other, not even their 
   ).toEqual([]);
 });
 
-test('a package may use its own name in tests only', () => {
+test('only tests may import their package by its name', () => {
   expect(
     check(
       'packages/core/src/loop/loop.test.ts',
@@ -103,7 +103,7 @@ test('a package may use its own name in tests only', () => {
   ).toContain('imports itself by name');
 });
 
-test("an adapter goes through core's exports, not to its files", () => {
+test('an adapter imports core through its exports, not its files', () => {
   expect(
     check('packages/edge/src/index.ts', `import { tool } from '../../core/src/index.ts';`)[0],
   ).toContain('reaches out of its sources');

@@ -2,13 +2,13 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface LoopbackServer {
-  /** `http://127.0.0.1:PORT`, without a slash at its end. */
+  /** Address `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly url: string;
-  /** Ends open connections too. */
+  /** Stops the server. Ends open connections too. */
   close(): Promise<void>;
 }
 
-/** Starts a server on this machine alone; port 0 is any free one. */
+/** Starts a server on loopback. With port 0 it takes any free port. */
 export async function listenOnLoopback(server: Server, port: number): Promise<LoopbackServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -54,11 +54,11 @@ test.for([
     ],
   ],
   ['How are you?', []],
-] as const)('the rules plan for %j', ([question, calls]) => {
+] as const)('plans the tool calls for %j', ([question, calls]) => {
   expect(plan(question).map(({ name, input }) => [name, input])).toEqual(calls);
 });
 
-test('pasted data does not become a thousand calls', () => {
+test('limits the tool calls for pasted data', () => {
   expect(plan('1+1 '.repeat(1_000)).length).toBeLessThanOrEqual(12);
 });
 
@@ -85,11 +85,11 @@ test.for([
   ['冗談を言って', /言語モデルではなく/],
   ['讲个笑话', /不是语言模型/],
   ['농담 하나 해 줘', /언어 모델이 아니라/],
-] as const)('asked for more than it can, %j, it says what it is', async ([question, words]) => {
+] as const)('describes itself when %j is beyond its rules', async ([question, words]) => {
   expect(textOf(await say([userMessage(question)]))).toMatch(words);
 });
 
-test('a failed tool is told, beside one that worked', async () => {
+test('answers with the error of one tool and the result of another', async () => {
   const result = (toolUseId: string, name: string, output: string, state: 'success' | 'error') =>
     toolMessage({ type: 'tool_result', toolUseId, name, output, state });
   const answer = await say([
@@ -139,7 +139,7 @@ test.for([
     'That did not work: The result is not a finite number.',
     ['buy 牛乳', 'call Ann'],
   ],
-] as const)('in two steps: %s', async ([question, answer, left]) => {
+] as const)('runs a second step if needed: %s', async ([question, answer, left]) => {
   let notes = kept;
   const store = {
     read: async () => notes,
@@ -152,7 +152,7 @@ test.for([
     notes: store,
   });
   const { text, pending } = await agent.call(question);
-  // Deleting is asked for first.
+  // Deleting needs an approval.
   const allowed = pending.map(
     ({ toolUseId, name }) => ({ type: 'approve', toolUseId, name }) as const,
   );
@@ -165,7 +165,7 @@ test.for([
   ['メモを全部消して', 'わかりました。そのままにしておきます。'],
   ['删除所有笔记', '好的，保持不变。'],
   ['모든 메모를 삭제해 줘', '알겠습니다. 그대로 두겠습니다.'],
-] as const)('what is denied is not done: %s', async ([question, answer]) => {
+] as const)('changes nothing when the user denies: %s', async ([question, answer]) => {
   let written = 0;
   const store = { read: async () => kept, write: async () => void (written += 1) };
   const agent = demoAgent({
@@ -207,11 +207,14 @@ test.for([
   expect(evaluate(expression)).toBe(value);
 });
 
-test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])('%j is no expression', (expression) => {
-  expect(() => evaluate(expression)).toThrow();
-});
+test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])(
+  'rejects the invalid expression %j',
+  (expression) => {
+    expect(() => evaluate(expression)).toThrow();
+  },
+);
 
-test('the time in a city, by any of its names', async () => {
+test('returns the time in a city for each of its names', async () => {
   const tool = timeInCity(() => Date.UTC(2026, 0, 1, 15, 30));
   const run = (city: string) => tool.execute!({ city }, undefined as never);
   expect(await run('東京')).toEqual({
@@ -224,7 +227,7 @@ test('the time in a city, by any of its names', async () => {
   expect(() => run('Atlantis')).toThrow('Atlantis');
 });
 
-test('notes added at the same time are all kept', async () => {
+test('keeps all notes that are added at the same time', async () => {
   let stored: readonly Note[] = [];
   const tool = notesTool({
     read: async () => stored,

@@ -18,7 +18,7 @@ import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** As `@opentelemetry/context-async-hooks` has it. */
+/** A context manager like `@opentelemetry/context-async-hooks`. */
 class AsyncContext implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
   active(): Context {
@@ -52,7 +52,7 @@ const tracer = new BasicTracerProvider({
 }).getTracer('test');
 const traced = openTelemetry({ api: { trace, context }, tracer });
 
-/** What a platform's own instrumentation would do: a span below the one that is active. */
+/** Creates a child of the active span, as a platform's own instrumentation would. */
 async function request(name: string): Promise<void> {
   const span = tracer.startSpan(name);
   await new Promise((resolve) => setTimeout(resolve));
@@ -77,7 +77,7 @@ function fetching(replies: readonly ScriptedReply[], modelId: string): ChatModel
 const parentOf = (spans: readonly ReadableSpan[], span: ReadableSpan) =>
   spans.find((other) => other.spanContext().spanId === span.parentSpanContext?.spanId)?.name;
 
-test('whatever happens within a span is below it: requests, tools at the same time, agents at the same time', async () => {
+test('requests, parallel tools and parallel agents are children of the span in which they run', async () => {
   const busy = Object.assign(new Error('busy'), { status: 503 });
   const one = async (n: number): Promise<void> => {
     const name = `agent${n}`;
@@ -124,7 +124,7 @@ test('whatever happens within a span is below it: requests, tools at the same ti
   expect(traces.size).toBe(3);
 });
 
-test("a reader's own spans are not below the call's", async () => {
+test("a reader's own spans are not children of the call's span", async () => {
   exporter.reset();
   const outer = tracer.startSpan('outer');
   await context.with(trace.setSpan(context.active(), outer), async () => {

@@ -4,8 +4,8 @@ const page =
   '<!doctype html><script type="module" src="/packages/web-worker/test-support/csp-page.ts?csp"></script>';
 
 /**
- * Serves what has `?csp` in its address, the page `/csp-page` too, with a policy for scripts and
- * workers of the site alone.
+ * Serves the page `/csp-page`, and sends a content security policy with every address that
+ * contains `?csp`. It allows only scripts and workers of the site.
  */
 export function policyPlugin(): Plugin {
   return {

@@ -11,27 +11,27 @@ const violationsInMarkdown = (source: string): readonly string[] =>
 
 const long = Array.from({ length: maxWords + 1 }, () => 'word').join(' ');
 
-test('a sentence over the limit is reported with its line', () => {
+test('reports a sentence over the limit with its line', () => {
   expect(violationsIn(`const a = 1;\n/** Short. ${long}. */\nconst b = 2;`)).toEqual([
     `a.ts:2: ${maxWords + 1} words in one sentence, ${maxWords} at most.`,
   ]);
 });
 
-test('a sentence goes on over the lines of a block and over adjacent line comments', () => {
+test('joins the lines of a block and adjacent line comments', () => {
   const half = Array.from({ length: 13 }, () => 'word').join(' ');
   expect(violationsIn(`/**\n * ${half}\n * ${half}.\n */\nconst a = 1;`)).toHaveLength(1);
   expect(violationsIn(`// ${half}\n// ${half}.\nconst a = 1;`)).toHaveLength(1);
   expect(violationsIn(`// ${half}\nconst a = 1;\n// ${half}.\n`)).toEqual([]);
 });
 
-test('items of a list are sentences of their own', () => {
+test('treats each item of a list as a sentence', () => {
   const item = Array.from({ length: 13 }, () => 'word').join(' ');
   expect(
     violationsIn(`/**\n * - ${item}\n * - ${item}\n *\n * ${item}\n */\nconst a = 1;`),
   ).toEqual([]);
 });
 
-test('a code span is one word, and its full stop ends no sentence', () => {
+test('counts a code span as one word and ignores its full stops', () => {
   const span = '`a very long span. With many words in it, and none of them counts here`';
   expect(violationsIn(`/** Takes ${span} and ${span} and ${span}. */\nconst a = 1;`)).toEqual([]);
 });
@@ -40,20 +40,20 @@ test.for([
   ['The run is gone on with.', 'gone on with'],
   ['Its color and its behaviour.', 'behaviour'],
   ['A cancelled run.', 'cancelled'],
-])('%s is reported', ([sentence, words]) => {
+])('reports the words in: %s', ([sentence, words]) => {
   expect(violationsIn(`/** ${sentence} */\nconst a = 1;`)).toEqual([
     expect.stringContaining(`a.ts:1: "${words}"`),
   ]);
 });
 
-test('code spans and examples are not prose', () => {
+test('ignores code spans and examples', () => {
   expect(violationsIn(`/**\n * Runs.\n *\n * @example\n * run('${long}')\n */\nrun();`)).toEqual(
     [],
   );
   expect(violationsIn(`/** Emits \`cancelled\`. */\nrun();`)).toEqual([]);
 });
 
-test('messages in strings and templates are checked, single words are not', () => {
+test('checks messages in strings and templates, but not single words', () => {
   expect(violationsIn(`fail('The run was cancelled by it.');`)).toHaveLength(1);
   expect(violationsIn(`\nfail(\`The run \${id} was cancelled.\`);`)).toEqual([
     'a.ts:2: "cancelled": American spelling.',
@@ -61,7 +61,7 @@ test('messages in strings and templates are checked, single words are not', () =
   expect(violationsIn(`const state = 'cancelled';`)).toEqual([]);
 });
 
-test('the strings of a test file are its data, its titles are prose', () => {
+test('checks the titles of a test file, but not its other strings', () => {
   const source = `
     test('a run is cancelled', () => expect(say()).toBe('The run was cancelled by it.'));
     test.for([1])('a run is cancelled %i times', () => {});
@@ -73,7 +73,7 @@ test('the strings of a test file are its data, its titles are prose', () => {
   ]);
 });
 
-test('Markdown: paragraphs, headings, lists, quotes and cells are prose, with their lines', () => {
+test('Markdown: checks paragraphs, headings, lists, quotes and cells, and reports their lines', () => {
   const source = `# Cancelled
 
 Text with a [cancelled](a.md) run.
@@ -92,7 +92,7 @@ Text with a [cancelled](a.md) run.
   );
 });
 
-test('Markdown: code, HTML and addresses are not prose', () => {
+test('Markdown: ignores code, HTML and addresses', () => {
   const source = `\`cancelled\` and [this](cancelled.md)
 
 \`\`\`ts

@@ -2,14 +2,14 @@ import 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** True in `npm run test:long`: tests run all random cases and all fault points. */
+    /** Whether tests run all random cases and all fault points, as in `npm run test:long`. */
     long: boolean;
-    /** End to end: the WebSocket address of the shared Chromium. */
+    /** WebSocket address of the Chromium that the end-to-end tests share. */
     browserEndpoint: string;
-    /** End to end: the address of the demo. */
+    /** Address of the demo in the end-to-end tests. */
     demoUrl: string;
     /**
-     * End to end: the address of the model that stops in the middle of an answer, see
+     * Address of the model that pauses during its answers in the end-to-end tests. See
      * `e2e/held-model.ts`.
      */
     heldModelUrl: string;

@@ -7,14 +7,14 @@ import { runCommand } from '../scripts/run-command.ts';
 const folder = `${root}/node_modules/.cache/readme`;
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a block is compiled with: the page's and the worker's own types, or Node's, or Workers'. */
+/** Type packages for the blocks that need others than a page: Node's or Workers'. */
 const typesOf: Readonly<Record<string, readonly string[]>> = {
   'agent.ts': ['node'],
   'edge.ts': ['@cloudflare/workers-types'],
 };
 const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 
-test('the code in README compiles against the built packages', async () => {
+test('the code in the README compiles against the built packages', async () => {
   const blocks = codeBlocks();
   expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
   for (const { file } of blocks)
@@ -58,7 +58,7 @@ test('the code in the edge package’s README compiles against the built package
   }
 });
 
-test('the hook that follows other tabs is the one that is tried in a browser', () => {
+test('the README shows the hook for other tabs that browser tests run', () => {
   const block = codeBlocks('packages/web-worker/README.md').find(
     ({ file }) => file === 'other-tabs.ts',
   );
@@ -67,7 +67,7 @@ test('the hook that follows other tabs is the one that is tried in a browser', (
   );
 });
 
-test('a mistake in a block is found', async () => {
+test('reports a mistake in a block', async () => {
   const { ok, output } = await compile('agent.ts', [
     {
       file: 'agent.ts',
@@ -78,7 +78,7 @@ test('a mistake in a block is found', async () => {
   expect(output).toContain("Type 'number' is not assignable to type 'string'");
 });
 
-/** Compiles one block; the others are there to be imported. */
+/** Compiles one block. The other blocks are there so that it can import them. */
 function compile(
   file: string,
   blocks: readonly Block[],

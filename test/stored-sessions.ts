@@ -3,8 +3,8 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect } from 'vitest';
 
 /**
- * A file of `fixtures/release-0.1/sessions`: the values of a store, and the messages that were read
- * from it then.
+ * A file of `fixtures/release-0.1/sessions`: the values of a store, and the messages that release
+ * 0.1 read from it.
  */
 export interface StoredSessions {
   readonly entries: readonly (readonly [key: string, value: string])[];
@@ -12,8 +12,8 @@ export interface StoredSessions {
 }
 
 /**
- * Checks that a store with the sessions of release 0.1 shows the same conversations. Then it decides
- * the open approval, and continues the crashed run.
+ * Checks that a store with the sessions of release 0.1 shows the same conversations. Then decides
+ * the open approval and continues the crashed run.
  */
 export async function expectStoredSessions(
   store: KeyValueStore,
@@ -31,7 +31,7 @@ export async function expectStoredSessions(
   const approved = await approval.agent.call([{ toolUseId: 'p', type: 'approve' }]);
   expect([approved.reason, approved.text, approval.ran]).toEqual(['stop', 'Paid.', ['pay']]);
 
-  // Its tool had begun, so it must not run again.
+  // The tool had started before the crash, so it must not run again.
   const crashed = open(store, 'crashed', ['Resumed.']);
   const resumed = await crashed.agent.call();
   expect([resumed.reason, resumed.text, crashed.ran]).toEqual(['stop', 'Resumed.', []]);
@@ -42,7 +42,10 @@ export async function expectStoredSessions(
   expect(await new SessionMemory(store, 'summary').summaries.get('summary')).toContain('Summary');
 }
 
-/** An agent with the tools of the stored sessions; `ran` lists those that it executed. */
+/**
+ * Opens a session with an agent that has the stored tools. `ran` lists the tools that it
+ * executed.
+ */
 function open(store: KeyValueStore, sessionId: string, replies: readonly ScriptedReply[]) {
   const ran: string[] = [];
   const tools = ['pay', 'hang'].map((name) =>

@@ -2,18 +2,18 @@
 import { inject } from 'vitest';
 
 export interface Extent {
-  /** In `npm test`. */
+  /** Value in `npm test`. */
   readonly quick: number;
-  /** In `npm run test:long`. */
+  /** Value in `npm run test:long`. */
   readonly full: number;
 }
 
-/** How much of a check to do in this run: a count or a size. */
+/** Returns the extent of a check in this run: a count or a size. */
 export function extent({ quick, full }: Extent): number {
   return inject('long') ? full : quick;
 }
 
-/** The seeds of a random test: 0, 1, 2 and so on. */
+/** Returns the seeds of a random test: 0, 1, 2 and so on. */
 export function seeds(count: Extent): readonly number[] {
   return Array.from({ length: extent(count) }, (_unused, seed) => seed);
 }

@@ -23,17 +23,17 @@ test.for<readonly [args: readonly string[], names: readonly string[], filters: r
   [['publint'], ['publint core', 'publint edge'], []],
   [['node', 'packages/core/src/message'], ['node'], ['packages/core/src/message']],
   [['packages/core/src/message'], ['node', 'workerd'], ['packages/core/src/message']],
-])('the arguments %j choose %j', ([args, names, filters]) => {
+])('the arguments %j select %j', ([args, names, filters]) => {
   const choice = chooseSteps(steps, args);
   if ('unknown' in choice) throw new Error(choice.unknown.join());
   expect([choice.steps.map(({ name }) => name), choice.filters]).toEqual([names, filters]);
 });
 
-test('an unknown step is named', () => {
+test('returns the name of an unknown step', () => {
   expect(chooseSteps(steps, ['nod', 'node'])).toEqual({ unknown: ['nod'] });
 });
 
-test('reports add up, and what runs is known by name', () => {
+test('adds up reports and keeps the names of running files and tests', () => {
   const progress = noProgress();
   addReport(progress, { type: 'files', count: 2 });
   addReport(progress, { type: 'file-start', file: 'a.test.ts' });
@@ -55,11 +55,11 @@ test('reports add up, and what runs is known by name', () => {
 
 const silenceMs = 60_000;
 
-test('a command that reports nothing is stopped, with the processes it started', async () => {
+test('stops a command without reports, and the processes that it started', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const hang = 'setInterval(() => {}, 1000)';
-  // The pipes stay open until the process that it started has ended too.
+  // The pipes also stay open until the child of the command has ended.
   const start = `require('node:child_process').spawn(process.execPath, ['-e', '${hang}'], { stdio: 'inherit' })`;
   const onMessage = (): void => void vi.advanceTimersByTime(silenceMs);
   const { ok, output } = await runCommand(
@@ -71,7 +71,7 @@ test('a command that reports nothing is stopped, with the processes it started',
   expect(output).toContain('Stopped after 1 minutes without a report: node -e');
 });
 
-test('a command that goes on reporting has no time limit', async () => {
+test('a command that keeps reporting has no time limit', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const source =

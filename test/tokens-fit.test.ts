@@ -5,11 +5,11 @@ import { featureNames } from '../scripts/tokens/features.ts';
 import { fitProfiles } from '../scripts/tokens/fit-profiles.ts';
 import { renderWeights, weightsPath } from '../scripts/tokens/weights-file.ts';
 
-test('the generated weights are what the fit gives, run again', () => {
+test('the generated weights match a new fit', () => {
   expect(renderWeights(fitProfiles())).toBe(readFileSync(weightsPath, 'utf8'));
 });
 
-test('there is a weight for each counter', () => {
+test('each counter has a weight', () => {
   expect(featureNames).toHaveLength(OTHER + 1);
   expect(new Set(featureNames).size).toBe(featureNames.length);
 });

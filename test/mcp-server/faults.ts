@@ -46,9 +46,9 @@ const faults: Readonly<Record<string, Fault>> = {
   hang: () => {},
 };
 
-/** What is no MCP server, or none that works. */
+/** Answers like something that is not a working MCP server. */
 export function fault(name: string, request: IncomingMessage, response: ServerResponse): void {
   const known = faults[name];
   if (known) known(request, response);
-  else response.writeHead(404).end(`There is no fault ${name}`);
+  else response.writeHead(404).end(`Unknown fault ${name}`);
 }

@@ -18,9 +18,9 @@ interface CallContext {
   readonly signal: AbortSignal;
   readonly host: McpHost;
   readonly headers: Readonly<Record<string, unknown>>;
-  /** Tells of progress, where the client asked for it. */
+  /** Reports progress if the client asked for it. */
   progress(progress: number, total: number, message: string): Promise<void>;
-  /** Ends the stream of the response, which the client has to take up again. */
+  /** Ends the response stream. The client has to resume it. */
   cut(): void;
 }
 
@@ -96,7 +96,7 @@ const numbers = {
   required: ['a', 'b'],
 } as const;
 
-/** An MCP server whose tools are above, listed four a page. */
+/** Creates an MCP server with the tools above. It lists four tools per page. */
 export function makeServer(host: McpHost): Server {
   const server = new Server(
     { name: 'test-server', version: '1.0.0' },
@@ -120,7 +120,7 @@ export function makeServer(host: McpHost): Server {
         (host.added.some(({ name }) => name === params.name)
           ? () => text(`ran ${params.name}`)
           : undefined);
-      if (!handler) throw new Error(`There is no tool ${params.name}`);
+      if (!handler) throw new Error(`Unknown tool ${params.name}`);
       const progressToken = params._meta?.progressToken;
       return handler(params.arguments ?? {}, {
         signal,

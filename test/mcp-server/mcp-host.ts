@@ -13,7 +13,7 @@ interface Session {
   readonly changed: () => Promise<void>;
 }
 
-/** One MCP server with its sessions, and what a test can do to it. */
+/** One MCP server with its sessions. Tests control it. */
 export class McpHost {
   readonly happenings: Happenings = new Happenings();
   /** Tools added by `control`. */
@@ -39,7 +39,7 @@ export class McpHost {
     if (request.method === 'DELETE') this.happenings.happen('ended');
   }
 
-  /** What a test asks for: see README.md. */
+  /** Runs a command of a test. README.md lists the commands. */
   async control(what: string, detail: string): Promise<unknown> {
     if (what === 'await') return this.happenings.wait(detail);
     if (what === 'count') return { count: this.happenings.count(detail) };
@@ -54,13 +54,14 @@ export class McpHost {
       };
       this.added.push((what === 'add' ? plain : JSON.parse(detail)) as Tool);
       await Promise.all([...this.#sessions.values()].map((session) => session.changed()));
-    } else throw new Error(`Nothing to do for ${what}`);
+    } else throw new Error(`Unknown command ${what}`);
     return {};
   }
 
-  /** Answers a request by one JSON body, offers no stream, and knows no sessions. */
+  /** Answers each request with one JSON body, without streams and sessions. */
   async #answerStateless(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'POST') return void response.writeHead(404).end('Cannot do that here');
+    if (request.method !== 'POST')
+      return void response.writeHead(404).end('Method not supported here');
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     await makeServer(this).connect(transport);
     await transport.handleRequest(request, response);

@@ -3,7 +3,10 @@ import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts'
 import { fault } from './faults.ts';
 import { McpHost } from './mcp-host.ts';
 
-/** MCP servers on loopback, one a key, by the SDK's own server; see README.md for the routes. */
+/**
+ * Starts MCP servers on loopback, one per key, with the SDK's own server. README.md lists the
+ * routes.
+ */
 export async function startMcpServer({
   port = 0,
 }: { readonly port?: number } = {}): Promise<LoopbackServer> {

@@ -2,7 +2,7 @@ import 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the MCP servers listen: `http://127.0.0.1:PORT`. */
+    /** Address of the MCP servers: `http://127.0.0.1:PORT`. */
     mcpUrl: string;
   }
 }

@@ -19,7 +19,7 @@ const events = (service: Service): string[] =>
     'stop',
   );
 
-/** `/dashscope/NAME/api/v1`: one way of misbehaving each. */
+/** Faults at `/dashscope/NAME/api/v1`. Each misbehaves in one way. */
 export const dashScopeFaults: Readonly<
   Record<string, (exchange: DashScopeExchange) => void | Promise<void>>
 > = {
@@ -49,7 +49,10 @@ export const dashScopeFaults: Readonly<
       'Range of input length should be [1, 30720]',
     ),
 
-  /** Refused under the HTTP status 200, as the service does once the stream is open. */
+  /**
+   * An error event under the HTTP status 200. The service sends it when the stream is already
+   * open.
+   */
   'event-parameter': (exchange) =>
     streamError(exchange, 400, 'InvalidParameter', 'Range of max_tokens should be [1, 8192]', 0),
   'event-input-length': (exchange) =>
@@ -70,7 +73,7 @@ export const dashScopeFaults: Readonly<
     streamError(exchange, 500, 'RequestTimeOut', 'Request timed out, please try again later.', 2),
   'event-server': (exchange) =>
     streamError(exchange, 500, 'InternalError.Algo', 'inference internal error', 2),
-  /** An error without the name of one, and then silence. */
+  /** An error event without the event name `error`, then silence. */
   'unnamed-error': async ({ response, service }) => {
     openEventStream(response);
     const data = {
@@ -80,7 +83,7 @@ export const dashScopeFaults: Readonly<
     };
     await writePieces(response, [...events(service).slice(0, 2), dashScopeEvent(3, data)]);
   },
-  /** An error as the whole reply, under the status 200. */
+  /** An error as the whole reply under the HTTP status 200. */
   'json-error': ({ response }) =>
     sendDashScopeError(response, 200, 'ModelNotFound', 'Model not exist.'),
   malformed: async ({ response, service }) => {

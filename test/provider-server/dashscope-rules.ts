@@ -1,6 +1,9 @@
 import type { DashScopeMessage, DashScopeRequest, Service } from './dashscope-wire.ts';
 
-/** Why the service refuses the request, as its documentation words it; nothing when it takes it. */
+/**
+ * Returns why the service refuses a request, in the words of its documentation. Returns undefined
+ * if the service accepts it.
+ */
 export function refusal(
   { model, input, parameters = {} }: DashScopeRequest,
   service: Service,

@@ -9,14 +9,14 @@ export interface DashScopeMessage {
   readonly tool_call_id?: string;
 }
 
-/** The parts of a DashScope request that the server looks at. */
+/** The parts of a DashScope request that the server reads. */
 export interface DashScopeRequest {
   readonly model?: string;
   readonly input?: { readonly messages?: readonly DashScopeMessage[] };
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-/** What is new in a reply; `text` goes as the service has it: a string, or an array of parts. */
+/** New content of a reply. The service sends `text` as a string or as an array of parts. */
 export interface Piece {
   readonly text?: string;
   readonly thinking?: string;
@@ -26,8 +26,8 @@ export interface Piece {
 const requestId = '7a1f5c0e-0000-9000-8000-c0ffee000001';
 
 /**
- * One event as DashScope writes it: an id, a name, the HTTP status as a comment, no space after the
- * colons.
+ * Formats an event as DashScope does: an id, a name, the HTTP status as a comment, no space after
+ * the colons.
  */
 export function dashScopeEvent(id: number, data: unknown, name = 'result', status = 200): string {
   return `id:${id}\nevent:${name}\n:HTTP_STATUS/${status}\ndata:${JSON.stringify(data)}\n\n`;
@@ -62,8 +62,8 @@ export function dashScopeChunk(
 }
 
 /**
- * A whole reply. The reason is the text `null` until the last piece; usage counts up from event to
- * event.
+ * Formats a whole reply. The reason is the text `null` until the last piece. Usage grows from
+ * event to event.
  */
 export function dashScopeEvents(
   service: Service,

@@ -13,7 +13,7 @@ const plain = [{ role: 'user', content: 'Hi' }];
 const inParts = [{ role: 'user', content: [{ text: 'Hi' }, { image: 'https://x.test/a.png' }] }];
 const parameters = { result_format: 'message', incremental_output: true };
 
-test('events are written as DashScope writes them', async () => {
+test('writes events in DashScope’s format', async () => {
   const response = await post('scripted', 'text', {
     model: 'm',
     input: { messages: plain },
@@ -83,14 +83,14 @@ test.each<[problem: string, service: string, body: Record<string, unknown>]>([
       parameters: { ...parameters, enable_thinking: true, tool_choice: { type: 'function' } },
     },
   ],
-])('a request is refused: %s', async (problem, service, body) => {
+])('refuses a request: %s', async (problem, service, body) => {
   const response = await post('scripted', service, body);
   const { code, message, request_id } = await response.json();
   expect([response.status, code, typeof request_id]).toEqual([400, 'InvalidParameter', 'string']);
   expect(message).toContain(problem);
 });
 
-test('an unknown name or service', async () => {
+test('answers 404 for an unknown name or service', async () => {
   expect((await post('none', 'text', { model: 'm', input: { messages: plain } })).status).toBe(404);
   expect(
     (await post('scripted', 'speech', { model: 'm', input: { messages: plain } })).status,

@@ -12,7 +12,9 @@ import { openEventStream, writePieces } from './event-stream.ts';
 import { sendJson, type ChatRequest, type Exchange } from './exchange.ts';
 import { callId, halves, nextStep, words } from './scripted.ts';
 
-/** `/dashscope/NAME/api/v1`: DashScope's native protocol, a fake after its documentation. */
+/**
+ * Serves `/dashscope/NAME/api/v1`: DashScope's native protocol, imitated from its documentation.
+ */
 export async function dashScope(exchange: Exchange): Promise<void> {
   const { request, response, parameters } = exchange;
   const name = parameters[0] ?? '';
@@ -48,7 +50,7 @@ function serviceOf(url: string): Service | undefined {
     | undefined;
 }
 
-/** The request as the answer's text: `{ path, headers, body }`. */
+/** Returns the request as the answer's text: `{ path, headers, body }`. */
 function echoReply({ request, body }: Exchange): Reply {
   return {
     pieces: [{ text: JSON.stringify({ path: request.url, headers: request.headers, body }) }],
@@ -70,7 +72,7 @@ function scriptedReply({ input, parameters = {} }: DashScopeRequest): Reply {
     parameters['enable_thinking'] === true ? [{ thinking: 'Let me ' }, { thinking: 'think.' }] : [];
   if (calls.length === 0)
     return { pieces: [...thoughts, ...words(answer).map((text) => ({ text }))], reason: 'stop' };
-  // An id comes with a call's first fragment and is empty in the later ones.
+  // The first fragment of a call has its id. The id is empty in later fragments.
   const fragments = calls.flatMap(({ name, arguments: given }, index): Piece[] => {
     const [head, tail] = halves(JSON.stringify(given));
     const call = (id: string, fragment: object): Piece => ({

@@ -56,7 +56,7 @@ export function usage(promptTokens: number, completionTokens: number): Record<st
   };
 }
 
-/** A whole streamed answer: one event a piece, the finish, usage, `[DONE]`. */
+/** Returns the events of a streamed answer: one per piece, the finish, usage, `[DONE]`. */
 export function textEvents(model: string, pieces: readonly string[]): string[] {
   return [
     event(chunk(model, { role: 'assistant', content: '' })),
@@ -67,7 +67,7 @@ export function textEvents(model: string, pieces: readonly string[]): string[] {
   ];
 }
 
-/** The same answer as one JSON body. */
+/** Returns the same answer as one JSON body. */
 export function completion(model: string, text: string): Record<string, unknown> {
   return {
     id: 'chatcmpl-provider-server',
@@ -79,7 +79,7 @@ export function completion(model: string, text: string): Record<string, unknown>
   };
 }
 
-/** Waits for a full socket, so that large streams do not pile up in memory. */
+/** Writes, and waits while the socket's buffer is full: large streams would fill the memory. */
 export async function write(response: ServerResponse, bytes: string | Uint8Array): Promise<void> {
   if (response.destroyed || response.write(bytes)) return;
   await new Promise<void>((resolve) => {
@@ -89,7 +89,8 @@ export async function write(response: ServerResponse, bytes: string | Uint8Array
 }
 
 /**
- * Each piece in a turn of the event loop of its own: most reach the client as reads of their own.
+ * Writes each piece in a new turn of the event loop, so that the client usually reads it
+ * separately.
  */
 export async function writePieces(
   response: ServerResponse,

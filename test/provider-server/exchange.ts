@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** The parts of a chat-completions request that the server looks at. */
+/** The parts of a chat-completions request that the server reads. */
 export interface ChatRequest {
   readonly model?: string;
   readonly stream?: boolean;
@@ -12,7 +12,7 @@ export interface ChatRequest {
   readonly tools?: readonly {
     readonly function: { readonly name: string; readonly parameters?: unknown };
   }[];
-  /** Steps for `/scripted`, see `scripted.ts`. */
+  /** Steps for `/scripted`. See `scripted.ts`. */
   readonly script?: unknown;
 }
 
@@ -20,7 +20,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /**
-   * Path segments after the route's name and before `v1`: `['cut']` in
+   * Path segments between the route's name and `v1`: `['cut']` in
    * `/fault/cut/v1/chat/completions`.
    */
   readonly parameters: readonly string[];
@@ -45,7 +45,7 @@ export function sendJson(
   response.end(JSON.stringify(body));
 }
 
-/** An error body as OpenAI words it. */
+/** Sends an error body in OpenAI's format. */
 export function sendError(
   response: ServerResponse,
   status: number,

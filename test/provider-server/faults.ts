@@ -10,7 +10,7 @@ import {
 } from './event-stream.ts';
 import { sendError, sendJson, type Exchange, type Handler } from './exchange.ts';
 
-/** Text of several scripts; every character but the spaces takes three or four bytes. */
+/** Text in several scripts. Each character except the spaces has three or four bytes. */
 export const cjkText = '東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻';
 
 export const hugeText = '0123456789abcdef'.repeat(256 * 1024);
@@ -18,7 +18,7 @@ export const hugeText = '0123456789abcdef'.repeat(256 * 1024);
 const answer = ['Hello', ', ', 'world', '.'];
 const encoder = new TextEncoder();
 
-/** `/fault/NAME/v1`: one way of misbehaving each. */
+/** Faults at `/fault/NAME/v1`. Each misbehaves in one way. */
 export const faults: Readonly<Record<string, Handler>> = {
   '400': ({ response }) =>
     sendError(response, 400, {
@@ -69,7 +69,7 @@ export const faults: Readonly<Record<string, Handler>> = {
     await writePieces(response, [text.slice(0, -30)]);
     response.destroy();
   },
-  /** The body ends, properly for HTTP, in the middle of an event. */
+  /** The body ends in the middle of an event, although HTTP ends it properly. */
   'cut-clean': async ({ response, body }) => {
     openEventStream(response);
     response.end(events(body.model).slice(0, 3).join('').slice(0, -30));
@@ -90,7 +90,7 @@ export const faults: Readonly<Record<string, Handler>> = {
     stream(response, [events(body.model).join('').replaceAll('\n', '\r')]),
   bom: ({ response, body }) => stream(response, ['\uFEFF', ...events(body.model)]),
   /**
-   * Chinese, Japanese, Korean and emoji, cut after every second byte: no character of theirs
+   * Chinese, Japanese, Korean and emoji, cut after every second byte, so that no such character
    * arrives whole.
    */
   'split-utf8': async ({ response, body }) => {
@@ -121,14 +121,14 @@ export const faults: Readonly<Record<string, Handler>> = {
       `data: {"choices":[{"delta":{"content": oops ${'x'.repeat(1000)}}}]}\n\n`,
       done,
     ]),
-  /** As Groq sends it. */
+  /** The format of Groq. */
   'error-event': ({ response, body }) =>
     stream(response, [
       ...events(body.model).slice(0, 3),
       `event: error\n${event({ error: { message: 'Failed to call a function.', code: 'tool_use_failed', status_code: 400 } })}`,
       done,
     ]),
-  /** As OpenRouter sends it. */
+  /** The format of OpenRouter. */
   'error-object': ({ response, body }) =>
     stream(response, [
       ...events(body.model).slice(0, 3),

@@ -2,7 +2,7 @@ import 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the provider server listens: `http://127.0.0.1:PORT`. */
+    /** Address of the provider server: `http://127.0.0.1:PORT`. */
     providerUrl: string;
   }
 }

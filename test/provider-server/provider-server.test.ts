@@ -20,7 +20,7 @@ const client = (path: string): OpenAI =>
 const tool = (name: string, properties: Record<string, unknown>) =>
   ({ type: 'function', function: { name, parameters: { type: 'object', properties } } }) as const;
 
-test('the official client holds a scripted conversation, streamed and not', async () => {
+test('OpenAI’s client holds a scripted conversation, with and without streaming', async () => {
   const tools = [
     tool('weather', { city: { type: 'string' } }),
     tool('clock', { zone: { enum: ['UTC'] } }),
@@ -57,7 +57,7 @@ test('the official client holds a scripted conversation, streamed and not', asyn
   }
 });
 
-test('a script in the body sets the steps, and a new user message starts it again', async () => {
+test('a script in the body sets the steps, and a new user message restarts it', async () => {
   const script = [[{ name: 'a', arguments: {} }], [{ name: 'b', arguments: {} }], 'done {results}'];
   const ask = async (...messages: unknown[]) =>
     (await (await post('/scripted/v1', { script, messages })).json()).choices[0].message as {
@@ -88,7 +88,7 @@ test('replays every recorded stream', async () => {
   expect((await post('/replay/..%2Fsecret/v1')).status).toBe(404);
 });
 
-test('faults are as their names say', async () => {
+test('serves the faults by name', async () => {
   expect(Object.keys(faults).length).toBeGreaterThan(20);
   const limited = await post('/fault/429/v1');
   expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '2']);
@@ -99,7 +99,7 @@ test('faults are as their names say', async () => {
   expect((await post('/fault/none/v1')).status).toBe(404);
 });
 
-test('the echo shows what was sent', async () => {
+test('the echo returns the request', async () => {
   const { choices } = await (
     await post('/echo/v1', { model: 'm', a: 1 }, { authorization: 'Bearer k' })
   ).json();
@@ -110,7 +110,7 @@ test('the echo shows what was sent', async () => {
   });
 });
 
-test('a client that hangs up is noticed', async () => {
+test('detects a client that disconnects', async () => {
   const url = inject('providerUrl');
   const controller = new AbortController();
   const response = await fetch(`${url}/fault/hang-mid/v1/chat/completions`, {
@@ -124,7 +124,7 @@ test('a client that hangs up is noticed', async () => {
   expect(await (await fetch(`${url}/departed/departure`)).json()).toEqual({ departed: true });
 });
 
-test('a browser may ask from any origin, with a key', async () => {
+test('a browser may send requests from any origin, with a key', async () => {
   const response = await fetch(`${inject('providerUrl')}/echo/v1/chat/completions`, {
     method: 'OPTIONS',
     headers: { 'access-control-request-headers': 'authorization,content-type' },

@@ -9,7 +9,7 @@ import { scripted } from './scripted.ts';
 import { Visits } from './visits.ts';
 
 export interface ProviderServerOptions {
-  /** Default: any free one. */
+  /** Default: any free port. */
   readonly port?: number;
 }
 
@@ -22,7 +22,10 @@ const routes: Readonly<Record<string, Handler>> = {
   dashscope: dashScope,
 };
 
-/** An OpenAI-compatible server on loopback; what it does is chosen by the path, see README.md. */
+/**
+ * Starts an OpenAI-compatible server on loopback. The path selects its behavior; README.md lists
+ * the paths.
+ */
 export async function startProviderServer({
   port = 0,
 }: ProviderServerOptions = {}): Promise<LoopbackServer> {
@@ -66,7 +69,10 @@ async function answer(
   await handler({ request, response, parameters: rest, body });
 }
 
-/** Browsers ask before they send `authorization`, and `*` does not cover that header. */
+/**
+ * Allows all origins. Browsers ask before they send `authorization`, and `*` does not cover that
+ * header.
+ */
 function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader('access-control-allow-methods', 'GET, POST, OPTIONS');

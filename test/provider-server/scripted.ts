@@ -16,16 +16,17 @@ export interface ScriptedCall {
 }
 
 /**
- * An answer, or the calls to make at the same time. `{results}` in an answer stands for the tool
- * results so far.
+ * An answer, or parallel calls. `{results}` in an answer is replaced by the tool results so far.
  */
 type Step = string | readonly ScriptedCall[];
 
 /**
- * `/scripted/v1`: a model that calls tools. Which step it is at follows from the tool results after
- * the last user message. Steps come in the body's `script`; without one: two calls at once (of the
- * first two tools, or of the only one twice, with arguments made from the schema), then an answer
- * that quotes the results.
+ * Serves `/scripted/v1`: a model that calls tools. The number of tool results after the last user
+ * message selects the step.
+ *
+ * The body's `script` has the steps. By default the model makes two calls at once, then quotes
+ * their results in an answer. It calls the first two tools, or the only tool twice. The schema
+ * determines the arguments.
  */
 export async function scripted({ response, body }: Exchange): Promise<void> {
   const model = body.model ?? 'scripted';
@@ -41,7 +42,8 @@ export async function scripted({ response, body }: Exchange): Promise<void> {
 }
 
 /**
- * What comes next in the conversation; `offset` is how many calls of its turn have their results.
+ * Returns the next step of the conversation. `offset` is the number of calls in the turn that
+ * have results.
  */
 export function nextStep(body: ChatRequest): {
   readonly answer: string;
@@ -84,7 +86,7 @@ function resultsOfTurn({ messages = [] }: ChatRequest): string[] {
     .flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []));
 }
 
-/** A value that satisfies the usual JSON Schemas. */
+/** Returns a value that satisfies usual JSON Schemas. */
 function sample(schema: unknown): unknown {
   const {
     type,
@@ -110,10 +112,7 @@ function sample(schema: unknown): unknown {
   );
 }
 
-/**
- * Both calls are opened first and their arguments come interleaved, as OpenAI may send parallel
- * calls.
- */
+/** Opens both calls first and interleaves their arguments, as OpenAI may send parallel calls. */
 function callEvents(model: string, calls: readonly ScriptedCall[], offset: number): string[] {
   const opened = calls.map((call, index) => ({
     index,

@@ -9,9 +9,9 @@ interface Visit {
 }
 
 /**
- * Tells a test what became of its request with the header `x-test-key: KEY`. `GET /arrived/KEY`
- * answers once it is here, `GET /departed/KEY` once it is over: `{ departed: true }` where the
- * client closed the connection before the answer's end.
+ * Reports to a test what happened to its request with the header `x-test-key: KEY`.
+ * `GET /arrived/KEY` answers when the request has arrived, `GET /departed/KEY` when it has ended.
+ * `{ departed: true }` means that the client closed the connection before the end of the answer.
  */
 export class Visits {
   readonly #visits = new Map<string, Visit>();
