@@ -25,9 +25,12 @@ export interface Connection {
   history(): Promise<UIMessage[]>;
   /** Calls `listener` with news. Returns a function that stops this. */
   watch(listener: (news: News) => void): () => void;
-  /** Whether a turn goes on there without this page: leaving the page must not end it. */
+  /** Whether a turn continues without this page. If so, leaving the page must not end it. */
   readonly outlivesPage: boolean;
-  /** Ends the turn where it runs, whoever asked for it; the page has stopped reading it. */
+  /**
+   * Stops the turn where it runs, whichever page asked for it. The page itself has stopped
+   * reading.
+   */
   stop(): void;
   close(): void;
 }

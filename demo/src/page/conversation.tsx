@@ -27,8 +27,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
   const [reading] = useState(newReading);
-  // `useChat` stops a chat of its own when its view goes. In a worker, that ends the run for all
-  // tabs. The state of this one is also current between two renders.
+  // `useChat` stops its own chat when the component unmounts. In a worker, that would end the run
+  // for all tabs. The state of this chat is also current between two renders.
   const [chat] = useState(() => {
     const made: Chat<UIMessage> = new Chat<UIMessage>({
       id: connection.sessionId,
@@ -49,10 +49,10 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     });
     return made;
   });
-  // A reload may have cut the answer off, or left it running.
+  // A reload may have interrupted the answer, or left it running.
   useEffect(() => void resumeRun(chat, reading), [chat, reading]);
   useEffect(() => {
-    // Where the turn goes on without its readers one that leaves only ends its reading.
+    // If the turn continues without this page, this only stops reading.
     return () => void (connection.outlivesPage && chat.stop());
   }, [connection, chat]);
   const {

@@ -22,8 +22,8 @@ export function isVisible({ role, parts }: UIMessage): boolean {
 }
 
 /**
- * Each call once: where it was made, and as it is now. A message that denies a call tells its
- * result in the new answer.
+ * Returns the messages with each call once: at its first place, in its latest state. When a
+ * message denies a call, only the new answer contains the result.
  */
 export function withCallsOnce(messages: readonly UIMessage[]): readonly UIMessage[] {
   const latest = new Map(
@@ -41,7 +41,8 @@ export function withCallsOnce(messages: readonly UIMessage[]): readonly UIMessag
 }
 
 /**
- * Whether they show the same; a message may have another id in the log than it was streamed with.
+ * Returns whether both lists show the same. Ids do not count: the log may use another id than the
+ * stream.
  */
 export function saysTheSame(some: readonly UIMessage[], others: readonly UIMessage[]): boolean {
   const shown = (messages: readonly UIMessage[]): string =>

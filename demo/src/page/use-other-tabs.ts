@@ -29,8 +29,8 @@ export function resumeRun(chat: Chat<UIMessage>, reading: Reading): Promise<void
 }
 
 /**
- * A transport whose resumed stream replaces what is shown of the last answer: it tells the answer
- * from its start, sometimes under another id.
+ * Wraps a transport so that a resumed stream replaces the shown part of the last answer. The
+ * stream repeats the answer from its start, sometimes under another id.
  */
 export function replacingAnswer(
   transport: ChatTransport<UIMessage>,
@@ -118,9 +118,9 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
         if (willLook) return;
         willLook = true;
       }
-      // The history is read only after the page has asked for a running answer. One that ended
-      // before has no stream, and the history has it. Where the connection has failed, the next
-      // message tells.
+      // The history is read only after the page has asked for a running answer. An answer that
+      // ended before has no stream but is in the history. If the connection has failed, the next
+      // message reports it.
       queue = queue
         .then(() => reading.resumed)
         .then(() => show(news))
