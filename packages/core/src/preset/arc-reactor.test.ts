@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { AgentError } from '../error/agent-error.ts';
+import type { ControlOf } from '../event/hook.ts';
 import { toolResultsOf, textOf } from '../message/message-text.ts';
+import { structured } from '../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
@@ -162,4 +165,89 @@ test('a tool has 15 s, unless it sets its own; the call has 30 s', async () => {
   expect(
     (await agent.messages()).flatMap(toolResultsOf).map(({ name, state }) => `${name} ${state}`),
   ).toEqual(['slow error', 'own interrupted']);
+});
+
+test('a model that keeps calling its tool is asked eleven times; its last text is the answer', async () => {
+  const { agent, model } = setUp([
+    ...Array.from({ length: 10 }, () => looks(1)),
+    { text: 'So far.', toolCalls: [{ name: 'look' }] },
+    'again',
+  ]);
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'So far.' });
+  expect(model.requests).toHaveLength(11);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(10);
+  expect((await agent.messages()).at(-1)!.content).toEqual([{ type: 'text', text: 'So far.' }]);
+  expect(await agent.call('and now?')).toMatchObject({ reason: 'stop', text: 'again' });
+});
+
+test('readers see no trace of a call that is dropped from the last reply', async () => {
+  const { agent } = setUp([looks(10), { text: 'So far.', toolCalls: [{ name: 'look' }] }]);
+  const late: string[] = [];
+  for await (const event of agent.stream('go')) if (event.iteration > 1) late.push(event.type);
+  expect(late).toContain('reasoning-chunk');
+  expect(late.filter((type) => /tool-input-chunk|acting|step-reset/.test(type))).toEqual([]);
+});
+
+test('a last reply that has only calls is an empty answer', async () => {
+  const { agent, model } = setUp([looks(10), looks(1), 'again']);
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: '' });
+  expect(model.requests).toHaveLength(2);
+  expect(await agent.call('and now?')).toMatchObject({ text: 'again' });
+});
+
+test.each([
+  ['has no tools', { tools: [] }, {}],
+  ['may use none', {}, { allowTools: [] }],
+])('a call of an agent that %s is dropped', async (_words, options, call) => {
+  const { agent, model } = setUp([{ text: 'Hi.', toolCalls: [{ name: 'look' }] }], options);
+  expect(await agent.call('go', call)).toMatchObject({ reason: 'stop', text: 'Hi.' });
+  expect(model.requests).toHaveLength(1);
+});
+
+test('calls of unknown tools and of wrong arguments count', async () => {
+  const strict = tool({
+    name: 'strict',
+    description: '',
+    input: z.object({ a: z.string() }),
+    execute: () => 'ran',
+  });
+  const guess = (name: string): ScriptedReply => ({ toolCalls: [{ name }] });
+  const guesses = Array.from({ length: 7 }, () => guess('imagined'));
+  const { agent, model } = setUp([...guesses, guess('strict'), looks(3), 'done'], {
+    tools: [look, strict],
+  });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'limit',
+    text: 'done',
+    toolsUsed: ['look'],
+  });
+  expect(model.requests.map(({ tools }) => tools.length)).toEqual([...Array(9).fill(2), 0]);
+});
+
+test('a call that a hook refuses counts, and its tool is not among those used', async () => {
+  const refuse = {
+    'pre-acting': (_: unknown, { reject }: ControlOf<'pre-acting'>) => reject('no'),
+  };
+  const { agent, model } = setUp([looks(10), 'done'], { use: [{ on: refuse }] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', toolsUsed: [] });
+  expect(model.requests[1]!.tools).toEqual([]);
+});
+
+test('no number of rounds ends a call: fifty tool calls, one in each reply', async () => {
+  const { agent, model } = setUp([...Array.from({ length: 50 }, () => looks(1)), 'done'], {
+    limits: { toolCalls: 50 },
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'done' });
+  expect(model.requests).toHaveLength(51);
+});
+
+test('a typed answer ends after the tools were removed, although the model keeps calling one', async () => {
+  const { agent, model } = setUp([
+    looks(10),
+    looks(1),
+    { toolCalls: [{ name: 'look' }, { name: 'generate_response', input: { n: 1 } }] },
+  ]);
+  const output = structured({ type: 'object', properties: { n: { type: 'number' } } } as const);
+  expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
+  expect(model.requests).toHaveLength(3);
 });

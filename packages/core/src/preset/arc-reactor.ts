@@ -11,10 +11,12 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
+import { finalWithoutTools } from './final-without-tools.ts';
 
 /**
  * Returns Arc Reactor's executor for an agent's `use` list (README: its numbers, each measured):
- * - 10 tool calls and 30 s per call, 15 s for a tool without a time-out of its own;
+ * - 10 tool calls, then a last request without tools; no limit of iterations;
+ * - 30 s per call, 15 s for a tool without a time-out of its own;
  * - 20 calls at once, and at most 20 tools per request;
  * - three tries for a transient failure, and the guards it has on;
  * - trimming by the estimate `arc` to 128,000 tokens, less 4,096 for the answer;
@@ -30,13 +32,14 @@ export function arcReactor(): readonly Middleware[] {
     {
       name: 'arcReactor',
       defaults: {
-        limits: { toolCalls: 10, iterations: 20, timeoutMs: 30_000 },
+        limits: { toolCalls: 10, iterations: Infinity, timeoutMs: 30_000 },
         generate: { temperature: 0.3, maxTokens: 4096 },
       },
     },
     concurrency(new Semaphore(20)),
     inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
     selectTools({ maxTools: 20 }),
+    finalWithoutTools(),
     retry(),
     defaultToolTimeout(15_000),
     successfulTurns(),

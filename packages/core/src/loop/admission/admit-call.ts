@@ -51,11 +51,14 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   const isEdit = decision?.type === 'edit' && !isForTool(asked);
   const edited = isEdit ? await editCall(run, toolUse, state, decision.input) : toolUse;
   const open = { ...asked, toolUse: edited };
+  // The tool of a structured answer is no tool of the agent.
+  const isAgents = !run.output?.tools?.some(({ name }) => name === edited.name);
+  if (isAgents && !state.toolUse) {
+    if (!run.toolCallsLeft) return overLimit(run, edited);
+    run.toolCalls += 1;
+  }
   let call = await prepare(open, state.toolUse ?? edited);
   if (!call.ok) return over(edited, call.result);
-  const counts = !run.output?.tools?.includes(call.tool);
-  if (counts && !run.toolCallsLeft && !state.toolUse) return overLimit(run, edited);
-  if (counts) run.toolsUsed.add(call.tool.name);
   const stopped = stopBeforeReplay(open, call);
   if (stopped) return stopped;
   state.started = false;
@@ -65,8 +68,8 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
     if (reviewed.type !== 'call') return reviewed;
     call = reviewed.call;
     if (!call.ok) return over(edited, call.result);
-    if (counts) run.toolCalls += 1;
   }
+  if (isAgents) run.toolsUsed.add(call.tool.name);
   state.toolUse = call.toolUse;
   delete state.pending;
   if (decision) state.approved = true;

@@ -89,7 +89,7 @@ export class Run {
   readonly injections: Injections = new Injections();
   /** The input after the guards, if they began to judge it before the call's turn. */
   guarded: Promise<readonly Msg[]> | undefined;
-  /** Number of tool calls that ran or wait for somebody. */
+  /** Number of tool calls that the model made, whether they ran or not. */
   toolCalls = 0;
   /** A hook's request to end the call at `pre-summary`. */
   stopped: Jump | undefined;

@@ -11,10 +11,10 @@ export interface AgentLimits {
   /** Tool calls that run at the same time; default: no limit. */
   readonly parallelTools?: number;
   /**
-   * Tool calls of one call; default: no limit (Arc Reactor: `maxToolCalls`). At the limit the model
-   * gets no tools and answers, and the call ends with reason `limit`. A tool call beyond the limit
-   * gets an error result. A tool call that waits for somebody counts in the call that requested it,
-   * not in the call that resumes it.
+   * Tool calls of one call; default: no limit (Arc Reactor: `maxToolCalls`). Calls that do not run
+   * count, too. At the limit the model gets no tools and answers, and the call ends with reason
+   * `limit`. A tool call beyond the limit gets an error result. A tool call that waits for somebody
+   * counts in the call that requested it, not in the call that resumes it.
    */
   readonly toolCalls?: number;
   /**

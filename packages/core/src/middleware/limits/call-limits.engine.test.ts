@@ -90,7 +90,7 @@ test('a model that goes on calling tools it was not given runs none', async () =
   expect((await outputs(agent)).at(-1)).toEqual(over);
 });
 
-test('calls that never ran do not count: unknown, of bad arguments, refused', async () => {
+test('calls that never ran count, too: unknown, of bad arguments, refused', async () => {
   const strict = tool({
     name: 'strict',
     description: '',
@@ -98,8 +98,8 @@ test('calls that never ran do not count: unknown, of bad arguments, refused', as
     execute: () => 'ran',
   });
   const { agent } = setUp(
-    [calls('nothing', 'strict', 'step', 'step', 'step'), 'done'],
-    { toolCalls: 2 },
+    [calls('nothing', 'strict'), calls('strict', 'step', 'step'), 'done'],
+    { toolCalls: 4 },
     {
       tools: [step, strict],
       use: [
@@ -112,8 +112,8 @@ test('calls that never ran do not count: unknown, of bad arguments, refused', as
       ],
     },
   );
-  await agent.call('go');
-  expect(ran).toHaveLength(2);
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', toolsUsed: ['step'] });
+  expect(ran).toHaveLength(1);
 });
 
 test('a call that waited for its approval counts in the run that asked for it', async () => {
