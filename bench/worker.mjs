@@ -1,9 +1,10 @@
 // `npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]`
 //
 // Measures the transport of an agent's events from a worker to the page, in headless Chromium,
-// beside other ways. Repetitions are interleaved. Reports the wall time in the page, the busy time
-// of its main thread (CDP `TaskDuration`), and the CPU time of its main thread and worker. CPU
-// times come from /proc, so it needs Linux.
+// beside other ways. Repetitions are interleaved. Reports three times:
+// - the wall time in the page
+// - the busy time of the page's main thread (CDP `TaskDuration`)
+// - the CPU time of that thread and of the worker, from /proc, so it needs Linux
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../scripts/chromium.ts';
