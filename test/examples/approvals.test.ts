@@ -11,7 +11,7 @@ import { humanInTheLoop } from '@isoloop/core/middleware';
 // #endregion
 import { assistantMessage, InMemoryMemory, toolResultsOf, userMessage } from '@isoloop/core';
 
-test('approvals, external tools and suspended tools', async () => {
+test('a call suspends for approvals, external tools and suspended tools, and continues with decisions', async () => {
   const model = new ScriptedModel([
     {
       toolCalls: [
@@ -40,7 +40,7 @@ test('approvals, external tools and suspended tools', async () => {
     name: 'ask_user',
     description: 'Asks the user',
     input: z.object({ question: z.string() }),
-  }); // no execute: external
+  }); // no `execute`: an external tool
   const deploy = tool({
     name: 'deploy',
     description: 'Deploys the site',
@@ -71,7 +71,7 @@ test('approvals, external tools and suspended tools', async () => {
     { toolUseId: eve!, type: 'reject', reason: 'Not Eve.' }, // the model reads the reason
     { toolUseId: question!, type: 'result', output: 'Yes, now.' },
   ];
-  const some = await agent.call(first); // what is left suspends again
+  const some = await agent.call(first); // the remaining call suspends again
   console.assert(some.reason === 'suspended' && some.pending.length === 1);
 
   released = true;
@@ -89,7 +89,7 @@ test('approvals, external tools and suspended tools', async () => {
   ]);
 });
 
-test('what is refused while calls are open', async () => {
+test('rejects new questions and wrong decisions while calls are open', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask_user' }] }, 'Never mind.']);
   const askUser = tool({ name: 'ask_user', description: 'Asks the user', input: {} });
   const agent = new ReActAgent({ name: 'assistant', model, tools: [askUser] });
@@ -116,7 +116,7 @@ test('what is refused while calls are open', async () => {
   expect((await forgiving.call('Never mind.')).text).toBe('Never mind.');
 });
 
-test('replay', async () => {
+test('replays, reports or asks about interrupted tool calls, as each tool says', async () => {
   const ran: string[] = [];
   const names = ['read_page', 'send_mail', 'book_room'];
   const open = names.map((name) => ({ type: 'tool_use', id: name, name, input: {} }) as const);
@@ -137,17 +137,17 @@ test('replay', async () => {
       execute: read,
       replay: 'safe',
     }), // runs again
-    tool({ name: 'send_mail', description: 'Sends a mail', input: z.object({}), execute: mail }), // 'never': told as interrupted
+    tool({ name: 'send_mail', description: 'Sends a mail', input: z.object({}), execute: mail }), // default 'never': gets an "interrupted" result
     tool({
       name: 'book_room',
       description: 'Books a room',
       input: z.object({}),
       execute: book,
       replay: 'ask',
-    }), // somebody decides
+    }), // asks for a decision
   ];
-  const agent = new ReActAgent({ name: 'assistant', model, memory, tools }); // its host went away while these three ran
-  const { pending } = await agent.call(); // no input: goes on from the log
+  const agent = new ReActAgent({ name: 'assistant', model, memory, tools }); // its host died while these three tools ran
+  const { pending } = await agent.call(); // no input: continues from the log
   console.assert(pending[0]?.kind === 'replay');
   // #endregion
 
@@ -162,7 +162,7 @@ test('replay', async () => {
   expect(ran).toEqual(['read_page', 'book_room']);
 });
 
-test('human in the loop', async () => {
+test('humanInTheLoop() asks a person before a tool runs', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'send_mail', input: { to: 'Bob' } }, { name: 'read_page' }] },
     'Sent.',
@@ -178,7 +178,7 @@ test('human in the loop', async () => {
     approvalOn: { send_mail: 'A mail goes out.', delete_file: true },
     decide: async ({ name, input, reason = name }) =>
       (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },
-    timeoutMs: 60_000, // then it is rejected
+    timeoutMs: 60_000, // then the call is rejected
   });
   const agent = new ReActAgent({ name: 'assistant', model, tools, use: [people] });
   const { text } = await agent.call('Write to Bob.'); // waits for askOnPage

@@ -8,7 +8,7 @@ import { toolMedia } from '@isoloop/core/middleware';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';
 
-test('attachments', async () => {
+test('attachments become images and files, and tools return media', async () => {
   const model = new ScriptedModel(
     [{ toolCalls: [{ name: 'screenshot' }] }, 'The chart is on the page.'],
     {
@@ -36,8 +36,8 @@ test('attachments', async () => {
   await agent.call(
     userMessage([
       { type: 'text', text: 'Is this chart in the report, and on the page?' },
-      attachment('https://example.com/chart.png'), // an image, by its extension; the model's server fetches it
-      attachment(bytes, { name: 'report.pdf', maxFileBytes: 1024 ** 2 }), // a file, inline; PAYLOAD_TOO_LARGE beyond that
+      attachment('https://example.com/chart.png'), // an image by its extension; the model's server fetches it
+      attachment(bytes, { name: 'report.pdf', maxFileBytes: 1024 ** 2 }), // a file, sent inline; larger files throw PAYLOAD_TOO_LARGE
     ]),
   );
   // #endregion

@@ -21,7 +21,7 @@ import {
   type Middleware,
 } from '@isoloop/core';
 
-test('fitContext', async () => {
+test('fitContext() removes old messages that do not fit the window', async () => {
   const model = new ScriptedModel(['Yes.']);
 
   // #region fit-context
@@ -40,7 +40,7 @@ test('fitContext', async () => {
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['short', 'Hello']);
 });
 
-test('a chain', async () => {
+test('context policies form a chain: clear old tool results, then summarize', async () => {
   const search = tool({
     name: 'search',
     description: 'Searches',
@@ -55,7 +55,7 @@ test('a chain', async () => {
   const store = new MemoryStore();
 
   // #region context-chain
-  const summaries = summarization({ model: small, store, timeoutMs: 10_000 }); // by default the agent's own model, and in memory
+  const summaries = summarization({ model: small, store, timeoutMs: 10_000 }); // default: the agent's own model, stored in memory
   const agent = new ReActAgent({
     name: 'assistant',
     model,
@@ -85,7 +85,7 @@ test('a chain', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('views of the history', async () => {
+test('views show the model a part of the history', async () => {
   const down = { error: new AgentError('MODEL_SERVER', 'down') };
   const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
   const model = new ScriptedModel(
@@ -117,14 +117,14 @@ test('views of the history', async () => {
   ]);
 });
 
-test('a policy of one’s own', async () => {
+test('a custom context policy removes messages', async () => {
   const model = new ScriptedModel(['Here.']);
 
   // #region context-policy
   const withoutDrafts: Middleware = {
     fit({ messages, promptId }) {
       const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
-      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // tokens: fitContext() counts them
+      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // zero: `fitContext()` counts the tokens
     },
   };
   const agent = new ReActAgent({

@@ -7,7 +7,7 @@ import { AgentError, ReActAgent } from '@isoloop/core';
 import { tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 
-test('errors', async () => {
+test('failures are coded errors, or results with `throwOnError: false`', async () => {
   redirectFetch('https://api.openai.com/v1', '/fault/401/v1');
   const model = openai({ model: 'gpt-5-mini' });
   const log = vi.spyOn(console, 'log').mockReturnValue();
@@ -17,11 +17,11 @@ test('errors', async () => {
   try {
     await agent.call('Hello');
   } catch (error) {
-    if (!AgentError.is(error)) throw error; // holds across workers and copies of the library
+    if (!AgentError.is(error)) throw error; // works across workers and copies of the library
     console.log(error.code, error.message, error.retryable, error.details);
   }
 
-  const result = await agent.call(undefined, { throwOnError: false }); // a result instead; no input: the same question
+  const result = await agent.call(undefined, { throwOnError: false }); // returns a result instead; without input it repeats the question
   console.assert(result.reason === 'error' && result.error?.code === 'MODEL_AUTH');
   // #endregion
 

@@ -23,7 +23,7 @@ import { errorMessage } from '@isoloop/core/middleware';
 // #endregion
 import { textOf, tool } from '@isoloop/core';
 
-test('input', async () => {
+test('inputGuards() rejects an injection and masks personal data', async () => {
   const model = new ScriptedModel(['Noted.']);
 
   // #region guards
@@ -35,8 +35,8 @@ test('input', async () => {
       maskPii(),
     ],
     {
-      locale: 'en', // or 'zh', 'ja', 'ko': the words of a rejection
-      onError: (error, stage) => console.warn(stage, error), // what a stage threw; the user reads "Security check failed"
+      locale: 'en', // or 'zh', 'ja', 'ko': the language of a rejection
+      onError: (error, stage) => console.warn(stage, error), // an exception of a stage; the user reads "Security check failed"
     },
   );
 
@@ -56,7 +56,7 @@ test('input', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['Mail me at [EMAIL].', 'Noted.']);
 });
 
-test('stages', async () => {
+test('stages check permissions, spending and topics', async () => {
   const model = new ScriptedModel(['Hello.'], { modelId: 'gpt-5-mini' });
   const kv = new MemoryStore();
   const isMember = async (userId: string | undefined): Promise<boolean> => userId === 'ann';
@@ -67,9 +67,9 @@ test('stages', async () => {
   const dollars = { 'gpt-5-mini': { input: 0.25e-6, output: 2e-6 } };
 
   const shared = inputGuards([
-    permission(({ userId }) => isMember(userId)), // false: UNAUTHORIZED
+    permission(({ userId }) => isMember(userId)), // false: rejects with UNAUTHORIZED
     spendCap({
-      limit: 0.5, // a user and a day; without `price` it counts tokens
+      limit: 0.5, // per user and day; without `price` it counts tokens
       price: ({ inputTokens, outputTokens }) =>
         inputTokens * dollars['gpt-5-mini'].input + outputTokens * dollars['gpt-5-mini'].output,
       store,
@@ -91,7 +91,7 @@ test('stages', async () => {
   expect(total).toBeCloseTo(0.0000125, 12);
 });
 
-test('output', async () => {
+test('outputGuards() masks, replaces and rejects parts of a reply', async () => {
   const model = new ScriptedModel([
     'Call 010-1234-5678 about project Falcon-7.',
     'The launch code is 0000.',
@@ -104,17 +104,17 @@ test('output', async () => {
       maskPii({ strategy: 'mask' }), // or 'redact', 'hash', 'block'
       regexRule({ pattern: /Falcon-\d{1,3}/, replacement: '[project]' }),
       regexRule({ pattern: /launch code/i, action: 'reject' }),
-      outputLength({ min: 10, max: 8_000, mode: 'retry' }), // too long: cut off; too short: asked again once
+      outputLength({ min: 10, max: 8_000, mode: 'retry' }), // cuts a long reply; asks once again after a short one
     ],
-    { lookahead: 64 }, // characters held back; 'all': until the reply has ended
+    { lookahead: 64 }, // number of characters held back; 'all': until the reply has ended
   );
 
   const agent = new ReActAgent({ name: 'assistant', model, use: [guards] });
   for await (const event of agent.stream('Whom do I call?')) {
     if (event.type === 'reasoning-chunk') page.text += event.delta; // "Call ***-****-5678 about project [project]."
-    if (event.type === 'step-reset') page.text = ''; // what was shown is taken back
+    if (event.type === 'step-reset') page.text = ''; // discard what the page has shown
   }
-  const { reason } = await agent.call('And the code?'); // 'rejected': nothing of the reply is given out or stored
+  const { reason } = await agent.call('And the code?'); // 'rejected': the reply is neither shown nor stored
   // #endregion
 
   expect(page.text).toBe('Call ***-****-5678 about project [project].');
@@ -126,7 +126,7 @@ test('output', async () => {
   ]);
 });
 
-test('rules of your own', async () => {
+test('custom stages and rules check input and output', async () => {
   const moderate = async (text: string): Promise<boolean> => !text.includes('!');
 
   // #region own-rules
@@ -139,7 +139,7 @@ test('rules of your own', async () => {
   };
   const moderated: OutputRule = {
     name: 'moderated',
-    // Once a reply, at its end; `find` instead works on the stream.
+    // Checks a whole reply at its end. Use `find` to check a stream instead.
     review: async (text) => ((await moderate(text)) ? { text } : { category: 'OUTPUT_REJECTED' }),
   };
   // #endregion
@@ -155,7 +155,7 @@ test('rules of your own', async () => {
   expect((await agent.call('Hey')).reason).toBe('rejected');
 });
 
-test('personal data everywhere', async () => {
+test('piiGuard() hides personal data in input, output and tool results', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Write to ann@example.com.']);
   const look = tool({
     name: 'look',
@@ -168,7 +168,7 @@ test('personal data everywhere', async () => {
   const everywhere = piiGuard({
     kinds: ['email', 'card', 'ip', 'mac', 'url'],
     strategy: 'redact', // or 'block', 'mask', 'hash'
-    output: true, // replies, also while they stream
+    output: true, // replies, also during streaming
     toolResults: true, // before the model and the log get them
   });
   const agent = new ReActAgent({
@@ -177,19 +177,19 @@ test('personal data everywhere', async () => {
     tools: [look],
     use: [everywhere],
   });
-  const { text } = await agent.call('Where is Ann?'); // "Write to [EMAIL]."; the model has read "Ann, [IP]"
+  const { text } = await agent.call('Where is Ann?'); // "Write to [EMAIL]."; the model read "Ann, [IP]"
   // #endregion
 
   expect(text).toBe('Write to [EMAIL].');
   expect(JSON.stringify(model.requests[1])).toContain('Ann, [IP]');
 });
 
-test('words for the user', async () => {
+test('errorMessage() returns a text for users', async () => {
   const error: unknown = new Error('connect ECONNREFUSED 10.0.0.7');
   const say: string[] = [];
 
   // #region error-message
-  say.push(errorMessage(error, { locale: 'ko-KR' })); // en, zh, ja, ko
+  say.push(errorMessage(error, { locale: 'ko-KR' })); // also 'en', 'zh', 'ja'
   say.push(
     errorMessage({ code: 'TOOL_TIMEOUT' }, { messages: { TOOL_TIMEOUT: 'That took too long.' } }),
   );

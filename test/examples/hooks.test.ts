@@ -17,7 +17,7 @@ const deleteFile = tool({
   execute: () => 'deleted',
 });
 
-test('hooks change what passes, in their order, and come and go', async () => {
+test('hooks change events in the order of their priority, and can be added and removed', async () => {
   const model = new ScriptedModel(['call me 555-0100', 'Bye.', 'Bye.']);
 
   // #region hooks
@@ -46,8 +46,8 @@ test('hooks change what passes, in their order, and come and go', async () => {
   const counts = new Map<string, number>();
   const counter: Hook = {
     name: 'counter',
-    onError: 'ignore', // what it throws does not fail the call
-    onEvent: ({ type }) => void counts.set(type, (counts.get(type) ?? 0) + 1), // every event, after `on`
+    onError: 'ignore', // an exception does not fail the call
+    onEvent: ({ type }) => void counts.set(type, (counts.get(type) ?? 0) + 1), // handles every event, after `on`
   };
 
   const agent = new ReActAgent({ name: 'assistant', model, use: [counter, today] });
@@ -93,19 +93,19 @@ test('hooks control the loop', async () => {
   // #region hook-control
   const careful: Hook = {
     on: {
-      // Refuses this call alone; the model reads the reason.
+      // Refuses this one call. The model reads the reason.
       'pre-acting': ({ toolUse }, control) => {
         if (toolUse.name === 'delete_file') control.reject('Files stay.');
       },
-      // Has the model think again, instead of answering or calling tools.
+      // Asks the model again instead of answering or calling tools.
       'post-reasoning': ({ message }, control) => {
         if (textOf(message) === 'Maybe.') control.gotoReasoning([userMessage('Say yes or no.')]);
       },
     },
   };
   const human: Hook = {
-    // Ends the call with reason `stopped-by-hook`; tool calls stay open, and `agent.call()` goes on
-    // with them.
+    // Ends the call with reason `stopped-by-hook`. Tool calls stay open; `agent.call()` continues
+    // them.
     on: {
       'post-reasoning': ({ message }, control) =>
         void (message.content.some(({ type }) => type === 'tool_use') && control.stop()),
@@ -125,7 +125,7 @@ test('hooks control the loop', async () => {
   model.assertDone();
 });
 
-test('a notification is frozen: writing to it fails the call', async () => {
+test('a hook that changes a notification fails the call', async () => {
   const hooks: readonly Hook[] = [
     {
       name: 'writer',
@@ -143,7 +143,7 @@ test('a notification is frozen: writing to it fails the call', async () => {
   });
 });
 
-/** All there are, or this file does not compile. */
+/** All event types. This file does not compile if one is missing. */
 const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
   'run-start': true,
   'pre-call': true,
@@ -165,7 +165,7 @@ const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
   'run-end': true,
 };
 
-test('the table of events in README has all events, and says which ones a hook can change', async () => {
+test('the README’s table lists all events and which of them hooks can change', async () => {
   const rows = [
     ...readFileSync(examplesReadme, 'utf8').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm),
   ];

@@ -6,7 +6,7 @@ import { ReActAgent } from '@isoloop/core';
 // #endregion
 import { textOf } from '@isoloop/core';
 
-test('interrupt, pause, inject, abort', async () => {
+test('a call can be interrupted, paused, given messages, and aborted', async () => {
   const model = new ScriptedModel([
     [{ text: 'Once upon ' }, { hang: true }],
     [{ text: 'Once ' }, { hang: true }],
@@ -21,7 +21,7 @@ test('interrupt, pause, inject, abort', async () => {
 
   const story = agent.stream('Tell me a story.');
   for await (const event of story) {
-    if (event.type === 'reasoning-chunk' && event.delta === 'upon ') agent.interrupt(); // or interrupt('Cancelled by the user.')
+    if (event.type === 'reasoning-chunk' && event.delta === 'upon ') agent.interrupt(); // or interrupt('Stopped by the user.')
   }
   const { reason, text } = await story.result; // 'interrupted', 'What now?'
   // #endregion
@@ -41,7 +41,7 @@ test('interrupt, pause, inject, abort', async () => {
     if (event.type === 'reasoning-chunk') agent.interrupt({ mode: 'pause' });
     if (event.type === 'run-end') console.log(event.result.reason); // 'suspended'
   }
-  const resumed = await agent.call(); // goes on: the half reply is asked for again
+  const resumed = await agent.call(); // continues: the model writes the reply again
   // #endregion
 
   expect(log.mock.calls).toEqual([['suspended']]);
@@ -50,7 +50,7 @@ test('interrupt, pause, inject, abort', async () => {
   // #region inject
   const price = agent.stream('What does it cost?');
   for await (const event of price) {
-    // The reply is read to its end; then the loop goes on with this.
+    // The current reply ends first. Then the loop continues with this message.
     if (event.type === 'reasoning-chunk' && event.delta === '10 ')
       agent.interrupt({ mode: 'inject', messages: 'In euros, please.' });
   }
@@ -70,7 +70,7 @@ test('interrupt, pause, inject, abort', async () => {
   controller.abort(); // stops the model, tools and waits at once
   console.assert((await aborted).reason === 'aborted');
 
-  await agent.call('Hello'); // works: every tool call in the history has its result
+  await agent.call('Hello'); // works, because every tool call in the history has a result
   // #endregion
 
   expect((await aborted).reason).toBe('aborted');

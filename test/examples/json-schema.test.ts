@@ -10,7 +10,7 @@ import { outputText, toolResultsOf } from '@isoloop/core';
 
 const find = (place: unknown): string => `Found ${String(place)}.`;
 
-test('plain JSON Schema that is checked', async () => {
+test('jsonSchema() validates a tool’s input by a plain JSON Schema', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'find', input: { place: { city: 7 } } }] },
     { toolCalls: [{ name: 'find', input: { place: { city: 'Paris' } } }] },
@@ -33,7 +33,7 @@ test('plain JSON Schema that is checked', async () => {
         },
       },
     }),
-    execute: ({ place }) => find(place.city), // the type is what you say; the value has been checked
+    execute: ({ place }) => find(place.city), // you declare the type; the value is validated
   });
   const agent = new ReActAgent({ name: 'assistant', model, tools: [findPlace] });
 

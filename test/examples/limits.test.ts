@@ -18,7 +18,7 @@ import { textOf, tool } from '@isoloop/core';
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];
 
-test('the limit', async () => {
+test('summarize() answers at the limit of iterations', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'look' }] },
     { toolCalls: [{ name: 'look' }] },
@@ -42,7 +42,7 @@ test('the limit', async () => {
   expect((await agent.messages()).map(textOf)).not.toContain('Say what you have found.');
 });
 
-test('limits of calls, tokens and time', async () => {
+test('a call has limits of tool calls, tokens and time', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'look' }, { name: 'look' }, { name: 'look' }] },
     'I looked twice.',
@@ -54,9 +54,9 @@ test('limits of calls, tokens and time', async () => {
     model,
     tools,
     limits: {
-      toolCalls: 2, // what is beyond has an error result, then the model is asked without tools
-      tokens: 50_000, // in and out; looked at before each request, then `onLimit` answers
-      timeoutMs: 60_000, // of the whole call; fails with CALL_TIMEOUT
+      toolCalls: 2, // further calls get an error result, then the model answers without tools
+      tokens: 50_000, // input and output; checked before each request, then `onLimit` answers
+      timeoutMs: 60_000, // for the whole call, which fails with CALL_TIMEOUT
     },
   });
   const looked = await bounded.call('Look three times.'); // 'limit'
@@ -65,20 +65,20 @@ test('limits of calls, tokens and time', async () => {
   expect(looked).toMatchObject({ reason: 'limit', text: 'I looked twice.' });
 });
 
-test('a busy agent', async () => {
+test('a busy agent rejects, queues or injects a new call', async () => {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.', 'Both.']);
 
   // #region busy
-  const strict = new ReActAgent({ name: 'strict', model }); // whenBusy: 'reject'
+  const strict = new ReActAgent({ name: 'strict', model }); // default whenBusy: 'reject'
   const running = strict.call('First');
   const refused: unknown = await strict.call('Second').catch((error: unknown) => error);
-  console.assert(AgentError.is(refused) && refused.code === 'AGENT_BUSY'); // and nothing has changed
+  console.assert(AgentError.is(refused) && refused.code === 'AGENT_BUSY'); // nothing has changed
 
-  const patient = new ReActAgent({ name: 'patient', model, whenBusy: 'queue' }); // one after the other
+  const patient = new ReActAgent({ name: 'patient', model, whenBusy: 'queue' }); // runs one call after the other
   const answers = await Promise.all([patient.call('First'), patient.call('Second')]);
 
-  const open = new ReActAgent({ name: 'open', model, whenBusy: 'inject' }); // the running call takes the messages in
-  const [first, second] = await Promise.all([open.call('First'), open.call('Second')]); // one result for both
+  const open = new ReActAgent({ name: 'open', model, whenBusy: 'inject' }); // adds messages to the running call
+  const [first, second] = await Promise.all([open.call('First'), open.call('Second')]); // both get the same result
   // #endregion
 
   expect(refused).toMatchObject({ code: 'AGENT_BUSY' });
@@ -88,7 +88,7 @@ test('a busy agent', async () => {
   expect(second).toBe(first);
 });
 
-test("AgentScope's defaults", async () => {
+test("agentscope() sets AgentScope's defaults", async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Stopped.']);
 
   // #region agentscope
@@ -113,14 +113,14 @@ test("AgentScope's defaults", async () => {
   });
 });
 
-test('Arc Reactor', async () => {
+test('arcReactor() sets Arc Reactor’s defaults', async () => {
   const model = new ScriptedModel(['Found.']);
 
   // #region arc-reactor
   const preset = arcReactor();
   const agentFor = (userId: string) =>
     new ReActAgent({ name: 'assistant', model, tools, userId, use: [preset] });
-  const answer = await agentFor('ann').call('Look for it.', { throwOnError: false }); // failures as results, as there
+  const answer = await agentFor('ann').call('Look for it.', { throwOnError: false }); // returns failures as results, like Arc Reactor
   // #endregion
 
   expect(answer).toMatchObject({ reason: 'stop', text: 'Found.' });

@@ -11,12 +11,12 @@ import { textOf } from '@isoloop/core';
 import type { LongTermMemory, LongTermRecord } from '@isoloop/core/recall';
 // #endregion
 
-test('what one session said, another one knows', async () => {
+test('a session recalls what another session recorded', async () => {
   const model = new ScriptedModel(['A lovely name.', 'Momo.', 'Hm.']);
   const userId = 'ann';
 
   // #region long-term
-  const memory = keywordMemory({ store: new MemoryStore(), namespace: userId }); // nothing is found across namespaces
+  const memory = keywordMemory({ store: new MemoryStore(), namespace: userId }); // searches only this namespace
   const remembering = longTermMemory({ memory });
 
   const agent = new ReActAgent({
@@ -26,7 +26,7 @@ test('what one session said, another one knows', async () => {
     use: [remembering],
   });
   await agent.call('私の猫の名前はモモです。');
-  await remembering.settled(); // before a shutdown; no reply ever waits for it
+  await remembering.settled(); // call this before a shutdown; replies never wait for it
 
   const later = new ReActAgent({
     name: 'assistant',
@@ -34,7 +34,7 @@ test('what one session said, another one knows', async () => {
     sessionId: 'friday',
     use: [longTermMemory({ memory })],
   });
-  const { text } = await later.call('猫の名前は?'); // the request has what was said on Monday in it
+  const { text } = await later.call('猫の名前は?'); // the request contains Monday's message
   // #endregion
 
   expect(text).toBe('Momo.');
@@ -54,11 +54,11 @@ test('what one session said, another one knows', async () => {
   // #region long-term-options
   const careful = longTermMemory({
     memory,
-    mode: 'auto', // 'tools': the model asks and records itself; default 'both'
+    mode: 'auto', // 'tools': the model searches and records through tools; default 'both'
     scope: 'other-sessions',
-    select: ({ input, answer }) => [...input.filter(({ role }) => role === 'user'), answer], // what of a turn is kept
-    waitUntil, // for hosts that stop with the reply
-    onError: (error, phase) => console.log(phase, error.code), // the call goes on
+    select: ({ input, answer }) => [...input.filter(({ role }) => role === 'user'), answer], // the messages of a turn to record
+    waitUntil, // for hosts that stop after the reply
+    onError: (error, phase) => console.log(phase, error.code), // the call continues
   });
   // #endregion
 
@@ -76,13 +76,13 @@ test('what one session said, another one knows', async () => {
   // #region long-term-delete
   await remembering.settled();
   await memory.deleteSession('monday');
-  await memory.clear(); // the whole namespace
+  await memory.clear(); // clears the whole namespace
   // #endregion
 
   expect(await memory.retrieve('モモ')).toEqual([]);
 });
 
-test('a long-term memory of your own; its failure fails no call', async () => {
+test('a custom long-term memory whose failure does not fail a call', async () => {
   const model = new ScriptedModel(['Hi.', 'Hi again.']);
   const failures: string[] = [];
   const records: LongTermRecord[] = [];

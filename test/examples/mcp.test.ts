@@ -13,7 +13,7 @@ import { Toolkit } from '@isoloop/core/tools';
 
 const host = 'https://tools.example.com';
 
-/** Sends what is meant for the example's host to a server of its own; gives where that is. */
+/** Redirects requests for the example's host to a new test server. Returns the server's address. */
 function redirectToServer(): string {
   const server = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
   const realFetch = globalThis.fetch;
@@ -24,7 +24,7 @@ function redirectToServer(): string {
   return server;
 }
 
-test('the tools of an MCP server beside own ones', async () => {
+test('an agent uses an MCP server’s tools beside its own', async () => {
   redirectToServer();
   const getToken = async (): Promise<string> => 'secret';
   const model = new ScriptedModel([
@@ -43,9 +43,9 @@ test('the tools of an MCP server beside own ones', async () => {
   const calculator = await mcpTools({
     url: 'https://tools.example.com/mcp',
     headers: async () => ({ authorization: `Bearer ${await getToken()}` }), // or a plain object
-    include: ['add', 'echo'], // the server's own names; `exclude` too
+    include: ['add', 'echo'], // names at the server; or `exclude`
     prefix: 'calc_', // calc_add, calc_echo
-    schema: jsonSchema, // checks arguments here; without it the server does
+    schema: jsonSchema, // validates arguments here; default: only the server does
     maxOutputChars: 20_000, // of a result's text; default 50,000
   });
   const agent = new ReActAgent({
@@ -74,7 +74,7 @@ test('the tools of an MCP server beside own ones', async () => {
   expect(results.join()).toContain('b: must be number, is string');
 });
 
-test('a server that is down', async () => {
+test('an optional MCP server may be down at first', async () => {
   const server = redirectToServer();
   const warned: string[] = [];
   const report = (message: string): void => void warned.push(message);
@@ -83,11 +83,11 @@ test('a server that is down', async () => {
   // #region mcp-reconnect
   const calculator = await mcpTools({
     url: 'https://tools.example.com/mcp',
-    name: 'calculator', // in errors; default: the host
-    allowedServers: ['calculator', 'files'], // any other name is refused: for lists that others can write
-    optional: true, // a server that cannot be reached fails nothing; its tools come when it can
+    name: 'calculator', // for error messages; default: the host
+    allowedServers: ['calculator', 'files'], // refuses other names; useful if others can edit the list
+    optional: true, // a server that is down does not fail; its tools appear when it is up
     connectTimeoutMs: 10_000, // default 30,000
-    reconnect: { attempts: 8, firstDelayMs: 2_000, maxDelayMs: 30_000 }, // default 5, 5,000, 60,000; the wait doubles
+    reconnect: { attempts: 8, firstDelayMs: 2_000, maxDelayMs: 30_000 }, // defaults 5, 5,000, 60,000; the wait doubles
     onError: ({ message }) => report(message),
     onToolsChanged: (tools) => report(`${tools.length} tools`),
   });

@@ -13,11 +13,11 @@ import { EchoMemory } from '@isoloop/core/adapter';
 // #endregion
 import { listSessions, textOf } from '@isoloop/core';
 
-test('a session over a store', async () => {
+test('a session in a store continues in another agent', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.', 'I do not know.']);
 
   // #region memory
-  const store = new MemoryStore(); // in a worker IndexedDbStore, on Cloudflare KvStore, or a KeyValueStore of your own
+  const store = new MemoryStore(); // in a worker IndexedDbStore, on Cloudflare KvStore, or your own KeyValueStore
   const agentOf = (sessionId: string): ReActAgent =>
     new ReActAgent({
       name: 'assistant',
@@ -27,9 +27,9 @@ test('a session over a store', async () => {
     });
 
   await agentOf('notes').call('I am Ann.');
-  const { text } = await agentOf('notes').call('Who am I?'); // another instance, the same conversation
+  const { text } = await agentOf('notes').call('Who am I?'); // another instance continues the conversation
 
-  const memory = new SessionMemory(store, 'notes', { durability: 'turn' }); // one write a call; default: at each step
+  const memory = new SessionMemory(store, 'notes', { durability: 'turn' }); // one write per call; default: after each step
   const messages = await memory.read();
   await memory.delete([messages[0]!.id]);
   await memory.clear();
@@ -40,7 +40,7 @@ test('a session over a store', async () => {
   expect(await new SessionMemory(store, 'notes').read()).toEqual([]);
 });
 
-test('durable sessions', async () => {
+test('a session continues a run whose host died', async () => {
   const store = new MemoryStore();
   const calls = [
     { name: 'book', input: {}, id: 'booked' },
@@ -60,7 +60,7 @@ test('durable sessions', async () => {
       sessionId: 'trip',
       memory: new SessionMemory(store, 'trip'), // IndexedDbStore in a worker, DurableStore in a Durable Object
       tools: [
-        tool({ name: 'book', description: 'Books a room', input: {}, execute: book }), // its result is stored: never again
+        tool({ name: 'book', description: 'Books a room', input: {}, execute: book }), // never runs again, because its result is stored
         tool({
           name: 'read',
           description: 'Reads a page',
@@ -83,7 +83,7 @@ test('durable sessions', async () => {
   expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['trip']);
 });
 
-test('a session whose clients bring an echo', async () => {
+test('a session with echoes reports a conflict and shows both branches', async () => {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
   const store = new MemoryStore();
   const secret = 'of 32 characters or more ........';
@@ -96,13 +96,13 @@ test('a session whose clients bring an echo', async () => {
   await agentOf(other).call('Begin anew.');
 
   // #region echo-memory
-  const memory = new EchoMemory(store, 'ann/notes', { secrets: [secret], echo }); // one object a request
+  const memory = new EchoMemory(store, 'ann/notes', { secrets: [secret], echo }); // one object per request
   try {
     await memory.read();
-    await agentOf(memory).call('Go on.'); // before: memory.echo tells { base, turnId }, after: the new state
+    await agentOf(memory).call('Go on.'); // `memory.echo` during the call: { base, turnId }; afterwards: the new state
   } catch (error) {
     if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
-    const { yours, theirs } = await memory.branches(); // the messages of each, and the echo that goes on with it
+    const { yours, theirs } = await memory.branches(); // each branch has its messages, and the echo that continues it
     console.assert(yours?.echo !== theirs?.echo);
   }
   // #endregion

@@ -13,7 +13,7 @@ import { parseHistory, parseMessages } from '@isoloop/core/adapter';
 // #endregion
 import { systemMessage, toolMessage } from '@isoloop/core';
 
-test('messages', async () => {
+test('messages carry images and files, and parsing validates stored ones', async () => {
   const model = new ScriptedModel(['A cat.', 'Still a cat.']);
   const data = 'iVBORw0KGgo=';
 
@@ -49,7 +49,7 @@ test('messages', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   // #region parse-messages
   try {
-    parseMessages(JSON.parse(body)); // readonly Msg[]
+    parseMessages(JSON.parse(body)); // returns readonly Msg[]
   } catch (error) {
     if (!AgentError.is(error)) throw error;
     console.assert(error.code === 'INVALID_MESSAGE');
@@ -57,7 +57,7 @@ test('messages', async () => {
     console.log(error.details); // { index: 1, id: 'm2', field: 'content[0].text' }
   }
 
-  const history = parseHistory(JSON.parse(stored)); // a whole conversation: no id twice as well
+  const history = parseHistory(JSON.parse(stored)); // a whole conversation; also rejects repeated ids
   const again = new ReActAgent({ name: 'assistant', model, memory: new InMemoryMemory(history) });
   // #endregion
 
@@ -74,7 +74,7 @@ test('messages', async () => {
   );
 });
 
-test('the other constructors', () => {
+test('systemMessage() and toolMessage() create messages', () => {
   expect(systemMessage('Be brief.').role).toBe('system');
   expect(
     toolMessage({ type: 'tool_result', toolUseId: 'c', name: 't', output: 'ok', state: 'success' })

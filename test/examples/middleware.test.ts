@@ -25,7 +25,7 @@ import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from 
 const own = (name: string, execute: () => string): Tool =>
   tool({ name, description: name, input: { type: 'object' }, execute });
 
-test('wrappers of one’s own', async () => {
+test('custom middleware wraps the run, the model and the tools', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'clock' }] }, 'Noon.']);
   const tools = [own('clock', () => '12:00')];
@@ -37,17 +37,17 @@ test('wrappers of one’s own', async () => {
   };
   const logged: Middleware = {
     wrapRun: (next) => async (input, context) => {
-      const result = await next(input, context); // the whole call
+      const result = await next(input, context); // wraps the whole call
       console.log(result.reason);
       return result;
     },
     wrapTool: (next) => async (call, context) => {
-      const outcome = await next(call, context); // a result, or that the call is suspended
+      const outcome = await next(call, context); // a result, or a suspended call
       console.log(call.tool.name, 'output' in outcome ? outcome.output : 'waits');
       return outcome;
     },
   };
-  const agent = new ReActAgent({ name: 'assistant', model, tools, use: [logged, cool] }); // the first is the outermost
+  const agent = new ReActAgent({ name: 'assistant', model, tools, use: [logged, cool] }); // the first one is the outermost
   await agent.call('What time is it?');
   // #endregion
 
@@ -56,7 +56,7 @@ test('wrappers of one’s own', async () => {
   log.mockRestore();
 });
 
-test('failures in words of one’s own', async () => {
+test('toolError() and patchToolCalls() word the results of failed and open calls', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'print' }] },
     'Off.',
@@ -84,8 +84,8 @@ test('failures in words of one’s own', async () => {
     use: [
       toolError({
         format: (error, { name }) =>
-          `${name} is not to be had now (${String(error)}). Try something else.`,
-        rethrow: isFatal, // these end the call, with TOOL_ERROR
+          `${name} is not available now (${String(error)}). Try something else.`,
+        rethrow: isFatal, // these errors end the call with TOOL_ERROR
       }),
       patchToolCalls(),
     ],
@@ -96,12 +96,12 @@ test('failures in words of one’s own', async () => {
   // #endregion
 
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
-    'print is not to be had now (Error: ECONNREFUSED). Try something else.',
+    'print is not available now (Error: ECONNREFUSED). Try something else.',
     'The call of "buy" was canceled: another message came in before it had ended. It did not run.',
   ]);
 });
 
-test('a tool that is not there yet', async () => {
+test('toolEmulation() imitates a tool with a model', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'pay', input: { amount: 5 } }] },
     'Paid.',
@@ -114,7 +114,7 @@ test('a tool that is not there yet', async () => {
     name: 'rehearsing',
     model,
     tools: [pay],
-    use: [toolEmulation({ model: small, tools: ['pay'], onFailure: 'error' })], // nothing is paid
+    use: [toolEmulation({ model: small, tools: ['pay'], onFailure: 'error' })], // does not pay
   });
   await rehearsing.call('Pay the bill');
   // #endregion
@@ -124,7 +124,7 @@ test('a tool that is not there yet', async () => {
   );
 });
 
-test('a list of what is to be done', async () => {
+test('todoList() lets the model keep a list of tasks', async () => {
   const todos = [{ content: 'Book the train', status: 'in_progress' }];
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'write_todos', input: { todos } }] },
@@ -141,7 +141,7 @@ test('a list of what is to be done', async () => {
   expect(render.mock.calls).toEqual([[todos]]);
 });
 
-test('large results', async () => {
+test('evictLargeResults() stores a large result that the model reads in parts', async () => {
   const report = own('report', () =>
     Array.from({ length: 20_000 }, (_, n) => `${n + 1}: a line of the report`).join('\n'),
   );
@@ -161,8 +161,8 @@ test('large results', async () => {
     sessionId: 'ann-1',
     use: [evicting],
   });
-  await agent.call('What is in line 1999?'); // ten lines of the report, then read_result({ id, query })
-  await evicting.forget('ann-1'); // with the session's log
+  await agent.call('What is in line 1999?'); // the model gets ten lines and calls read_result({ id, query })
+  await evicting.forget('ann-1'); // when you delete the session's log
   // #endregion
 
   expect((await agent.messages()).flatMap(toolResultsOf)[1]!.output).toContain(
@@ -171,7 +171,7 @@ test('large results', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('editing and summarising', async () => {
+test('context policies clear old tool results and summarize old messages', async () => {
   const small = new ScriptedModel([]);
   const model = new ScriptedModel(['Hello.']);
 
@@ -182,8 +182,8 @@ test('editing and summarising', async () => {
       keep: 3,
       clearAtLeast: 20_000,
       exclude: ['write_todos'],
-    }), // old tool results
-    summarization({ maxTokens: 150_000, keep: 20, model: small }), // old messages; the first one of the user stays
+    }), // clears old tool results
+    summarization({ maxTokens: 150_000, keep: 20, model: small }), // summarizes old messages; keeps the user's first one
   ];
   const agent = new ReActAgent({ name: 'assistant', model, use: policies });
   // #endregion

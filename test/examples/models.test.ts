@@ -28,16 +28,16 @@ const scriptedParameters = (
   parameters: scripted(body['parameters'] as object),
 });
 
-test('openai()', async () => {
+test('openai() calls any OpenAI-compatible server', async () => {
   const sent = redirectFetch('http://127.0.0.1:11434/v1', '/scripted/v1', scripted);
 
   // #region openai
   const model = openai({
     model: 'qwen3',
     baseURL: 'http://127.0.0.1:11434/v1', // default: OpenAI's; this is Ollama
-    apiKey: async () => apiKey, // a string, or a function that is asked before each request
-    features: { media: ['image'] }, // what it takes; the rest goes to it as a text such as [audio: call.wav]
-    timeoutMs: 60_000, // longest silence; default 5 minutes
+    apiKey: async () => apiKey, // a string, or a function that runs before each request
+    features: { media: ['image'] }, // media it accepts; others become a text such as [audio: call.wav]
+    timeoutMs: 60_000, // longest pause in a response; default 5 minutes
   });
   const agent = new ReActAgent({
     name: 'assistant',
@@ -46,7 +46,7 @@ test('openai()', async () => {
   });
   const { text } = await agent.call('Which is larger, 9.9 or 9.11?', {
     providerOptions: { seed: 7 },
-  }); // into the body as it is
+  }); // copied into the request body
   // #endregion
 
   expect(text).toBe('9.9 is.');
@@ -64,7 +64,7 @@ test('openai()', async () => {
   expect(JSON.stringify(sent[1]?.body)).toContain('[audio: call.wav]');
 });
 
-test('dashscope()', async () => {
+test('dashscope() streams a model’s thinking', async () => {
   const sent = redirectFetch(
     'https://dashscope.aliyuncs.com/api/v1',
     '/dashscope/scripted/api/v1',
@@ -89,7 +89,7 @@ test('dashscope()', async () => {
   });
 });
 
-test('the compatible mode', async () => {
+test('openai() calls DashScope’s compatible mode', async () => {
   const sent = redirectFetch(
     'https://dashscope.aliyuncs.com/compatible-mode/v1',
     '/scripted/v1',
@@ -117,7 +117,7 @@ test('the compatible mode', async () => {
   });
 });
 
-test('fromAiSdk()', async () => {
+test('fromAiSdk() wraps an AI SDK model', async () => {
   const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', scripted);
 
   // #region ai-sdk
@@ -129,7 +129,7 @@ test('fromAiSdk()', async () => {
   expect(sent[0]?.body['model']).toBe('gpt-5-mini');
 });
 
-test('multiAgent()', async () => {
+test('multiAgent() shows a conversation of several agents in one message', async () => {
   const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', scripted);
 
   // #region multi-agent

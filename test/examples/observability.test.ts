@@ -21,7 +21,7 @@ import { context, trace } from '@opentelemetry/api';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 // #endregion
 
-test('metrics', async () => {
+test('metrics() reports calls, requests, tools and tokens', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   const model = new ScriptedModel(['Write to ann@example.com.']);
 
@@ -62,7 +62,7 @@ test('metrics', async () => {
   log.mockRestore();
 });
 
-test('a trace', async () => {
+test('jsonlTrace() writes every event as a line', async () => {
   const model = new ScriptedModel(['Hello.']);
   let written = '';
   const decoder = new TextDecoder();
@@ -71,10 +71,10 @@ test('a trace', async () => {
   });
 
   // #region trace
-  const traced = jsonlTrace(sink); // a WritableStream of bytes: a file, a response, a compression stream
+  const traced = jsonlTrace(sink); // any WritableStream of bytes: a file, a response, a compression stream
   const agent = new ReActAgent({ name: 'assistant', model, use: [traced] });
   await agent.call('Hi');
-  await traced.settled(); // before a shutdown
+  await traced.settled(); // call this before a shutdown
   // #endregion
 
   expect(
@@ -85,7 +85,7 @@ test('a trace', async () => {
   ).toContain('run-end');
 });
 
-test('spans', async () => {
+test('openTelemetry() creates spans', async () => {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   otelTrace.setGlobalTracerProvider(provider);

@@ -7,7 +7,7 @@ import { openai } from '@isoloop/core/openai';
 import * as z from 'zod';
 // #endregion
 
-test('one agent', async () => {
+test('one agent calls a tool, answers and keeps the conversation', async () => {
   const apiKey = 'sk-test';
   const log = vi.spyOn(console, 'log').mockReturnValue();
   const script = [[{ name: 'add', arguments: { a: 2, b: 40 } }], '2 + 40 = {results}.'];
@@ -43,8 +43,8 @@ test('one agent', async () => {
   ]);
 
   // #region conversation
-  await agent.observe('By the way, my name is Ann.'); // adds to the conversation, asks nobody
-  await agent.call('And 3 + 40?'); // the same conversation
+  await agent.observe('By the way, my name is Ann.'); // adds a message without a request
+  await agent.call('And 3 + 40?'); // continues the conversation
   for (const message of await agent.messages()) console.log(message.role, textOf(message));
   // #endregion
 

@@ -24,7 +24,7 @@ const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () =
 const tools = [look];
 const call = { toolCalls: [{ name: 'look' }, { name: 'look' }] };
 
-test('a history by weight', async () => {
+test('weightedHistory() fills the window by the weights of turns and steps', async () => {
   const model = new ScriptedModel([call, 'One.', call, 'Two.', 'Three.']);
 
   // #region weighted-history
@@ -36,11 +36,11 @@ test('a history by weight', async () => {
       successfulTurns(),
       lastTurns(10),
       weightedHistory({
-        shortWeight: 5, // a question with its answer
-        reactWeight: 1, // a step between them: calls with their results
-        order: (place) => place, // times the weight; 1 is the oldest
+        shortWeight: 5, // weight of a question with its answer
+        reactWeight: 1, // weight of a step in between: calls with their results
+        order: (place) => place, // factor by position; 1 is the oldest
         max: 6_000,
-        unit: 'tokens', // or characters
+        unit: 'tokens', // or 'characters'
       }),
       fitContext({ window: 32_000 }),
     ],
@@ -51,7 +51,7 @@ test('a history by weight', async () => {
   expect(model.requests.at(-1)!.messages).toHaveLength(11);
 });
 
-test('an answer from the observations', async () => {
+test('answerFromObservations() answers from all tool results', async () => {
   const model = new ScriptedModel([call, 'There is nothing.']);
 
   // #region observations
@@ -71,7 +71,7 @@ test('an answer from the observations', async () => {
   );
 });
 
-test('the steps of a call', async () => {
+test('reactMemory() returns the steps of a call', async () => {
   const model = new ScriptedModel([call, 'Nothing.']);
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
@@ -84,9 +84,9 @@ test('the steps of a call', async () => {
   });
   const stream = agent.stream('Look twice.');
   for await (const event of stream) {
-    if (event.type === 'pre-acting') console.log(event.parallelId, event.toolUse.name); // one id for calls of one reply
+    if (event.type === 'pre-acting') console.log(event.parallelId, event.toolUse.name); // the same id for all calls of one reply
   }
-  const { reactMemory: steps } = await stream.result; // messages: the calls and their results
+  const { reactMemory: steps } = await stream.result; // messages with the calls and their results
   // #endregion
 
   const ids = log.mock.calls.map(([id]) => id);
@@ -94,7 +94,7 @@ test('the steps of a call', async () => {
   expect(steps?.map(({ role }) => role)).toEqual(['assistant', 'tool', 'tool']);
 });
 
-test('words for a user', async () => {
+test('friendlyErrors() sets the text of a failed call', async () => {
   const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]);
 
   // #region friendly-errors
@@ -111,7 +111,7 @@ test('words for a user', async () => {
   expect(friendlyErrors(errorMessage)).toBeTypeOf('object');
 });
 
-test('OxyGent', async () => {
+test('oxygent() sets OxyGent’s protocol, memory and trust mode', async () => {
   const model = new ScriptedModel(
     ['```json\n{"tool_name": "look", "arguments": {}}\n```', 'Nothing.'],
     { features: { tools: false } },
@@ -119,7 +119,7 @@ test('OxyGent', async () => {
   vi.spyOn(console, 'log').mockReturnValue();
 
   // #region oxygent
-  const oxy = oxygent({ discardReactMemory: false }); // the model sees steps of earlier calls, too
+  const oxy = oxygent({ discardReactMemory: false }); // the model also sees the steps of earlier calls
   const oxyAgent = new ReActAgent({ name: 'assistant', model, tools, use: [oxy] });
   const said = await oxyAgent.call('Look for it.', { throwOnError: false });
   console.log(said.text, said.reactMemory);
@@ -137,7 +137,7 @@ test('OxyGent', async () => {
     tools,
     systemPrompt: 'You work for ${company}.',
   });
-  const direct = await trusting.call('Look for it.'); // 'nothing', as the tool says; 'return-direct'
+  const direct = await trusting.call('Look for it.'); // text 'nothing' from the tool; reason 'return-direct'
   // #endregion
   expect(direct).toMatchObject({ reason: 'return-direct', text: 'nothing' });
   expect(textOf(looking.requests[0]!.messages[0]!)).toMatch(/^You work for Rail\./);

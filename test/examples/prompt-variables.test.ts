@@ -8,7 +8,7 @@ import { contextToken, provide } from '@isoloop/core/tools';
 // #endregion
 import { textOf } from '@isoloop/core';
 
-test('variables in a system prompt', async () => {
+test('promptVariables() fills a system prompt', async () => {
   const model = new ScriptedModel(['Hello, Ann.']);
 
   // #region prompt-variables
@@ -22,7 +22,7 @@ test('variables in a system prompt', async () => {
       promptVariables({ variables: () => ({ company: 'Rail', day: 'Monday' }), token: perCall }),
     ],
   });
-  await agent.call('Hello', { toolContext: [provide(perCall, { user: 'Ann ${company}' })] }); // inserted values are not rendered
+  await agent.call('Hello', { toolContext: [provide(perCall, { user: 'Ann ${company}' })] }); // placeholders in values stay as they are
 
   const text = renderTemplate(
     'Hello {name}, {"a": 1}',

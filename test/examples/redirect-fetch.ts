@@ -10,8 +10,8 @@ export interface Sent {
 }
 
 /**
- * Sends requests for the server at `from` to a path of the provider server; gives what the library
- * sent. `change` scripts the server.
+ * Redirects requests for the server at `from` to a path of the provider server. `change` can add
+ * a script to the body. Returns the requests that the library sent.
  */
 export function redirectFetch(
   from: string,
@@ -21,7 +21,8 @@ export function redirectFetch(
   const sent: Sent[] = [];
   const realFetch = globalThis.fetch;
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-    if (!url.startsWith(from)) throw new Error(`The example asks another server: ${url}`);
+    if (!url.startsWith(from))
+      throw new Error(`The example sent a request to another server: ${url}`);
     const body = JSON.parse(init.body as string) as Body;
     sent.push({ url, headers: new Headers(init.headers), body });
     return realFetch(`${inject('providerUrl')}${path}${url.slice(from.length)}`, {

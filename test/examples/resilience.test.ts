@@ -29,14 +29,14 @@ const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', {
   details: { retryAfterMs: 1 },
 });
 
-// The waits between tries take no time; time-outs do.
+// Makes the waits between retries instant. Timeouts keep their length.
 beforeEach(() => {
   const { setTimeout: later } = globalThis;
   vi.stubGlobal('setTimeout', (run: () => void, ms: number) => later(run, ms < 2_000 ? 0 : ms));
 });
 afterEach(() => void vi.unstubAllGlobals());
 
-test('what stands around a model', async () => {
+test('fallback(), circuitBreaker(), retry() and modelTimeout() protect a model', async () => {
   const model = new ScriptedModel([{ error: busy }, 'Hello.']);
   const other = new ScriptedModel([]);
   const log = vi.spyOn(console, 'log').mockReturnValue();
@@ -46,7 +46,7 @@ test('what stands around a model', async () => {
     failures: 5,
     openMs: 30_000,
     onStateChange: ({ to }) => console.log(to),
-  }); // for all agents
+  }); // share it between agents
   const agent = new ReActAgent({
     name: 'assistant',
     model,
@@ -81,7 +81,7 @@ test('what stands around a model', async () => {
   expect(sturdy.modelId).toBe('scripted');
 });
 
-test('what was answered before', async () => {
+test('responseCache() repeats an earlier answer', async () => {
   const model = new ScriptedModel(['Paris.']);
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
@@ -89,7 +89,7 @@ test('what was answered before', async () => {
   const recorder: Metrics = { cache: ({ found, run }) => console.log(found, run?.sessionId) }; // 'nothing', 'exact' or 'semantic'
   const cache = responseCache({
     ttlMs: 600_000,
-    scope: (run) => run?.userId, // one user's replies are not for another; without a user nothing is looked up
+    scope: (run) => run?.userId, // a reply is only reused for the same user; without a user the cache is off
     onLookup: (lookup) => recorder.cache?.(lookup),
   });
   const ask = (sessionId: string) =>
@@ -102,7 +102,7 @@ test('what was answered before', async () => {
       generate: { temperature: 0 },
     }).call('The capital of France?');
   await ask('monday');
-  const { text, usage } = await ask('tuesday'); // the model is not asked again
+  const { text, usage } = await ask('tuesday'); // no request to the model
   console.assert(usage.inputTokens === 0);
   // #endregion
 
@@ -113,11 +113,11 @@ test('what was answered before', async () => {
   ]);
 });
 
-test('load', async () => {
+test('concurrency() limits the number of running calls', async () => {
   const model = new ScriptedModel(['Hello.']);
 
   // #region concurrency
-  const semaphore = new Semaphore(20, { queue: 100 }); // for all agents of this process
+  const semaphore = new Semaphore(20, { queue: 100 }); // share it between all agents of this process
   const agent = new ReActAgent({
     name: 'assistant',
     model,
@@ -131,7 +131,7 @@ test('load', async () => {
   expect(text).toBe('Hello.');
 });
 
-test('a tool that is tried again', async () => {
+test('toolRetry() retries a tool', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'orders' }] }, 'Two.']);
   const answers = [new Response('', { status: 503 }), new Response('["tea","cups"]')];
   const fetchOrders = async (): Promise<Response> => answers.shift()!;
@@ -144,7 +144,7 @@ test('a tool that is tried again', async () => {
     async execute() {
       const response = await fetchOrders();
       if (response.status === 503)
-        throw new AgentError('INTERNAL', 'The shop is busy.', { retryable: true }); // worth another try
+        throw new AgentError('INTERNAL', 'The shop is busy.', { retryable: true }); // worth a retry
       return response.text();
     },
   });
@@ -161,7 +161,7 @@ test('a tool that is tried again', async () => {
   expect(answers).toEqual([]);
 });
 
-test('text alone', async () => {
+test('textStream() streams only the text', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model: new ScriptedModel(['One two.', { text: 'Half ', error: busy }]),
@@ -171,7 +171,7 @@ test('text alone', async () => {
   let said = '';
   for await (const text of textStream(agent.stream('Hi'))) said += text;
 
-  const body = textStream(agent.stream('And now?'), { errors: 'in-band' }).readable(); // UTF-8
+  const body = textStream(agent.stream('And now?'), { errors: 'in-band' }).readable(); // a stream of UTF-8 bytes
   const response = new Response(body, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
   // #endregion
 

@@ -18,7 +18,7 @@ import type { Retriever } from '@isoloop/core/recall';
 // #endregion
 import { textOf } from '@isoloop/core';
 
-test('retrieval', async () => {
+test('retrieval() adds documents to the request', async () => {
   const model = new ScriptedModel(['九点。', 'Yes.', 'Ten.']);
 
   // #region retrieval
@@ -31,7 +31,7 @@ test('retrieval', async () => {
     model,
     use: [retrieval({ retriever })],
   });
-  const answer = await agent.call('图书馆几点开门？'); // the request has "[1] Source: 开放时间 …" in it
+  const answer = await agent.call('图书馆几点开门？'); // the request contains "[1] Source: 开放时间 …"
   // #endregion
 
   expect(answer.text).toBe('九点。');
@@ -49,13 +49,13 @@ test('retrieval', async () => {
     retriever,
     mode: 'both', // before each call, and as a tool
     topK: 5, // default 10
-    candidates: 20, // asked for, for rerank to choose from
+    candidates: 20, // number of documents that rerank can choose from
     rerank: mmrRerank(),
-    threshold: 0.3, // default the retriever's own, else 0.7
-    maxTokens: 2_000, // of all documents together, estimated; default 4,000
-    filters: ({ get }) => ({ tenant: get(Tenant) }), // what the retriever may find, by call
-    query: recentQuestions(2), // the last two questions; default the last one
-    onError: (error) => console.log(error.code), // the call goes on
+    threshold: 0.3, // default: the retriever's own, otherwise 0.7
+    maxTokens: 2_000, // estimate for all documents together; default 4,000
+    filters: ({ get }) => ({ tenant: get(Tenant) }), // restricts the documents per call
+    query: recentQuestions(2), // the last two questions; default: only the last one
+    onError: (error) => console.log(error.code), // the call continues
   });
   const assistant = new ReActAgent({ name: 'assistant', model, use: [careful] });
   await assistant.call('Is it open on Sunday?', { toolContext: [provide(Tenant, 'acme')] });

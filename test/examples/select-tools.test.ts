@@ -24,7 +24,7 @@ const named = (name: string, server?: string): Tool =>
 const offered = (model: ScriptedModel): readonly (readonly string[])[] =>
   model.requests.map(({ tools }) => tools.map(({ name }) => name));
 
-test('fewer tools a request', async () => {
+test('selectTools() sends fewer tools per request', async () => {
   const model = new ScriptedModel(['Sent.', 'Hm.', 'Booked.', 'Noon.']);
   const tools = [
     named('mail_send', 'office'),
@@ -44,8 +44,8 @@ test('fewer tools a request', async () => {
     tools,
     use: [selectTools({ by: byKeyword(categories), maxTools: 20 })],
   });
-  await agent.call('안나에게 메일을 보내 줘'); // clock and mail_send
-  await agent.call('How are you?'); // no category: all of them
+  await agent.call('안나에게 메일을 보내 줘'); // sends clock and mail_send
+  await agent.call('How are you?'); // no category fits: sends all tools
   // #endregion
 
   expect(offered(model)).toEqual([
@@ -60,47 +60,47 @@ test('fewer tools a request', async () => {
 
   // #region select-by-similarity
   const selecting = selectTools({
-    by: bySimilarity({ embed, threshold: 0.3, limit: 2 }), // embed: texts in, their vectors out; a tool is embedded once
-    local: [], // choose among one's own tools too; default: all that are of no server are exempt
-    onError: ({ message }) => report(message), // embed failed: all tools go
+    by: bySimilarity({ embed, threshold: 0.3, limit: 2 }), // `embed` maps texts to vectors; each tool is embedded once
+    local: [], // select among your own tools, too; default: only tools of servers
+    onError: ({ message }) => report(message), // if `embed` fails, all tools are sent
   });
   const planner = new ReActAgent({ name: 'planner', model, tools, use: [selecting] });
-  await planner.call('Add the meeting'); // cal_add and cal_list
+  await planner.call('Add the meeting'); // sends cal_add and cal_list
 
   const own = selectTools({
     by: async (question, schemas) =>
       schemas.flatMap(({ name }) => (question.includes(name) ? name : [])),
   });
   const picky = new ReActAgent({ name: 'picky', model, tools, use: [own] });
-  await picky.call('What says the clock?'); // clock
+  await picky.call('What says the clock?'); // sends clock
   // #endregion
 
   expect(offered(model).slice(2)).toEqual([['cal_add', 'cal_list'], ['clock']]);
   expect(warned).toEqual([]);
 });
 
-test('by words, or by a model', async () => {
+test('byWords() and byModel() select tools', async () => {
   const model = new ScriptedModel(['Sent.', 'Booked.']);
   const small = new ScriptedModel(['{"tools":["cal_add"]}']);
   const tools = [named('mail_send'), named('cal_add'), named('cal_list')];
 
   // #region select-by-model
-  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }), local: [] }); // words of names, descriptions and parameters
+  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }), local: [] }); // compares words of names, descriptions and parameters
   const clerk = new ReActAgent({ name: 'clerk', model, tools, use: [byText] });
-  await clerk.call('Send a mail'); // mail_send
+  await clerk.call('Send a mail'); // sends mail_send
 
   const asked = selectTools({
     by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }),
     local: [],
   });
   const planner = new ReActAgent({ name: 'planner', model, tools, use: [asked] });
-  await planner.call('I meet Ann at noon'); // cal_add, as the small model says
+  await planner.call('I meet Ann at noon'); // sends cal_add, the choice of the small model
   // #endregion
 
   expect(offered(model)).toEqual([['mail_send'], ['cal_add']]);
 });
 
-test('tools that are searched for', async () => {
+test('toolSourcing() lets the model search for tools', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'retrieve_tools', input: { query: 'send mail' } }] },
     { toolCalls: [{ name: 'mail_send' }] },
@@ -115,7 +115,7 @@ test('tools that are searched for', async () => {
     tools,
     use: [toolSourcing({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
   });
-  await agent.call('Mail Ann'); // clock and retrieve_tools({ query }), then mail_send as well
+  await agent.call('Mail Ann'); // sends clock and retrieve_tools({ query }), then also mail_send
   // #endregion
 
   expect(offered(model)).toEqual([

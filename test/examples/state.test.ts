@@ -5,7 +5,7 @@ import { ReActAgent } from '@isoloop/core';
 import { loadState, saveState } from '@isoloop/core/state';
 // #endregion
 
-test('state', async () => {
+test('saveState() and loadState() move an agent’s state', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.']);
 
   // #region state
@@ -14,7 +14,7 @@ test('state', async () => {
   const saved = JSON.stringify(await saveState(agent)); // plain JSON
 
   const elsewhere = new ReActAgent({ name: 'assistant', model });
-  await loadState(elsewhere, JSON.parse(saved)); // in place of its own
+  await loadState(elsewhere, JSON.parse(saved)); // replaces the agent's own state
   await elsewhere.call('Who am I?');
   // #endregion
 

@@ -26,7 +26,7 @@ const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () =
 const tools = [look];
 const looks: ScriptedReply = { toolCalls: [{ name: 'look' }] };
 
-test('a tool whose result is the answer', async () => {
+test('returnDirect makes a tool’s result the answer', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'report', input: { month: 'May' } }] },
     { toolCalls: [{ name: 'look' }] },
@@ -43,7 +43,7 @@ test('a tool whose result is the answer', async () => {
   });
   const agent = new ReActAgent({ name: 'assistant', model, tools: [report, look] });
   const { text, reason } = await agent.call('The report of May, please.'); // '# May\n…', 'return-direct'
-  await agent.call('Look.', { returnDirect: ({ output }) => output !== 'nothing' }); // decides in place of the tools
+  await agent.call('Look.', { returnDirect: ({ output }) => output !== 'nothing' }); // overrides the tools' own setting
   // #endregion
 
   expect([text, reason]).toEqual(['# May\n…', 'return-direct']);
@@ -56,7 +56,7 @@ test('a tool whose result is the answer', async () => {
   model.assertDone();
 });
 
-test('jumps', async () => {
+test('hooks jump to the end or to the tools', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }] }, 'Seen.']);
   const closed = { now: true };
 
@@ -64,11 +64,11 @@ test('jumps', async () => {
   const clerk: Hook = {
     on: {
       'pre-reasoning'(_event, { jumpTo }) {
-        if (closed.now) jumpTo('end', 'We are closed.'); // instead of asking the model; reason `stopped-by-hook`
+        if (closed.now) jumpTo('end', 'We are closed.'); // skips the model; reason `stopped-by-hook`
       },
       'post-reasoning'({ message }, { jumpTo }) {
         const [first] = toolUsesOf(message);
-        // Gives the first call its result; the others run.
+        // Sets the result of the first call. The other calls run.
         if (first)
           jumpTo(
             'tools',
@@ -101,7 +101,7 @@ test('jumps', async () => {
   ]);
 });
 
-test('hooks at positions', async () => {
+test('positionHooks() run before and after the agent and the model', async () => {
   const model = new ScriptedModel([looks, 'Done.']);
   const log: string[] = [];
 
@@ -114,7 +114,7 @@ test('hooks at positions', async () => {
     },
     {
       name: 'audit',
-      priority: 1, // default 0; lower runs first before, and last after
+      priority: 1, // default 0; lower numbers run first in `before…` and last in `after…`
       beforeAgent: ({ input }) => void log.push(`asked: ${input.length}`),
       afterModel: () => void log.push('model answered'),
       afterAgent: ({ message }) => void log.push(`answered: ${message.role}`),
@@ -130,7 +130,7 @@ test('hooks at positions', async () => {
   expect(log).toEqual(['asked: 1', ...each, ...each, 'answered: assistant']);
 });
 
-test('limits that are counted', async () => {
+test('modelCallLimit() and toolCallLimit() end a call', async () => {
   const model = new ScriptedModel([looks, looks, 'Three.']);
 
   // #region counted-limits
@@ -150,7 +150,7 @@ test('limits that are counted', async () => {
   expect((await counted.call('And?')).text).toBe('Three.');
 });
 
-test('values of a session', async () => {
+test('stateKeys() keeps values of a session', async () => {
   const model = new ScriptedModel([
     { toolCalls: ['bread', 'milk'].map((item) => ({ name: 'note', input: { item } })) },
     'Noted.',
@@ -160,19 +160,19 @@ test('values of a session', async () => {
   // #region state-keys
   const state = stateKeys(
     {
-      items: append<string>(), // a list that grows
-      shop: replace<string>(), // the last one stands
-      counts: merge<Record<string, number>>(), // field by field
+      items: append<string>(), // appends to a list
+      shop: replace<string>(), // keeps the last value
+      counts: merge<Record<string, number>>(), // merges fields
       answer: replace<string>(),
     },
-    { outputKey: 'answer' }, // takes each call's answer; `inputKey` its input
+    { outputKey: 'answer' }, // stores each call's answer; `inputKey` stores its input
   );
   const note = tool({
     name: 'note',
     description: 'Puts something on the list',
     input: z.object({ item: z.string() }),
     execute({ item }, ctx) {
-      state.of(ctx).write({ items: item, counts: { [item]: 1 } }); // tools that run at the same time keep each other's
+      state.of(ctx).write({ items: item, counts: { [item]: 1 } }); // parallel tools keep each other's values
       return 'ok';
     },
   });
@@ -197,7 +197,7 @@ test('values of a session', async () => {
     model,
     use: [tellItems, state],
   });
-  await loadState(elsewhere, await saveState(agent)); // they go with the state
+  await loadState(elsewhere, await saveState(agent)); // the values are part of the state
   await elsewhere.call('What is on my list?');
   // #endregion
 
@@ -206,7 +206,7 @@ test('values of a session', async () => {
   expect(textOf(model.requests[2]!.messages.at(-1)!)).toBe('(On the list: bread, milk)');
 });
 
-/** Milliseconds after which a call of a tool that never ends has its result. */
+/** Returns the milliseconds after which a tool that never ends gets a result. */
 async function timeOfTool(): Promise<number> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let begun = false;
@@ -230,7 +230,7 @@ async function timeOfTool(): Promise<number> {
   return Number(/timed out after (\d+) ms/.exec(JSON.stringify(model.requests[1]?.messages))?.[1]);
 }
 
-test('the preset, and its numbers as README has them', async () => {
+test('springAiAlibaba() has the numbers of the README', async () => {
   const model = new ScriptedModel([looks, 'Done.']);
 
   // #region spring-ai-alibaba
@@ -244,7 +244,7 @@ test('the preset, and its numbers as README has them', async () => {
     model,
     tools,
     systemPrompt: 'You are a guide to {city}. What is asked: {input}',
-    use: [preset, modelCallLimit({ run: 30 })], // it has no limit of its own
+    use: [preset, modelCallLimit({ run: 30 })], // the preset has no such limit
   });
   // #endregion
 

@@ -8,7 +8,7 @@ import { ReActAgent } from '@isoloop/core';
 import { attach } from '@isoloop/core/adapter';
 // #endregion
 
-test('streaming', async () => {
+test('stream() yields events; a detached run continues without a reader', async () => {
   const model = new ScriptedModel([
     'Tea is a drink.',
     'One two three.',
@@ -35,7 +35,7 @@ test('streaming', async () => {
 
   // #region stream-cancel
   for await (const event of agent.stream('Tell me more.')) {
-    if (event.type === 'reasoning-chunk') break; // or stream.cancel(): aborts the run
+    if (event.type === 'reasoning-chunk') break; // aborts the run, like stream.cancel()
   }
   // #endregion
 
@@ -60,10 +60,10 @@ test('streaming', async () => {
 
   const log = vi.spyOn(console, 'log').mockReturnValue();
   // #region stream-detached
-  const report = agent.stream('Write a long report.', { detached: true }); // it has begun
+  const report = agent.stream('Write a long report.', { detached: true }); // the run has already started
   const { result, runId } = report;
 
-  const reader = attach(agent, { runId, afterSeq: 3 }); // null where the agent's last stream is another run
+  const reader = attach(agent, { runId, afterSeq: 3 }); // null if the agent's last stream belongs to another run
   for await (const event of reader ?? []) console.log(event.seq, event.type);
   console.assert((await result).reason === 'stop');
   // #endregion
@@ -75,7 +75,7 @@ test('streaming', async () => {
   model.assertDone();
 });
 
-test('a run that a reader paces has one reader', async () => {
+test('a run paced by its reader has only one reader', async () => {
   const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one two']) });
   const stream = agent.stream('Hi');
   const first = stream[Symbol.asyncIterator]();
@@ -87,7 +87,7 @@ test('a run that a reader paces has one reader', async () => {
   await first.return?.();
 });
 
-test('what ends a run without a reader', async () => {
+test('cancel() ends a normal run; interrupt() and the signal end a detached one', async () => {
   const model = new ScriptedModel([
     [{ text: 'one' }, { hang: true }],
     [{ text: 'two' }, { hang: true }],
@@ -119,7 +119,7 @@ test('what ends a run without a reader', async () => {
   expect((await signalled.result).reason).toBe('aborted');
 });
 
-test('as a ReadableStream, nothing is read ahead', async () => {
+test('readable() reads nothing ahead', async () => {
   const model = new ScriptedModel(['one two three']);
   const agent = new ReActAgent({ name: 'assistant', model });
   const readable = agent.stream('Hi').readable();

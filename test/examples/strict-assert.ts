@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 
-/** What an example says with `console.assert` has to hold. */
+/** Makes `console.assert` in the examples throw. */
 beforeEach(() => {
   vi.spyOn(console, 'assert').mockImplementation((holds, ...about: readonly unknown[]) => {
-    if (!holds) throw new Error(`An assertion of the example does not hold. ${about.join(' ')}`);
+    if (!holds) throw new Error(`An assertion of the example failed. ${about.join(' ')}`);
   });
 });
 afterEach(() => void vi.restoreAllMocks());

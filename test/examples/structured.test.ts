@@ -8,7 +8,7 @@ import * as z from 'zod';
 // #endregion
 import { textOf } from '@isoloop/core';
 
-test('structured output', async () => {
+test('structured() returns a validated value, or fails with OUTPUT_INVALID', async () => {
   const value = (input: object) => ({
     toolCalls: [{ name: 'generate_response', input: input as {} }],
   });
@@ -30,7 +30,7 @@ test('structured output', async () => {
 
   const agent = new ReActAgent({ name: 'planner', model });
   const trip = await agent.call('Plan a short trip to Rome.', { output: structured(Trip) });
-  const days: number | undefined = trip.output?.days; // passed the schema; undefined where the call ended before there was a value
+  const days: number | undefined = trip.output?.days; // validated; undefined if the call ended without a value
   console.assert(trip.text === '{"city":"Rome","days":3}');
   // #endregion
 

@@ -22,7 +22,7 @@ class MyMemory extends SessionMemory {
   }
 }
 
-test('a scripted model', async () => {
+test('ScriptedModel replays replies, pauses and errors', async () => {
   const weather = tool({
     name: 'get_weather',
     description: 'Weather',
@@ -38,7 +38,7 @@ test('a scripted model', async () => {
       thinking: 'I need the weather.',
       toolCalls: [{ name: 'get_weather', input: { city: 'Paris' } }],
     },
-    [{ text: 'It is ' }, { wait: opened, text: '18 °C.' }], // the second step waits; no clock is involved
+    [{ text: 'It is ' }, { wait: opened, text: '18 °C.' }], // the second part waits for a promise, without a clock
     { text: 'Half a ', error: new Error('The line broke.') },
     (request) => `I got ${request.messages.length} messages.`,
   ]);
@@ -47,12 +47,12 @@ test('a scripted model', async () => {
   const asked = agent.call('How warm is it in Paris?');
   open();
   console.assert((await asked).text === 'It is 18 °C.');
-  console.assert(model.requests[1]?.messages.at(-1)?.role === 'tool'); // what the model was asked with
+  console.assert(model.requests[1]?.messages.at(-1)?.role === 'tool'); // the messages of the second request
 
   const broken = await agent.call('And in Rome?', { throwOnError: false });
   console.assert(broken.error?.message === 'The line broke.');
   console.assert((await agent.call()).text === 'I got 5 messages.');
-  model.assertDone(); // throws where replies are left, or were too few
+  model.assertDone(); // throws if replies are left or missing
   // #endregion
 
   expect((await asked).text).toBe('It is 18 °C.');
@@ -66,7 +66,7 @@ keyValueStoreConformance(vitest, 'MyStore', () => new MyStore());
 memoryConformance(vitest, 'MyMemory', (sessionId) => new MyMemory(sessionId), { persistent: true });
 // #endregion
 
-test('faults', async () => {
+test('injectFaults() kills a host at every point and finds no faults', async () => {
   // #region faults
   const scenario: FaultScenario = {
     name: 'booking',

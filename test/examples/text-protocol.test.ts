@@ -17,7 +17,7 @@ import { outputGuards, maskPii } from '@isoloop/core/guards';
 import { fallback, retry, wrapModel } from '@isoloop/core/middleware';
 // #endregion
 
-test('a model without tool calling', async () => {
+test('textToolCalls() calls tools through text', async () => {
   const features = { tools: false };
   const model = new ScriptedModel(
     [
@@ -56,7 +56,7 @@ test('a model without tool calling', async () => {
   expect(model.requests[0]!.tools).toEqual([]);
 
   // #region text-protocol-corrections
-  await agent.call('And 3 + 40?'); // the model says {"tool_name": "add"} first, and is told that "arguments" is missing
+  await agent.call('And 3 + 40?'); // the model first writes {"tool_name": "add"} and reads that "arguments" is missing
   const said = (await agent.messages()).filter(({ metadata }) => !metadata?.['correction']);
   console.log(said.map(textOf));
   // #endregion
@@ -85,7 +85,7 @@ test('a model without tool calling', async () => {
     },
     reflect: async (reply) =>
       refuseEmpty(reply) ?? (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
-    parallel: false, // one call a reply
+    parallel: false, // one call per reply
     prompt: ({ toolsText }) =>
       `Du hast Werkzeuge. Antworte mit "ADD a b", um eines zu rufen.\n\n${toolsText}`,
   });
@@ -113,7 +113,7 @@ test('a model without tool calling', async () => {
     model: sure,
     tools: [add],
     systemPrompt: 'Put "trust_mode": 1 beside "tool_name" where the result is the answer as it is.',
-    returnDirect: trustedCalls, // the model decides, else each tool
+    returnDirect: trustedCalls, // the model decides, otherwise each tool
     use: [textToolCalls()],
   });
   const direct = await trusting.call('What is 2 + 40?'); // '42', 'return-direct'
@@ -128,7 +128,7 @@ test('a model without tool calling', async () => {
   const byText = textToolCalls();
   const guarded = new ReActAgent({
     name: 'assistant',
-    model: native, // it calls tools itself; when it fails the local one takes over, by text
+    model: native, // a model with tool calling; if it fails, the local model calls tools through text
     tools: [add],
     use: [
       outputGuards([maskPii()]),

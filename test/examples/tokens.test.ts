@@ -19,20 +19,20 @@ const tools: readonly ToolSchema[] = [
   { name: 'get_weather', description: 'Current weather of a city', parameters: { type: 'object' } },
 ];
 
-test('estimates', () => {
+test('estimateTokens() and countRequest() estimate tokens', () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region tokens
   const text = '오늘 서울의 날씨는 어떤가요?';
-  console.log(estimateTokens(text, o200k)); // 9: GPT-4o and newer
-  console.log(estimateTokens(text, profileFor('claude-opus-5'))); // 17: by a model's name; brings all profiles along
-  console.log(countRequest({ messages, tools }, o200k)); // a whole request, with what its frame, messages and tools add
+  console.log(estimateTokens(text, o200k)); // 9, for GPT-4o and newer
+  console.log(estimateTokens(text, profileFor('claude-opus-5'))); // 17, by the model's name; this bundles all profiles
+  console.log(countRequest({ messages, tools }, o200k)); // a whole request with its frame, messages and tools
   // #endregion
 
   expect(log.mock.calls.flat()).toEqual([9, 17, countRequest({ messages, tools }, o200k)]);
 });
 
-test('fitting by a profile', async () => {
+test('fitContext() counts with a profile', async () => {
   const model = new ScriptedModel(['Fine.']);
 
   // #region tokens-context
@@ -43,7 +43,7 @@ test('fitting by a profile', async () => {
   expect((await agent.call('How are you?')).text).toBe('Fine.');
 });
 
-test('media', () => {
+test('countMedia sets the tokens of media', () => {
   // #region tokens-media
   const profile: TokenProfile = {
     ...o200k,
@@ -63,7 +63,7 @@ test('media', () => {
   ).toBe(765 + 3000 + 5 + 8);
 });
 
-test('calibration', async () => {
+test('TokenCalibration learns from the reported usage', async () => {
   const usage: Usage = { inputTokens: 3000, outputTokens: 5 };
   const model = new ScriptedModel([{ text: 'Fine.', usage }]);
   const longText = 'How are you? '.repeat(400);
@@ -78,8 +78,8 @@ test('calibration', async () => {
   });
   await learning.call(longText);
 
-  const ratio = calibration.ratioOf(model.modelId); // reported tokens for an estimated one
-  const stored = JSON.stringify(calibration.ratios()); // new TokenCalibration({ ratios: JSON.parse(stored) })
+  const ratio = calibration.ratioOf(model.modelId); // reported tokens per estimated token
+  const stored = JSON.stringify(calibration.ratios()); // restore with new TokenCalibration({ ratios: JSON.parse(stored) })
   // #endregion
 
   expect(ratio).toBeGreaterThan(1.2);

@@ -12,7 +12,7 @@ const find = (query: string): string => `found ${query}`;
 const offered = (model: ScriptedModel): readonly (readonly string[])[] =>
   model.requests.map(({ tools }) => tools.map(({ name }) => name));
 
-test('groups, switched by the program and by the model', async () => {
+test('the program and the model switch groups of tools', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'web_search', input: { query: 'tea' } }] },
     { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'] } }] },
@@ -41,15 +41,15 @@ test('groups, switched by the program and by the model', async () => {
   const toolkit = new Toolkit([webSearch, fileSearch, metaTool()], {
     groups: [
       { name: 'web', description: 'Look things up on the web', active: false },
-      { name: 'files', description: 'Work with files' }, // active unless said otherwise
+      { name: 'files', description: 'Work with files' }, // active by default
       { name: 'work', description: 'Tools for work' },
     ],
-    allowDeletion: false, // remove() fails
+    allowDeletion: false, // remove() throws
   });
   const agent = new ReActAgent({ name: 'assistant', model, tools: toolkit });
-  const { text } = await agent.call('What is tea?'); // the model switches `web` on itself, with metaTool()
+  const { text } = await agent.call('What is tea?'); // the model activates `web` through metaTool()
 
-  agent.tools.setActiveGroups?.(['work']); // the agent's own copy; `toolkit` stays as it was
+  agent.tools.setActiveGroups?.(['work']); // changes the agent's copy; `toolkit` keeps its groups
   console.assert(
     agent.tools.activeGroups?.().join() === 'work' &&
       toolkit.activeGroups().join() === 'files,work',
@@ -76,7 +76,7 @@ test('groups, switched by the program and by the model', async () => {
   expect(() => toolkit.updateGroups(['none'], true)).toThrow('There is no tool group "none"');
 });
 
-test('presets', async () => {
+test('presets fix parameters that the model cannot set', async () => {
   const said: ScriptedReply = {
     toolCalls: [{ name: 'query', input: { sql: 'select 1', tenant: 'evil' } }],
   };
@@ -89,15 +89,15 @@ test('presets', async () => {
     name: 'query',
     description: 'Asks the database',
     input: z.object({ sql: z.string(), tenant: z.string() }),
-    preset: { tenant: 'acme' }, // not in the schema the model sees; what it sends for it is dropped
+    preset: { tenant: 'acme' }, // hidden from the model's schema; a value from the model is ignored
     execute: ({ sql, tenant }) => run(sql, tenant),
   });
   const database = new Toolkit([queryTool]);
-  database.updatePreset('query', { tenant: 'umbrella' }); // for agents made from now on
+  database.updatePreset('query', { tenant: 'umbrella' }); // for agents created from now on
   const analyst = new ReActAgent({ name: 'analyst', model, tools: database });
 
   await analyst.call('How many?');
-  if (analyst.tools instanceof Toolkit) analyst.tools.updatePreset('query', { tenant: 'initech' }); // for this agent
+  if (analyst.tools instanceof Toolkit) analyst.tools.updatePreset('query', { tenant: 'initech' }); // for this agent only
   await analyst.call('And now?');
   // #endregion
 
@@ -105,7 +105,7 @@ test('presets', async () => {
   expect(Object.keys(model.requests[0]?.tools[0]?.parameters['properties'] ?? {})).toEqual(['sql']);
 });
 
-test('an agent as a tool', async () => {
+test('agentTool() makes an agent a tool', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'call_researcher', id: 'c1', input: { message: 'What is tea?' } }] },
     'It is a leaf.',
@@ -134,7 +134,7 @@ test('an agent as a tool', async () => {
   const editor = new ReActAgent({ name: 'editor', model, tools: [researcher] });
 
   for await (const event of editor.stream('Write about tea.'))
-    console.log(event.agentPath.join('/'), event.type); // editor/researcher reasoning-chunk
+    console.log(event.agentPath.join('/'), event.type); // prints editor/researcher reasoning-chunk
   // #endregion
 
   expect(log.mock.calls).toContainEqual(['editor/researcher', 'reasoning-chunk']);

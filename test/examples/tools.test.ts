@@ -11,7 +11,7 @@ import { toolResultsOf, type Msg } from '@isoloop/core';
 const outputsOf = (messages: readonly Msg[]): unknown[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => output);
 
-test('tools get what their tokens name, and emit progress', async () => {
+test('tools read values from the context and emit progress', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'list_orders', input: { status: 'open' } }] },
     'Tea.',
@@ -38,10 +38,10 @@ test('tools get what their tokens name, and emit progress', async () => {
     name: 'list_orders',
     description: "Lists the user's orders",
     input: z.object({ status: z.enum(['open', 'sent']) }),
-    timeoutMs: 10_000, // default: 5 minutes
+    timeoutMs: 10_000, // default 5 minutes
     async execute({ status }, ctx) {
-      ctx.emit(`looking for what is ${status}`); // an acting-chunk event; the model never sees it
-      return ctx.get(shopToken).orders(status, { signal: ctx.signal }); // text goes to the model as it is, else as JSON
+      ctx.emit(`looking for what is ${status}`); // an acting-chunk event, hidden from the model
+      return ctx.get(shopToken).orders(status, { signal: ctx.signal }); // the model gets a string unchanged, other values as JSON
     },
   });
 
@@ -66,7 +66,7 @@ test('tools get what their tokens name, and emit progress', async () => {
   expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual(['list_orders']);
 });
 
-test('what goes wrong with a tool, and what is fatal', async () => {
+test('tool errors become results, except fatal ones', async () => {
   const calls = (...inputs: (object | string)[]) => ({
     toolCalls: inputs.map((input) => ({ name: 'pay', input: input as {} })),
   });
@@ -104,8 +104,8 @@ test('what goes wrong with a tool, and what is fatal', async () => {
     description: 'Pays an invoice',
     input: z.object({ amount: z.number().positive() }),
     execute({ amount }) {
-      if (amount > 1000) throw new Error('Over the limit of 1000.'); // an error result: the model reads it and goes on
-      throw new AgentError('TOOL_ERROR', 'The account is closed.'); // fatal: ends the agent's call, and stops the tools beside it
+      if (amount > 1000) throw new Error('Over the limit of 1000.'); // an error result: the model reads it and continues
+      throw new AgentError('TOOL_ERROR', 'The account is closed.'); // fatal: ends the agent's call and stops the other tools
     },
   });
   // #endregion
@@ -127,7 +127,7 @@ test('what goes wrong with a tool, and what is fatal', async () => {
   expect((await agent.call()).text).toBe('Closed, I hear.');
 });
 
-test('results with media, plain JSON Schema, and a cap on parallel calls', async () => {
+test('tools return media, take plain JSON Schema, and run one at a time if limited', async () => {
   const model = new ScriptedModel([
     {
       toolCalls: [
@@ -149,7 +149,7 @@ test('results with media, plain JSON Schema, and a cap on parallel calls', async
   const drawing = tool({
     name: 'draw',
     description: 'Draws a picture',
-    input: { type: 'object', properties: { what: { type: 'string' } } }, // JSON Schema goes to the model and is not checked, but by jsonSchema() below
+    input: { type: 'object', properties: { what: { type: 'string' } } }, // sent to the model, not validated; see jsonSchema() below
     async execute(input) {
       const { what } = input as { what?: unknown };
       return {
