@@ -6,6 +6,13 @@ import { root } from './root.ts';
 
 const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   ['Packages', prose(['packages/*/src/**/*.ts'], sourceProse, ['**/*.test.ts'])],
+  [
+    'Scripts, demo, tests',
+    prose(
+      ['{bench,demo,scripts,test}/**/*.{ts,tsx,mjs}', 'packages/*/test-support/**/*.ts'],
+      sourceProse,
+    ),
+  ],
   ['Markdown', prose(['*.md', '{bench,docs,packages,test}/**/*.md'], markdownProse)],
 ];
 
