@@ -316,7 +316,7 @@ test('trust mode: the result is the answer as it is; the call and it are in the 
   await agent.call('Thanks', { returnDirect: false });
   expect(model.requests[1]!.messages.slice(1).map(textOf)).toEqual([
     'Look',
-    '```json\n{"tool_name":"look","arguments":{}}\n```',
+    looks,
     'Tool [look] execution result: seen',
     'seen',
     'Thanks',

@@ -1,6 +1,8 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import { writtenReply } from '../message/written-reply.ts';
 import { abortable } from '../model/abortable.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
@@ -76,18 +78,24 @@ export async function* decodeReply(
   };
   try {
     const parsed = await abortable(judge(), signal);
-    const invalid = parsed.type === 'invalid' && {
-      invalidReply: { text, message: parsed.message },
-    };
+    const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
     yield [
       ...reply.settle(parsed),
-      invalid ? { ...finish, metadata: { ...finish.metadata, ...invalid } } : finish,
+      Object.keys(metadata).length ? { ...finish, metadata } : finish,
     ];
   } catch (error) {
     // Passes on the usage of the failed reply, because it has been paid for.
     yield [finish];
     throw error;
   }
+}
+
+/** Returns metadata for the reply's message: what is wrong with it, or how the model wrote it. */
+function aboutReply(text: string, parsed: ParsedReply): JsonObject | undefined {
+  if (parsed.type === 'invalid') return { invalidReply: { text, message: parsed.message } };
+  if (parsed.type === 'answer') return undefined;
+  const calls = parsed.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
+  return writtenReply(text, parsed.text ?? '', calls);
 }
 
 function checked(given: ParsedReply): ParsedReply {

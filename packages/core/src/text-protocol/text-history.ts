@@ -2,6 +2,7 @@ import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block
 import { plainText } from '../message/media/media.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { writtenText } from '../message/written-reply.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';
 
 interface Told {
@@ -22,8 +23,8 @@ export class TextHistory {
   }
 
   /**
-   * Turns calls into the assistant's text, and the results of a reply's calls into one user
-   * message. Drops assistant messages without words, media or calls. Other messages stay as they
+   * Turns calls into the assistant's text, as the model wrote it if the log has that. Turns the
+   * results of a reply's calls into one user message. Drops assistant messages without words, media or calls. Other messages stay as they
    * are.
    */
   render(messages: readonly Msg[]): readonly Msg[] {
@@ -92,7 +93,9 @@ export function callsText(calls: readonly ToolUse[]): string {
 }
 
 function withCallsAsText(message: Msg): Msg {
-  const text = [textOf(message), callsText(toolUsesOf(message))].filter(Boolean).join('\n\n');
+  const text =
+    writtenText(message) ??
+    [textOf(message), callsText(toolUsesOf(message))].filter(Boolean).join('\n\n');
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
   return {
     ...message,

@@ -142,7 +142,7 @@ test('a model without tool calling finishes a task of three tools', async () => 
     'user: go',
     `assistant: I look at the clock.\n\n${fenced(json('now'))}`,
     'user: Tool [now] execution result: noon',
-    `assistant: ${fenced(`[${json('look_up', { word: 'tea' })},${sum}]`)}`,
+    `assistant: ${fenced(`[${json('look_up', { word: 'tea' })},\n${sum}]`)}`,
     'user: Tool [look_up] execution result: about tea $& ${x}\n\nTool [add] execution result: 3',
   ]);
   // Wire forms and counts are cached on a message.
@@ -577,7 +577,7 @@ test('a request without tools has no word of the protocol; a summary is what the
   });
   expect(told(model.requests[1]!.messages)).toEqual([
     'user: go',
-    `assistant: ${fenced(sum)}`,
+    `assistant: ${sum}`,
     'user: Tool [add] execution result: 3',
     expect.stringMatching(/^user: Your steps/),
   ]);
@@ -686,7 +686,7 @@ test('a model of several agents keeps calls and results apart from what was said
   });
   await agent.call('go');
   expect(told(inner.requests[1]!.messages.slice(2))).toEqual([
-    `assistant: ${fenced(sum)}`,
+    `assistant: ${sum}`,
     'user: Tool [add] execution result: 3',
   ]);
 });

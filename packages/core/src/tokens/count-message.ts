@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
 import { isBlock } from '../message/is-block.ts';
 import type { Msg } from '../message/msg.ts';
+import { writtenText } from '../message/written-reply.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { arc } from './arc-profile.ts';
 import { imageSize } from './image-size.ts';
@@ -57,7 +58,7 @@ function sumOf(messages: readonly Msg[], profile: TokenProfile): number {
 }
 
 function tokensOf(message: Msg, profile: TokenProfile): number {
-  return cached(message, profile, (one) => profile.perMessage + countBlocks(one?.content, profile));
+  return cached(message, profile, (one) => profile.perMessage + countContent(one, profile));
 }
 
 /**
@@ -76,6 +77,14 @@ function cached<T extends object>(
   const tokens = count(key);
   counts.set(key, tokens);
   return tokens;
+}
+
+/** Counts calls that the model wrote as text by that text, because the model gets it again. */
+function countContent(message: Msg, profile: TokenProfile): number {
+  const written = message?.metadata?.['written'] && writtenText(message);
+  if (typeof written !== 'string') return countBlocks(message?.content, profile);
+  const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
+  return profile.countText(written) + countBlocks(others, profile);
 }
 
 function countBlocks(blocks: readonly ContentBlock[] | undefined, profile: TokenProfile): number {
