@@ -175,7 +175,7 @@ test('humanInTheLoop() asks a person before a tool runs', async () => {
 
   // #region human-in-the-loop
   const people = humanInTheLoop({
-    approvalOn: { send_mail: 'A mail goes out.', delete_file: true },
+    approvalOn: { send_mail: 'A mail goes out.', 'delete_*': true },
     decide: async ({ name, input, reason = name }) =>
       (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },
     timeoutMs: 60_000, // then the call is rejected

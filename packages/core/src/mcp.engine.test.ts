@@ -6,6 +6,7 @@ import type { AgentEvent } from './event/agent-event.ts';
 import type { ToolResult } from './message/content-block.ts';
 import type { JsonObject } from './message/json.ts';
 import { toolResultsOf } from './message/message-text.ts';
+import { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
 import { mcpTools, type McpTools, type McpToolsOptions } from './mcp.ts';
 import { jsonSchema } from './schema/json-schema.ts';
 import { ScriptedModel } from './testing/scripted-model.ts';
@@ -66,6 +67,19 @@ function deferred<T = void>() {
   const promise = new Promise<T>((settle) => (resolve = settle));
   return { promise, resolve };
 }
+
+test('approval rules know the tools of a server, also after its connection closed', async () => {
+  const tools = await newServer().open({ prefix: 'calc_' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] }]),
+    tools: joinTools([], tools),
+    use: [humanInTheLoop({ approvalOn: { calc_echo: true, 'calc_a*': true } })],
+  });
+  expect((await agent.call('Add')).pending).toMatchObject([{ name: 'calc_add' }]);
+  await tools.close();
+  expect((await agent.call()).reason).toBe('suspended');
+});
 
 test('the tools of a server, all pages of them, are an agent’s tools', async () => {
   const tools = await newServer().open();

@@ -2,7 +2,6 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
@@ -10,13 +9,9 @@ import type { Verdict } from '../../loop/admission/verdict.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
+import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 
-export interface ApprovalRule {
-  /** Text for the person who decides: the `reason` of the pending call. */
-  readonly description?: string;
-  /** Whether a call needs approval; default: all calls do. `input` has passed the tool's schema. */
-  readonly when?: (input: unknown, call: ToolUse) => Awaitable<boolean>;
-}
+export type { ApprovalRule } from './approval-rules.ts';
 
 /** The context of the call to decide about. */
 export interface ApprovalContext {
@@ -29,10 +24,11 @@ export interface ApprovalContext {
 
 export interface HumanInTheLoopOptions {
   /**
-   * Tools whose calls need approval, by name, in addition to tools with `needsApproval`. A string
-   * is the description.
+   * Tools whose calls need approval, in addition to tools with `needsApproval`. A key is a tool's
+   * name or a pattern such as `mail_*`, where `*` stands for any text. A name wins over patterns, and
+   * the first pattern wins over later ones. A string is the description.
    */
-  readonly approvalOn?: Readonly<Record<string, true | string | ApprovalRule>>;
+  readonly approvalOn?: ApprovalRules;
   /**
    * Decides about each call that needs approval, while the run waits. It is asked about the calls
    * of a reply at the same time, up to `limits.parallelTools`. Its `signal` is raised when the
@@ -51,7 +47,9 @@ export interface HumanInTheLoopOptions {
 /**
  * Lets people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call
  * that waits for `decide` takes one of the `limits.parallelTools` places. Throws `CONFIGURATION`
- * for an option of the wrong kind.
+ * for an option of the wrong kind. A call fails with `CONFIGURATION`, before anything is stored, if
+ * a rule names a tool that the agent does not have, not even switched off. A pattern may match no
+ * tool.
  */
 export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   checkFields(
@@ -61,17 +59,21 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     'approvalOn:object|? decide:function|? timeoutMs:count|? onError:function|?',
   );
   const { approvalOn = {}, decide, timeoutMs = 300_000 } = options;
-  const rules = new Map(
-    Object.entries(approvalOn).map(([name, rule]) => [name, toRule(name, rule)]),
-  );
+  const rules = approvalRules(approvalOn);
   const approve = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
-    const rule = rules.get(tool.name);
+    const rule = rules.of(tool.name);
     if (!rule) return false;
     const { when = () => true, description = true } = rule;
     const holds = await when(input, toolUse);
     return holds && description;
   };
-  if (!decide) return { name: 'humanInTheLoop', approve };
+  // A call that was aborted before its turn has no input and needs no check.
+  const wrapRun: Middleware['wrapRun'] = (next) => async (input, context) => {
+    if (input) rules.check(context.tools);
+    return next(input, context);
+  };
+  const part = { name: 'humanInTheLoop', approve, wrapRun };
+  if (!decide) return part;
 
   const ask = async (
     pending: PendingCall,
@@ -96,22 +98,7 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
       deadline.end();
     }
   };
-  return { name: 'humanInTheLoop', approve, decide: ask };
-}
-
-/**
- * Checks a rule. An empty or misspelled rule covers all calls, so that none runs without approval.
- */
-function toRule(name: string, rule: true | string | ApprovalRule): ApprovalRule {
-  if (rule === true) return {};
-  if (typeof rule === 'string') return { description: rule };
-  checkFields(
-    'CONFIGURATION',
-    `humanInTheLoop(): approvalOn.${name}`,
-    rule,
-    'description:string|? when:function|?',
-  );
-  return rule;
+  return { ...part, decide: ask };
 }
 
 function checked(verdict: Verdict | undefined): Verdict | undefined {

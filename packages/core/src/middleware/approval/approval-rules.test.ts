@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../agent/agent-options.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { toolSourcing } from '../../tool-selection/tool-sourcing.ts';
+import { joinTools } from '../../tool/join-tools.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
+import type { ToolSet } from '../../tool/tool-set.ts';
+import { Toolkit } from '../../tool/toolkit.ts';
+import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
+
+type Rules = NonNullable<HumanInTheLoopOptions['approvalOn']>;
+
+function toolsNamed(...names: readonly string[]): readonly Tool[] {
+  return names.map((name) =>
+    tool({ name, description: name, input: { type: 'object' }, execute: () => `${name} ran` }),
+  );
+}
+
+function agentWith(
+  approvalOn: Rules,
+  { replies = ['Done.'], ...more }: Partial<AgentOptions> & { replies?: ScriptedReply[] } = {},
+): ReActAgent {
+  const model = new ScriptedModel(replies);
+  const use = [...(more.use ?? []), humanInTheLoop({ approvalOn })];
+  return new ReActAgent({ name: 'a', model, ...more, use });
+}
+
+const unknown = { code: 'CONFIGURATION', details: { tools: ['mial_send'] } };
+
+test('a rule that names an unknown tool fails the call before anything is stored', async () => {
+  const memory = new InMemoryMemory();
+  const agent = agentWith(
+    { mail_send: true, mial_send: true },
+    { tools: toolsNamed('mail_send'), memory },
+  );
+  await expect(agent.call('go')).rejects.toMatchObject(unknown);
+  await expect(agent.call('go')).rejects.toThrow(
+    'humanInTheLoop(): approvalOn names tools that the agent does not have: "mial_send". It has: mail_send.',
+  );
+  await expect(agent.stream('go').result).rejects.toMatchObject(unknown);
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({
+    reason: 'error',
+    error: { code: 'CONFIGURATION' },
+  });
+  expect(await memory.read()).toEqual([]);
+});
+
+test('an agent without tools has no tool that a rule may name', async () => {
+  await expect(agentWith({ mial_send: 'x' }).call('go')).rejects.toThrow('It has: none.');
+});
+
+test('a rule is checked again at each call, because tools come and go', async () => {
+  const agent = agentWith(
+    { mail_send: true },
+    { tools: new Toolkit(toolsNamed('mail_send')), replies: ['One.', 'Two.'] },
+  );
+  await agent.call('go');
+  (agent.tools as Toolkit).remove('mail_send');
+  await expect(agent.call('go')).rejects.toMatchObject({ details: { tools: ['mail_send'] } });
+  for (const added of toolsNamed('mail_send')) (agent.tools as Toolkit).add(added);
+  expect((await agent.call('go')).text).toBe('Two.');
+});
+
+test('a tool is known in an inactive group, outside of `allowTools` and before a search finds it', async () => {
+  const rules = { mail_send: true } as const;
+  const grouped = toolsNamed('mail_send').map((each) => ({ ...each, groups: ['mail'] }));
+  const groups = [{ name: 'mail', description: '', active: false }];
+  const tools = toolsNamed('mail_send', 'read');
+  const results = await Promise.all([
+    agentWith(rules, { tools: new Toolkit(grouped, { groups }) }).call('go'),
+    agentWith(rules, { tools }).call('go', { allowTools: ['read'] }),
+    agentWith(rules, { tools, use: [toolSourcing()] }).call('go'),
+    agentWith(rules, { use: [{ tools }] }).call('go'),
+  ]);
+  expect(results.map(({ text }) => text)).toEqual(['Done.', 'Done.', 'Done.', 'Done.']);
+});
+
+test('a tool set that no longer offers a tool still knows it', async () => {
+  const [mail] = toolsNamed('mail_send');
+  const remote: ToolSet = {
+    find: (name) => (name === 'mail_send' ? mail : undefined),
+    schemas: () => [],
+    fork: () => remote,
+  };
+  const tools = joinTools(toolsNamed('read'), remote);
+  expect((await agentWith({ mail_send: true }, { tools }).call('go')).text).toBe('Done.');
+  await expect(agentWith({ mial_send: true }, { tools }).call('go')).rejects.toMatchObject(unknown);
+});
+
+test.each<[string, readonly string[]]>([
+  ['mail_*', ['mail_', 'mail_send', 'mail_read']],
+  ['*_send', ['mail_send', 'sms_send']],
+  ['m*_*d', ['mail_send', 'mail_read']],
+  ['*mail*', ['mail_', 'mail_send', 'mail_read', 'email']],
+  ['*', ['mail_', 'mail_send', 'mail_read', 'email', 'sms_send']],
+  ['**d', ['mail_send', 'mail_read', 'sms_send']],
+  ['mail_send*send', []],
+  ['none_*', []],
+])('the pattern %s holds the calls of %j', async (pattern, expected) => {
+  const names = ['mail_', 'mail_send', 'mail_read', 'email', 'sms_send'];
+  const agent = agentWith(
+    { [pattern]: true },
+    {
+      tools: toolsNamed(...names),
+      replies: [{ toolCalls: names.map((name) => ({ name })) }, 'Done.'],
+    },
+  );
+  const { pending } = await agent.call('go');
+  expect(pending.map(({ name }) => name)).toEqual(expected);
+});
+
+test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('the pattern %s is refused', (pattern) => {
+  expect(() => humanInTheLoop({ approvalOn: { [pattern]: true } })).toThrow(
+    `approvalOn has the pattern "${pattern}"`,
+  );
+});
+
+test('a name wins over patterns, and the first pattern over later ones', async () => {
+  const names = ['mail_send', 'mail_read', 'sms_send'];
+  const approvalOn: Rules = {
+    'mail_*': 'a mail',
+    '*_send': 'a message',
+    mail_read: { when: () => false },
+  };
+  const agent = agentWith(approvalOn, {
+    tools: toolsNamed(...names),
+    replies: [{ toolCalls: names.map((name) => ({ name })) }],
+  });
+  expect((await agent.call('go')).pending).toMatchObject([
+    { name: 'mail_send', reason: 'a mail' },
+    { name: 'sms_send', reason: 'a message' },
+  ]);
+});
