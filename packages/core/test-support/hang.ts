@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { ChatModel } from '../src/model/chat-model.ts';
 
 /** A promise that code under test waits for. It hangs once; later uses resolve at once. */
@@ -46,3 +47,14 @@ export const lockedModel = (
       }),
     };
   };
+
+/** Moves the fake clock until the promise settles, then returns its value. */
+export async function advanceUntil<T>(promise: Promise<T>): Promise<T> {
+  let isOpen = true;
+  const end = (): void => {
+    isOpen = false;
+  };
+  promise.then(end, end);
+  while (isOpen) await vi.advanceTimersByTimeAsync(10);
+  return promise;
+}

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Hang, lockedModel } from '../../test-support/hang.ts';
+import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -271,6 +271,8 @@ function setUp({ options, calls = [] }: Case, hang: Hang) {
     model,
     tools: [emitting],
     memory,
+    // The real clock decides when the loop gives timers a turn.
+    now: () => 0,
     ...given,
     limits: { timeoutMs, ...given.limits },
     use: [concurrency(semaphore), ...(given.use ?? [])],
@@ -296,8 +298,7 @@ test.for(table)('$end ends a call that hangs in $name; late, it $late', async (o
   if (one.end === 'an abort') controller.abort();
   else await vi.advanceTimersByTimeAsync(timeoutMs);
   hang.on = false;
-  await vi.advanceTimersByTimeAsync(300);
-  const result = await reading;
+  const result = await advanceUntil(reading);
   const ended = one.end === 'an abort' ? 'aborted' : 'error';
   expect(result.reason).toBe(one.stands ?? ended);
   expect(result.error?.code).toBe(result.reason === 'error' ? 'CALL_TIMEOUT' : undefined);

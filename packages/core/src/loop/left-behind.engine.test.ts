@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Hang, lockedModel } from '../../test-support/hang.ts';
+import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
 import { agentTool } from '../agent/agent-tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -39,8 +39,7 @@ test('if the error hook hangs, the call still fails with its own error', async (
   const failing = call.catch((error: Error) => error.message);
   await hang.reached;
   controller.abort();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(await failing).toBe('down');
+  expect(await advanceUntil(failing)).toBe('down');
   hang.on = false;
   expect((await agent.call('again')).text).toBe('next');
 });
@@ -55,8 +54,7 @@ test('an added hook that hangs ends with the call, and the hooks after it hear e
   const call = agent.call('go', { signal: controller.signal });
   await hang.reached;
   controller.abort();
-  await vi.advanceTimersByTimeAsync(10);
-  expect((await call).reason).toBe('aborted');
+  expect((await advanceUntil(call)).reason).toBe('aborted');
   expect(heard).toEqual(['run-start', 'run-end']);
 });
 
@@ -93,8 +91,7 @@ test('what late code does to its context, its controls and its tool changes noth
   await hang.reached;
   controller.abort();
   hang.on = false;
-  await vi.advanceTimersByTimeAsync(10);
-  expect((await call).reason).toBe('aborted');
+  expect((await advanceUntil(call)).reason).toBe('aborted');
   hang.settleLate('resolves');
   await finished;
   expect(late).toEqual(['false', 'false', 'The run has ended.', 'The run has ended.']);
@@ -138,8 +135,7 @@ test('wrappers around one that hangs clean up, so they give back what they hold'
   await hang.reached;
   expect(places.free).toBe(0);
   controller.abort();
-  await vi.advanceTimersByTimeAsync(10);
-  expect(await call).toMatchObject({ reason: 'aborted', text: 'Half ' });
+  expect(await advanceUntil(call)).toMatchObject({ reason: 'aborted', text: 'Half ' });
   expect(places.free).toBe(1);
 });
 
@@ -153,8 +149,7 @@ test('a reader that stopped reading does not hold up an aborted call or the next
     if (value?.type === 'reasoning-chunk') break;
   }
   controller.abort();
-  await vi.advanceTimersByTimeAsync(300);
-  await expect.poll(() => agent.busy).toBe(false);
+  await vi.waitFor(() => expect(agent.busy).toBe(false));
   expect((await agent.call('again')).text).toBe('next');
   const rest: AgentEvent[] = [];
   for (let step = await reader.next(); !step.done; step = await reader.next())
@@ -176,11 +171,9 @@ test('a call that was injected into one that hangs ends with its own signal', as
   await hang.reached;
   const injected = agent.call('two', { signal: own.signal });
   own.abort();
-  await vi.advanceTimersByTimeAsync(10);
-  expect((await injected).reason).toBe('aborted');
+  expect((await advanceUntil(injected)).reason).toBe('aborted');
   other.abort();
-  await vi.advanceTimersByTimeAsync(10);
-  expect((await first).reason).toBe('aborted');
+  expect((await advanceUntil(first)).reason).toBe('aborted');
 });
 
 test('the parent’s abort ends an agent that it called as a tool and that hangs', async () => {
@@ -201,8 +194,7 @@ test('the parent’s abort ends an agent that it called as a tool and that hangs
   await hang.reached;
   controller.abort();
   hang.on = false;
-  await vi.advanceTimersByTimeAsync(300);
-  expect((await call).reason).toBe('aborted');
+  expect((await advanceUntil(call)).reason).toBe('aborted');
   expect(child.busy).toBe(false);
   expect((await agent.call('again')).text).toBe('next');
 });
