@@ -322,6 +322,7 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
   } catch (error) {
     // After a failure, such as a hook that threw, a full store or a fatal tool error, sibling calls
     // must not keep running.
+    if (!run.signal.aborted) run.failure = AgentError.from(error);
     run.abort();
     throw error;
   }
