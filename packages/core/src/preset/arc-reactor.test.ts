@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
+import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
+import { positionHooks } from '../middleware/position-hooks.ts';
+import { promptVariables } from '../prompt/prompt-variables.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
 import { toolResultsOf, textOf } from '../message/message-text.ts';
 import { structured } from '../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -250,4 +257,58 @@ test('a typed answer ends after the tools were removed, although the model keeps
   const output = structured({ type: 'object', properties: { n: { type: 'number' } } } as const);
   expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
   expect(model.requests).toHaveLength(3);
+});
+
+const broken = () => {
+  throw new AgentError('STORAGE_FAILED', 'down');
+};
+const brokenAt = (event: AgentEvent['type']): Middleware => ({ on: { [event]: broken } });
+const lookThenDone = [looks(1), 'done'];
+
+test.each([
+  'run-start',
+  'pre-call',
+  'pre-reasoning',
+  'reasoning-chunk',
+  'post-reasoning',
+  'pre-acting',
+  'post-acting',
+  'post-call',
+  'run-end',
+] as const)('a hook that fails at %s does not fail the call, unless it says so', async (event) => {
+  const { agent } = setUp(lookThenDone, { use: [brokenAt(event)] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
+  const { agent: strict } = setUp(lookThenDone, {
+    use: [{ ...brokenAt(event), onError: 'fail' }],
+  });
+  await expect(strict.call('go')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const { agent: own } = setUp(lookThenDone, { onHookError: 'fail', use: [brokenAt(event)] });
+  await expect(own.call('go')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+});
+
+test('other hooks of a failing one still run, also those added later and at positions', async () => {
+  const { agent, model } = setUp(['done'], {
+    use: [
+      brokenAt('pre-reasoning'),
+      positionHooks([{ name: 'p', beforeModel: broken }]),
+      { on: { 'pre-reasoning': (event) => ({ ...event, messages: event.messages.slice(-1) }) } },
+    ],
+    systemPrompt: 'You help.',
+  });
+  agent.addHook({ on: { 'pre-call': broken } });
+  expect(await agent.call('go')).toMatchObject({ text: 'done' });
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go']);
+});
+
+test.each<[string, Partial<AgentOptions>, string]>([
+  ['toolCallLimit()', { use: [toolCallLimit({ session: 1, exit: 'error' })] }, 'LIMIT_EXCEEDED'],
+  ['modelCallLimit()', { use: [modelCallLimit({ run: 1, exit: 'error' })] }, 'LIMIT_EXCEEDED'],
+  [
+    'promptVariables()',
+    { systemPrompt: 'Hi ${name}.', use: [promptVariables({ variables: broken })] },
+    'STORAGE_FAILED',
+  ],
+])('%s still ends a call with its error', async (_name, options, code) => {
+  const { agent } = setUp([looks(2), 'done'], options);
+  await expect(agent.call('go')).rejects.toMatchObject({ code });
 });

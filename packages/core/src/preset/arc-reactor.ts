@@ -20,7 +20,7 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * - 20 calls at once, and at most 20 tools per request;
  * - three tries for a transient failure, and the guards it has on;
  * - trimming by the estimate `arc` to 128,000 tokens, less 4,096 for the answer;
- * - a temperature of 0.3.
+ * - a temperature of 0.3; a failing hook without `onError: 'fail'` is ignored.
  *
  * The model sees the questions and answers of the last ten successful turns; the log keeps
  * everything. Agents that share one result share its places and its rate limit. As in Arc Reactor,
@@ -34,6 +34,7 @@ export function arcReactor(): readonly Middleware[] {
       defaults: {
         limits: { toolCalls: 10, iterations: Infinity, timeoutMs: 30_000 },
         generate: { temperature: 0.3, maxTokens: 4096 },
+        onHookError: 'ignore',
       },
     },
     concurrency(new Semaphore(20)),

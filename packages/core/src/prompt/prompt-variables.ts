@@ -72,6 +72,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
 
   return {
     name: 'promptVariables',
+    onError: 'fail',
     on: {
       'pre-call': {
         // After all hooks that may change the input or store it in the session's state.

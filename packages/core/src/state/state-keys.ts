@@ -109,6 +109,7 @@ export function stateKeys<const K extends StateKeys>(
   return {
     ...state,
     name: 'stateKeys',
+    onError: 'fail',
     on: {
       'run-start': {
         // Before all hooks that may read the state.

@@ -71,6 +71,7 @@ export function textToolCalls(
   const protocol = { parse, reflect, parallel, last };
   return {
     name: 'textToolCalls',
+    onError: 'fail',
     wrapModel(next) {
       const tell = requestTeller({ media: next.features.media, parallel, prompt });
       return {

@@ -74,6 +74,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
   });
   return {
     name: 'selectTools',
+    onError: 'fail',
     wrapRun: runs.wrapRun,
     on: {
       'pre-call': {

@@ -104,6 +104,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   });
   return {
     name: 'toolSourcing',
+    onError: 'fail',
     wrapRun(next) {
       const sourced = runs.wrapRun(next);
       return (input, context) => {

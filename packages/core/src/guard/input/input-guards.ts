@@ -41,6 +41,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
   const runs = perRun(() => new UnreportedUsage(profile));
   return {
     name: 'inputGuards',
+    onError: 'fail',
     guard: check,
     onEvent(event, _control, context) {
       // After an interrupt the chunks are our own text, not the model's.

@@ -58,6 +58,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   };
   return {
     name: 'piiGuard',
+    onError: 'fail',
     ...(input && { guard: check }),
     ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
     // Runs before hooks that read results or move them elsewhere.

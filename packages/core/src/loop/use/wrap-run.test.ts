@@ -143,13 +143,26 @@ test('what exceptions in hooks do is the agent’s to say, unless the hook says 
 });
 
 test.each<[string, Middleware, Parameters<typeof tool>[0]['execute']]>([
-  ['hook before a tool', { on: { 'pre-acting': () => Promise.reject(new Error('down')) } }, () => ''],
-  ['hook after a tool', { on: { 'post-acting': () => Promise.reject(new Error('down')) } }, () => ''],
+  [
+    'hook before a tool',
+    { on: { 'pre-acting': () => Promise.reject(new Error('down')) } },
+    () => '',
+  ],
+  [
+    'hook after a tool',
+    { on: { 'post-acting': () => Promise.reject(new Error('down')) } },
+    () => '',
+  ],
   ['tool', {}, () => Promise.reject(new AgentError('TOOL_ERROR', 'down'))],
 ])('a %s that ends the call does so under wrappers, too', async (_what, part, execute) => {
   const passing: Middleware = { wrapRun: (next) => (input, context) => next(input, context) };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }]);
-  const step = tool({ name: 'step', description: '', input: { type: 'object' }, execute: execute! });
+  const step = tool({
+    name: 'step',
+    description: '',
+    input: { type: 'object' },
+    execute: execute!,
+  });
   const agent = new ReActAgent({ name: 'a', model, tools: [step], use: [passing, passing, part] });
   await expect(agent.call('go')).rejects.toThrow('down');
 });

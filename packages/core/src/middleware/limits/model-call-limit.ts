@@ -11,6 +11,7 @@ export function modelCallLimit(options: CallLimitOptions): Middleware {
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
   return {
     name: 'modelCallLimit',
+    onError: 'fail',
     wrapRun: (next) => limit.wrapRun(next),
     on: {
       'run-start': (event) => limit.begin(event),

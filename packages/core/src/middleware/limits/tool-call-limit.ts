@@ -41,6 +41,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   );
   return {
     name: 'toolCallLimit',
+    onError: 'fail',
     wrapRun: (next) => limit.wrapRun(runs.wrapRun(next)),
     // Runs after other hooks, to count replies and calls as those hooks changed them.
     on: {

@@ -81,6 +81,7 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   };
   return {
     name: 'evictLargeResults',
+    onError: 'fail',
     // Half the limit, so that a page does not fill the window that eviction keeps free.
     tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
     on: {

@@ -41,6 +41,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
   });
   return {
     name: 'todoList',
+    onError: 'fail',
     tools: [
       tool({
         name: toolName,
