@@ -15,7 +15,7 @@ const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s
 export function withExamples(readme: string, examples: ReadonlyMap<string, string>): string {
   const shown = new Set<string>();
   const written = readme.replaceAll(block, (_match, name: string | undefined, code: string) => {
-    if (name === undefined) throw new Error(`A block of code is no example:\n${code}`);
+    if (name === undefined) throw new Error(`A block of code is not an example:\n${code}`);
     const example = examples.get(name);
     if (example === undefined) throw new Error(`There is no region "${name}".`);
     shown.add(name);

@@ -54,7 +54,7 @@ test('a call has limits of tool calls, tokens and time', async () => {
     model,
     tools,
     limits: {
-      toolCalls: 2, // further calls get an error result, then the model answers without tools
+      toolCalls: 2, // counts calls of unknown tools, too; further calls get an error result, then the model answers without tools
       tokens: 50_000, // input and output; checked before each request, then `onLimit` answers
       timeoutMs: 60_000, // for the whole call, which fails with CALL_TIMEOUT
     },
