@@ -13,6 +13,7 @@ import { selectTools } from '../tool-selection/select-tools.ts';
 import { byWords } from '../tool-selection/by-words.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
+import type { ParseReply } from '../text-protocol/parsed-reply.ts';
 import type { CallOptions } from '../agent/agent-options.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { jsonMode } from '../output/json-mode.ts';
@@ -109,7 +110,8 @@ test.for(JSON.parse(repliesText) as readonly GoldenReply[])(
     const both = ['a', 'b', 'calc'].map((name) =>
       tool({ name, description: '', input, execute: () => 'seen' }),
     );
-    const { agent } = setUp([said, 'End.'], {}, { tools: both });
+    const asInCode = { protocol: { parallel: false } };
+    const { agent } = setUp([said, 'End.'], asInCode, { tools: both });
     const { text, reason, iterations, toolsUsed, message, reactMemory } = await agent.call('Go');
     if (state === 'ANSWER') expect([text, iterations]).toEqual([output, 1]);
     else if (state === 'ERROR_PARSE') {
@@ -278,30 +280,117 @@ test('sixteen calls at once over all agents of one preset', async () => {
   );
 });
 
-test('one call a reply, read as there: a JSON answer is corrected, which costs a round; a list is, too', async () => {
+test('a JSON answer is corrected, which costs a round; a list of calls runs in parallel', async () => {
   const list = '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]';
-  const { agent, model } = setUp(['{"n": 1}', list, looks, '<think>So.</think>Seen.']);
+  const { agent, model } = setUp(['{"n": 1}', list, '<think>So.</think>Seen.']);
   const result = await agent.call('Look');
-  expect(result).toMatchObject({
-    reason: 'stop',
-    text: 'Seen.',
-    iterations: 4,
-    toolsUsed: ['look'],
-  });
+  expect(result).toMatchObject({ reason: 'stop', text: 'Seen.', iterations: 3 });
   expect(
     result.reactMemory?.map(({ role, metadata }) =>
       [role, metadata?.['correction']].filter(Boolean).join(' '),
     ),
-  ).toEqual([
-    'assistant reply',
-    'user message',
-    'assistant reply',
-    'user message',
-    'assistant',
-    'tool',
-  ]);
-  expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
+  ).toEqual(['assistant reply', 'user message', 'assistant', 'tool', 'tool']);
+  expect(textOf(model.requests[0]!.messages[0]!)).toContain('make it a list of such objects');
+  expect(textOf(model.requests[2]!.messages.at(-2)!)).toBe(list);
   expect(model.requests.every(({ tools }) => !tools.length)).toBe(true);
+});
+
+const one = '{"tool_name": "look", "arguments": {}}';
+
+test.for<[list: string, calls: number, corrected: boolean]>([
+  [`[${one}, ${one}]`, 2, false],
+  [`\n[\n  ${one},\n  ${one},\n  ${one}\n]\n`, 3, false],
+  [`Both at once:\n\n\`\`\`json\n[${one}, ${one}]\n\`\`\``, 2, false],
+  [`See [1]. I call [${one},${one}] now.`, 2, false],
+  [`<think>Or [${one}]?</think>[${one}, ${one}]`, 2, false],
+  [`[{"tool_name": "look", "arguments": {"x": [NaN, {"y": 1}]}}, ${one}]`, 2, false],
+  [`[${one.replace('{}', '{"x": [{"y": "]"}]}')}, {"tool_name": "look"}]`, 2, false],
+  [`[${one}]`, 1, false],
+  [`I see [1] and [{}]. ${one}`, 0, true],
+  [`[${one}, {"name": "look"}]`, 0, true],
+  [`[${one}, "look"]`, 0, true],
+  // A list that is cut off runs none of its calls.
+  [`[${one}, {"tool_name": "lo`, 0, true],
+  [`[${one}, ${one}`, 0, true],
+  ['[]', 0, false],
+  ['["a", 1]', 0, false],
+])('the list %s makes %i calls', async ([list, calls, corrected]) => {
+  const { agent } = setUp([list, 'Done.']);
+  const { reactMemory = [], iterations } = await agent.call('Look');
+  expect(reactMemory.flatMap(toolResultsOf)).toHaveLength(calls);
+  expect(reactMemory.some(({ metadata }) => metadata?.['correction'])).toBe(corrected);
+  expect(iterations).toBe(calls || corrected ? 2 : 1);
+});
+
+test('calls of a list may name tools of any kind, and each result has its place', async () => {
+  const slow = tool({ name: 'slow', description: '', input, execute: async () => 'late' });
+  const list = `[{"tool_name": "slow", "arguments": {}}, {"tool_name": "none"}, ${one}]`;
+  const { agent, model } = setUp([list, 'Done.'], {}, { tools: [slow, look] });
+  await agent.call('Look');
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
+    /^Tool \[slow\] execution result: late\n\nTool \[none\] .*not found.*\n\nTool \[look\] execution result: seen$/i,
+  );
+});
+
+test('one call at a time, as in OxyGent’s code: a list is corrected', async () => {
+  const { agent, model } = setUp([`[${one}, ${one}]`, one, 'Seen.'], {
+    protocol: { parallel: false },
+  });
+  expect(await agent.call('Look')).toMatchObject({ iterations: 3, toolsUsed: ['look'] });
+  expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
+});
+
+test('in a list the model’s word for trust does not count; the agent’s does', async () => {
+  const trusted = one.replace('{"tool', '{"trust_mode": 1, "tool');
+  const list = `[${trusted}, ${trusted}]`;
+  expect(await setUp([list, 'Done.']).agent.call('Look')).toMatchObject({ text: 'Done.' });
+  expect(await setUp([list], { trustMode: true }).agent.call('Look')).toMatchObject({
+    reason: 'return-direct',
+    text: '["seen","seen"]',
+  });
+  expect(await setUp([`[${trusted}]`]).agent.call('Look')).toMatchObject({
+    reason: 'return-direct',
+  });
+});
+
+test.for<[said: string, text: string, iterations: number]>([
+  ['ACTION: look', 'Done.', 2],
+  [one, 'Done.', 2],
+  [`[${one}, ${one}]`, 'Done.', 2],
+  // As OxyGent's parser reads them, unlike the default one.
+  ['{"n": 1}', 'Done.', 2],
+  ['{"tool_name": "look"}', 'Done.', 2],
+  ['{"tool_name": "look", "arguments": {', '{"tool_name": "look", "arguments": {', 1],
+])('a parser of one’s own leaves %s to OxyGent’s', async ([said, text, iterations]) => {
+  const parse: ParseReply = async (reply, _context, fallback) =>
+    reply.startsWith('ACTION: ')
+      ? { type: 'calls', calls: [{ name: reply.slice(8) }] }
+      : fallback(reply);
+  const { agent, model } = setUp([said, 'Done.'], { protocol: { parse } });
+  expect(await agent.call('Look')).toMatchObject({ text, iterations });
+  if (iterations === 2) {
+    const own = model.requests[1]!.messages.find(({ role }) => role === 'assistant');
+    expect(textOf(own!)).toBe(said);
+  }
+});
+
+test('the fallback keeps to one call at a time, and to a value that is asked for', async () => {
+  const parse: ParseReply = (reply, _context, fallback) => fallback(reply);
+  const single = setUp([`[${one}, ${one}]`, 'Done.'], { protocol: { parse, parallel: false } });
+  expect(await single.agent.call('Look')).toMatchObject({ toolsUsed: [], text: 'Done.' });
+  const value = setUp(['{"n": 2}'], { protocol: { parse } });
+  expect(await value.agent.call('go', { output: jsonMode() })).toMatchObject({ output: { n: 2 } });
+});
+
+test('the default parser may replace OxyGent’s, and streams as without the preset', async () => {
+  for (const parse of [parseToolCalls, undefined]) {
+    const protocol = { parse } as NonNullable<OxygentOptions['protocol']>;
+    const { agent } = setUp([[{ text: 'So ' }, { text: 'it is.' }]], { protocol });
+    const chunks: string[] = [];
+    for await (const event of agent.stream('go'))
+      if (event.type === 'reasoning-chunk') chunks.push(event.delta);
+    expect(chunks).toEqual(parse ? ['So', ' it', ' is.'] : ['So it is.']);
+  }
 });
 
 test('trust mode: the result is the answer as it is; the call and it are in the log and in the next call’s history', async () => {

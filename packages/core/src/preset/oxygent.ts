@@ -5,6 +5,8 @@ import { toolMedia } from '../provider/tool-media.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
+import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
+import type { ParseReply } from '../text-protocol/parsed-reply.ts';
 import { textToolCalls, type TextToolCallsOptions } from '../text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../text-protocol/trusted-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
@@ -43,9 +45,10 @@ export interface OxygentOptions extends Pick<
   /** Unit of `memoryMax`. Default `characters`; `tokens` are estimated, see `weightedHistory`. */
   readonly memoryUnit?: 'characters' | 'tokens';
   /**
-   * How the model calls tools. The settings given here replace those of the text protocol, which
-   * are its parser and one call per reply (OxyGent: `func_parse_llm_response`, `func_reflexion`).
-   * `false`: the model's own tool calls, with the media in their results.
+   * How the model calls tools. `parse` replaces OxyGent's parser, and gets it as its fallback
+   * (OxyGent: `func_parse_llm_response`, `func_reflexion`). A JSON list makes several calls, as in
+   * OxyGent's document; its code reads one call per reply, as with `parallel: false`. `false`: the
+   * model's own tool calls, with the media in their results.
    */
   readonly protocol?: TextToolCallsOptions | false;
   /**
@@ -65,7 +68,7 @@ export interface OxygentOptions extends Pick<
 
 /**
  * Returns OxyGent's ReAct agent for an agent's `use` list:
- * - tool calls are JSON in the text of the reply, parsed as in OxyGent;
+ * - tool calls are JSON in the text of the reply, parsed as in OxyGent; a list makes several calls;
  * - after 16 rounds, an answer from all observations;
  * - questions and answers of the last ten successful calls, or their steps too, by weights of 5 and
  *   1 within 24,800 characters;
@@ -98,8 +101,10 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     friendlyErrorText,
   } = options;
   const { memoryUnit: unit = 'characters', trustMode, promptVariables: variables } = options;
-  if (protocol !== false)
+  if (protocol !== false) {
     checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
+    checkFields('CONFIGURATION', 'oxygent(): protocol', protocol, 'parse:function|?');
+  }
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
   // Two tries in total, without jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
@@ -118,9 +123,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     friendlyErrors(friendlyErrorText),
     reactMemory(),
     parallelIds(),
-    protocol === false
-      ? toolMedia()
-      : textToolCalls({ parse: parseOxygent, parallel: false, ...protocol }),
+    protocol === false ? toolMedia() : textToolCalls({ ...protocol, parse: parserOf(protocol) }),
     retry(twice),
     modelTimeout({ totalMs: 300_000 }),
     toolRetry({ ...twice, isTransient: () => true }),
@@ -129,4 +132,11 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     lastTurns(shortMemorySize),
     discardReactMemory ? answersOnly() : weighted,
   ];
+}
+
+/** Returns the parser of replies. A custom one gets OxyGent's as its fallback. */
+function parserOf({ parse = parseOxygent }: TextToolCallsOptions): ParseReply {
+  // The protocol knows the default parser, whose text it need not hold back.
+  if (parse === parseToolCalls) return parse;
+  return (reply, context) => parse(reply, context, (text) => parseOxygent(text, context));
 }

@@ -45,6 +45,7 @@ export async function* decodeReply(
     thinking,
     finishReason: finish.reason,
     replyIs: request.replyIs,
+    parallel,
     signal,
   };
   const judge = async (): Promise<ParsedReply> => {

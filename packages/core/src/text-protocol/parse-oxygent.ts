@@ -1,62 +1,101 @@
 import type { JsonObject, JsonValue } from '../message/json.ts';
+import { isRecord } from '../message/is-record.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { ParseContext } from './parse-tool-calls.ts';
-import type { ParsedReply } from './parsed-reply.ts';
+import type { ParsedReply, TextCall } from './parsed-reply.ts';
 
 /**
- * Parses a reply as OxyGent does, with one call per reply. Any other JSON object in a reply is
- * invalid. A cut-off call is an answer, and of several fences the first counts. `NaN` and
- * `Infinity` are valid, as in Python. A blank reply is invalid. If the request asks for a value, a
- * JSON object is an answer.
+ * Parses a reply as OxyGent does. Any other JSON object in a reply is invalid. A cut-off call is an
+ * answer, and of several fences the first counts. `NaN` and `Infinity` are valid, as in Python. A
+ * blank reply is invalid. If the request asks for a value, a JSON object is an answer.
+ *
+ * With `context.parallel`, a list of calls makes several calls, as OxyGent's document says. Their
+ * `trust_mode` does not count. Without it, a list of several calls is invalid, as in OxyGent's code.
  */
 export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
   const end = reply.lastIndexOf('</think>');
   const text = end < 0 ? reply : strip(reply.slice(end + 8));
-  const value = readPythonJson(jsonPart(text));
+  const part = jsonPart(text);
+  const several = context?.parallel ? parseList(part) : undefined;
+  if (several) return several;
+  const value = readPythonJson(objectIn(part));
   if (value === undefined) {
-    if (['tool_name', 'arguments', '{', '}'].every((part) => text.includes(part))) {
-      return { type: 'invalid', message: 'Your JSON cannot be read. Give your answer again.' };
-    }
+    if (['tool_name', 'arguments', '{', '}'].every((mark) => text.includes(mark)))
+      return unreadable;
     return strip(text)
       ? { type: 'answer', text }
       : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
   }
-  if (!Object.hasOwn(value, 'tool_name')) {
-    if (context?.replyIs === 'value') return { type: 'answer', text };
-    return {
-      type: 'invalid',
-      message: 'Keep to the format exactly: a tool call needs "tool_name".',
-    };
-  }
-  const { tool_name: name, arguments: given, think, trust_mode: trust } = value;
-  const call = {
+  if (isCall(value)) return { type: 'calls', calls: [callOf(value)] };
+  return context?.replyIs === 'value' ? { type: 'answer', text } : nameless;
+}
+
+const unreadable: ParsedReply = {
+  type: 'invalid',
+  message: 'Your JSON cannot be read. Give your answer again.',
+};
+const nameless: ParsedReply = {
+  type: 'invalid',
+  message: 'Keep to the format exactly: a tool call needs "tool_name".',
+};
+
+/** Parses a list of several calls. Returns `undefined` if there is none. */
+function parseList(part: string): ParsedReply | undefined {
+  const start = part.search(/\[\s*\{/);
+  if (start < 0 || start > part.indexOf('{')) return undefined;
+  const list = readPythonJson(part.slice(start, part.lastIndexOf(']') + 1));
+  // Of a list that is cut off, no call runs.
+  if (list === undefined) return part.split('"tool_name"').length > 2 ? unreadable : undefined;
+  if (!Array.isArray(list) || list.length < 2 || !list.some(isCall)) return undefined;
+  if (!list.every(isCall)) return nameless;
+  const calls = list.map((item) => {
+    const { returnDirect: _trust, ...call } = callOf(item);
+    return call;
+  });
+  return { type: 'calls', calls };
+}
+
+function isCall(value: JsonValue): value is JsonObject {
+  return isRecord(value) && Object.hasOwn(value, 'tool_name');
+}
+
+function callOf({
+  tool_name: name,
+  arguments: given,
+  think,
+  trust_mode: trust,
+}: JsonObject): TextCall {
+  return {
     name: typeof name === 'string' ? name : JSON.stringify(name ?? null),
     ...(given !== undefined && { arguments: given }),
     ...(typeof think === 'string' && think && { think }),
     // `true == 1` in Python.
     ...((trust === 1 || trust === true) && { returnDirect: true }),
   };
-  return { type: 'calls', calls: [call] };
 }
 
+/** Returns the content of the first fence, or all text if there is none. */
 function jsonPart(text: string): string {
   const [, fenced] = /```\n*json(.*?)```/s.exec(text) ?? [];
-  const part = fenced === undefined ? text : strip(fenced);
+  return fenced === undefined ? text : strip(fenced);
+}
+
+function objectIn(part: string): string {
   if (part.startsWith('{') && part.endsWith('}')) return part;
   return part.slice(part.indexOf('{'), part.lastIndexOf('}') + 1);
 }
 
-/** Parses an object as Python's `json` does. */
-function readPythonJson(text: string): JsonObject | undefined {
+/** Parses an object or a list as Python's `json` does. */
+function readPythonJson(text: string): JsonValue | undefined {
   const plain = parseJson(text);
-  if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain as JsonObject | undefined;
+  if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain;
   let mark = 'number:';
   while (text.includes(mark)) mark += ':';
   const marked = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
     token[0] === '"' ? token : `"${mark}${token}"`,
   );
   const value = parseJson(marked);
-  return value === undefined ? undefined : (unmark(value, mark) as JsonObject);
+  return value === undefined ? undefined : unmark(value, mark);
 }
 
 function unmark(value: JsonValue, mark: string): JsonValue {

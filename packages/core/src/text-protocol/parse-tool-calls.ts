@@ -3,7 +3,7 @@ import type { ParsedReply, ReplyContext } from './parsed-reply.ts';
 import { ReplyReader } from './reply-reader.ts';
 
 /** The parts of a reply's context that the shipped parsers read. */
-export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs'>>;
+export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs' | 'parallel'>>;
 
 /**
  * Parses a reply; the default parser. A call is a JSON object with `tool_name` and `arguments`,

@@ -38,11 +38,16 @@ export interface ReplyContext {
    * `value` if the request asks for JSON or YAML, as by `jsonMode()`. Such a reply is an answer.
    */
   readonly replyIs: ModelRequest['replyIs'];
+  /** Whether the reply may make several calls. */
+  readonly parallel: boolean;
   /** Aborts when the call is aborted or interrupted. */
   readonly signal: AbortSignal;
 }
 
-/** Interprets a reply's text, without its thinking. `fallback` is the default parser. */
+/**
+ * Interprets a reply's text, without its thinking. `fallback` is the parser that would read the
+ * reply otherwise: the default one, or OxyGent's under `oxygent()`.
+ */
 export type ParseReply = (
   reply: string,
   context: ReplyContext,
