@@ -64,6 +64,7 @@ export type {
 } from './middleware/resilience/circuit-breaker.ts';
 export { fallback } from './middleware/resilience/fallback.ts';
 export type { Fallback, FallbackOptions } from './middleware/resilience/fallback.ts';
+export { modelErrors } from './middleware/resilience/model-errors.ts';
 export { modelTimeout } from './middleware/resilience/model-timeout.ts';
 export type { ModelTimeoutOptions } from './middleware/resilience/model-timeout.ts';
 export { responseCache } from './middleware/resilience/response-cache.ts';

@@ -20,7 +20,14 @@ export function classifyError(error: unknown): ErrorClass {
     const found = byType(link);
     if (found) return found;
   }
-  return byMessage(chain.map((link) => messageOf(link).slice(0, longestMessage)).join('\n'));
+  return byMessage(chain.map(wordsOf).join('\n'));
+}
+
+/** Returns the message of an error, or of a thrown object that has one. */
+function wordsOf(link: unknown): string {
+  const { message } = fieldsOf(link);
+  const words = typeof message === 'string' && message ? message : messageOf(link);
+  return words.slice(0, longestMessage);
 }
 
 const longestChain = 10;
@@ -28,8 +35,11 @@ const longestChain = 10;
 /** Most characters of a message to search: a server may quote a whole request. */
 const longestMessage = 2_000;
 
-/** Names and codes of the platforms: DOMException, Node's system errors, undici. */
+const contextLength = /context.?(length|window|size)|maximum context|(prompt|input) is too long/i;
+
+/** Names and codes of the platforms and of providers: DOMException, Node's system errors, undici. */
 const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transient: boolean])[] = [
+  [/^context_length_exceeded$/, 'MODEL_CONTEXT_LENGTH', false],
   [/^(AbortError|UND_ERR_ABORTED)$/, 'ABORTED', false],
   [/^(TimeoutError|ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/, 'MODEL_TIMEOUT', true],
   [
@@ -46,11 +56,7 @@ const messages: typeof names = [
     true,
   ],
   [/time.?out|timed out/i, 'MODEL_TIMEOUT', true],
-  [
-    /context.?(length|window|size)|maximum context|(prompt|input) is too long/i,
-    'MODEL_CONTEXT_LENGTH',
-    false,
-  ],
+  [contextLength, 'MODEL_CONTEXT_LENGTH', false],
   [
     /internal server error|service unavailable|bad gateway|overloaded|(status|http|error|code)[^a-z0-9]*50[0234]|(^|: *)5\d\d(\s|\.|$)/im,
     'MODEL_SERVER',
@@ -95,11 +101,16 @@ function byType(link: unknown): ErrorClass | undefined {
   const http = [status, statusCode, fieldsOf(response)['status']].find(
     (value) => typeof value === 'number',
   );
-  if (typeof http === 'number' && http >= 400 && http < 600) return ofStatus(http);
   const known = names.find(([pattern]) =>
     [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
   );
-  return known && { code: known[1], transient: known[2] };
+  if (typeof http !== 'number' || http < 400 || http >= 600)
+    return known && { code: known[1], transient: known[2] };
+  const found = ofStatus(http);
+  const isTooLong =
+    found.code === 'MODEL_REQUEST' &&
+    (known?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
+  return isTooLong ? { ...found, code: 'MODEL_CONTEXT_LENGTH' } : found;
 }
 
 function ofStatus(status: number): ErrorClass {

@@ -4,6 +4,7 @@ import { injection } from '../guard/input/injection.ts';
 import { inputGuards } from '../guard/input/input-guards.ts';
 import { inputLength } from '../guard/input/input-length.ts';
 import { rateLimit } from '../guard/input/rate-limit.ts';
+import { modelErrors } from '../middleware/resilience/model-errors.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
@@ -18,7 +19,8 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * - 10 tool calls, then a last request without tools; no limit of iterations;
  * - 30 s per call, 15 s for a tool without a time-out of its own;
  * - 20 calls at once, and at most 20 tools per request;
- * - three tries for a transient failure, and the guards it has on;
+ * - three tries for a transient failure, error codes for those of custom models, and the guards it
+ *   has on;
  * - trimming by the estimate `arc` to 128,000 tokens, less 4,096 for the answer;
  * - a temperature of 0.3; a failing hook without `onError: 'fail'` is ignored.
  *
@@ -41,6 +43,7 @@ export function arcReactor(): readonly Middleware[] {
     inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
     selectTools({ maxTools: 20 }),
     finalWithoutTools(),
+    modelErrors(),
     retry(),
     defaultToolTimeout(15_000),
     successfulTurns(),

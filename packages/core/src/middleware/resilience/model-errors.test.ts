@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { ChatModel } from '../../model/chat-model.ts';
+import { arcReactor } from '../../preset/arc-reactor.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { modelErrors } from './model-errors.ts';
+import { retry } from './retry.ts';
+
+const withFields = (message: string, fields: object): Error =>
+  Object.assign(new Error(message), fields);
+const now = retry({ sleep: async () => {} });
+
+test.each<[string, unknown, string, boolean]>([
+  ['429 as a status', withFields('slow down', { status: 429 }), 'MODEL_RATE_LIMITED', true],
+  ['429 in words', new Error('HTTP 429'), 'MODEL_RATE_LIMITED', true],
+  ['a rate limit in words', 'Rate limit exceeded', 'MODEL_RATE_LIMITED', true],
+  ['a cause', new Error('failed', { cause: { status: 503 } }), 'MODEL_SERVER', true],
+  ['a time-out', new Error('Request timed out'), 'MODEL_TIMEOUT', true],
+  ['a signal’s time-out', new DOMException('late', 'TimeoutError'), 'MODEL_TIMEOUT', true],
+  ['a context length', new Error('maximum context length is 8'), 'MODEL_CONTEXT_LENGTH', false],
+  [
+    'a context length with its status',
+    withFields('This model’s maximum context length is 8 tokens', { status: 400 }),
+    'MODEL_CONTEXT_LENGTH',
+    false,
+  ],
+  [
+    'a context length as a code',
+    withFields('too much', { code: 'context_length_exceeded' }),
+    'MODEL_CONTEXT_LENGTH',
+    false,
+  ],
+  ['a thrown object', { message: 'rate limit' }, 'MODEL_RATE_LIMITED', true],
+  ['an error of ours', new AgentError('MODEL_AUTH', 'no key'), 'MODEL_AUTH', false],
+  ['anything else', new TypeError('x is undefined'), 'INTERNAL', false],
+])('%s of a custom model gives its code', async (_what, error, code, retryable) => {
+  for (const use of [[modelErrors()], [arcReactor(), now]]) {
+    const model = new ScriptedModel(Array.from({ length: 3 }, () => ({ error })));
+    const agent = new ReActAgent({ name: 'a', model, use });
+    expect(await agent.call('Hi', { throwOnError: false })).toMatchObject({
+      reason: 'error',
+      error: { code, retryable },
+    });
+  }
+});
+
+test('the error keeps its message and is the cause; a wait of the server comes along', async () => {
+  const inner = new AgentError('MODEL_RATE_LIMITED', 'x', {
+    retryable: true,
+    details: { retryAfterMs: 1500 },
+  });
+  const error = new Error('Busy', { cause: inner });
+  const model = new ScriptedModel([{ error }]);
+  const agent = new ReActAgent({ name: 'a', model, use: [modelErrors()] });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'MODEL_RATE_LIMITED',
+    message: 'Busy',
+    details: { retryAfterMs: 1500 },
+    cause: error,
+  });
+});
+
+test('a model that throws before its first delta, in mid-reply, or at once', async () => {
+  const { provider, modelId, features } = new ScriptedModel([]);
+  const throwing: ChatModel = {
+    provider,
+    modelId,
+    features,
+    stream() {
+      throw new Error('HTTP 503');
+    },
+  };
+  const models = [
+    throwing,
+    new ScriptedModel([{ text: 'Half', error: new Error('HTTP 503') }]),
+    new ScriptedModel([{ error: new Error('HTTP 503') }]),
+  ];
+  for (const model of models) {
+    const agent = new ReActAgent({ name: 'a', model, use: [modelErrors()] });
+    await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+  }
+});
+
+test('an abort stays an abort', async () => {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ hang: true }]),
+    use: [arcReactor()],
+  });
+  expect(await agent.call('Hi', { signal: AbortSignal.abort() })).toMatchObject({
+    reason: 'aborted',
+  });
+});
