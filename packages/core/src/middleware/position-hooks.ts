@@ -5,6 +5,8 @@ import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import { nestedHooks } from '../loop/use/nested-hooks.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
+import type { Msg } from '../message/msg.ts';
+import { openCalls } from '../message/tool-pairs.ts';
 
 type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
 
@@ -15,13 +17,17 @@ export interface PositionHook {
   /** Order of the hook; default 0. Lower runs first before agent and model, and last after them. */
   readonly priority?: number;
   readonly onError?: AgentHook['onError'];
-  /** Runs once per call. A jump takes effect before the first request to the model. */
+  /**
+   * Runs once per call. It does not run again when a later run continues the call, such as after a
+   * decision. A jump takes effect before the first request to the model.
+   */
   readonly beforeAgent?: Handler<'pre-call'>;
   readonly beforeModel?: Handler<'pre-reasoning'>;
   readonly afterModel?: Handler<'post-reasoning'>;
   /**
    * Runs once per call, also if a jump ended it, but not if it was interrupted, aborted or
-   * rejected. It cannot jump.
+   * rejected. If the call suspends, pauses or stops with open tool calls, it runs after the run that
+   * ends the call. It cannot jump.
    */
   readonly afterAgent?: Handler<'post-call'>;
 }
@@ -59,15 +65,23 @@ export function positionHooks(
   }
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   const outward = inward.toReversed();
+  const runs: WeakMap<RunContext, RunOfCall> = new WeakMap();
   return {
     name: 'positionHooks',
     // What gets here is not to be ignored: each hook's own setting has been applied.
     onError: 'fail',
     on: {
+      'run-start': ({ resumes }, _control, context) => {
+        runs.set(context, { isContinued: resumes !== undefined, isSuspended: false });
+      },
       'pre-call': {
         priority,
-        handle: (event, control, context) =>
-          runAt('beforeAgent', inward, { event, control, context }),
+        handle(event, control, context) {
+          const run = runs.get(context);
+          if (!run?.isContinued) return runAt('beforeAgent', inward, { event, control, context });
+          run.lastId = context.messages.at(-1)?.id;
+          return undefined;
+        },
       },
       'pre-reasoning': {
         priority,
@@ -86,11 +100,37 @@ export function positionHooks(
       },
       'post-call': {
         priority,
-        handle: (event, control, context) =>
-          runAt('afterAgent', outward, { event, control, context }),
+        handle(event, control, context) {
+          const isOver = endsCall(runs.get(context), context, event.message);
+          return isOver ? runAt('afterAgent', outward, { event, control, context }) : undefined;
+        },
+      },
+      suspended(_event, _control, context) {
+        const run = runs.get(context);
+        if (run) run.isSuspended = true;
       },
     },
   };
+}
+
+/** A run as one of the runs that a call takes. */
+interface RunOfCall {
+  /** Whether an earlier run began the call. */
+  readonly isContinued: boolean;
+  isSuspended: boolean;
+  /** Id of the log's last message when the run continued the call. */
+  lastId?: string | undefined;
+}
+
+/**
+ * Returns whether the call ends with this run. It does not if it waits for somebody, or if an
+ * earlier run had ended it and only its answer is told again.
+ */
+function endsCall(run: RunOfCall | undefined, { messages }: RunContext, message: Msg): boolean {
+  const isStored = messages.some(({ id }) => id === message.id);
+  const isToldAgain = isStored && run?.lastId === message.id;
+  const isOpen = openCalls(isStored ? messages : [...messages, message]).length > 0;
+  return !run?.isSuspended && !isToldAgain && !isOpen;
 }
 
 type PositionEvent = 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call';
