@@ -6,6 +6,8 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import type { JsonObject } from '../message/json.ts';
 import { toolResultsOf } from '../message/message-text.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { dashscope } from '../dashscope.ts';
 import { openai } from '../openai.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
@@ -252,10 +254,11 @@ test('gotoReasoning takes messages', async () => {
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
 
-test('a call without a result that the input brings is closed before the model sees it', async () => {
-  const { agent, model } = setUp();
+test('a call without a result that a memory brings is closed before the model sees it', async () => {
   const asked = assistantMessage([{ type: 'tool_use', id: 'c', name: 'noop', input: {} }]);
-  await agent.call([userMessage('x'), asked, userMessage('y')]);
+  const memory = new InMemoryMemory([userMessage('x'), asked]);
+  const { agent, model } = setUp(undefined, { memory, use: [patchToolCalls()] });
+  await agent.call(userMessage('y'));
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
   expect(historyFaults(await agent.messages())).toEqual([]);
 });

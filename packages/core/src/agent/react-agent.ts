@@ -15,6 +15,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
 import { keepDriver } from './last-driver.ts';
 import { checkNew, toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
+import { checkRounds } from '../loop/check-rounds.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
@@ -178,6 +179,7 @@ export class ReActAgent {
     let given: CallInput | undefined;
     try {
       given = toCallInput(input, this.#setup);
+      checkRounds(given.messages);
     } catch (error) {
       if (options.throwOnError !== false) throw error;
       run.failure = error as AgentError;

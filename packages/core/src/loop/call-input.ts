@@ -1,15 +1,17 @@
 import { AgentError } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { isBlock, isCompleteBlock, isOutput } from '../message/is-block.ts';
+import type { ToolUse } from '../message/content-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import { jsonForm } from '../message/json-form.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Decision } from '../event/pending-call.ts';
 
 /**
- * Input of a call: text, one message, several, or decisions about pending tool calls. Without input
- * the call continues from the log.
+ * Input of a call: text, one message, several, or decisions about pending tool calls. Several
+ * messages may contain tool calls if they contain the results, too. Without input the call continues
+ * from the log.
  */
 export type AgentInput = string | Msg | readonly (Msg | PlainMessage)[] | readonly Decision[];
 
@@ -66,12 +68,18 @@ function repeatedIn(items: readonly unknown[]): AgentError | undefined {
 }
 
 /**
- * Throws `INVALID_INPUT` if a message comes twice or the conversation has one with its id. Ids must
- * be unique, because messages are cut and replaced by their ids.
+ * Throws `INVALID_INPUT` if a message comes twice, or the conversation has its id or the id of one of
+ * its tool calls. Ids must be unique, because messages are cut and replaced by their ids, and results
+ * are found by them.
  */
 export function checkNew(messages: readonly Msg[], conversation: readonly Msg[]): void {
   const repeated = repeatedIn(messages);
   if (repeated) throw repeated;
+  const calls = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
+  const known = calls.size
+    ? conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id))
+    : undefined;
+  if (known) throw repeatedCall(known);
   const ids = new Set(conversation.map(({ id }) => id));
   const index = messages.findIndex(({ id }) => ids.has(id));
   if (index < 0) return;
@@ -80,12 +88,18 @@ export function checkNew(messages: readonly Msg[], conversation: readonly Msg[])
   throw new AgentError('INVALID_INPUT', message, { details: { id, index } });
 }
 
+function repeatedCall({ id, name }: ToolUse): AgentError {
+  const message = `The conversation has a tool call "${id}" already (${name}). Give each call of the input and its result an id of their own.`;
+  return new AgentError('INVALID_INPUT', message, { details: { id } });
+}
+
 /**
  * Returns the decisions. Tool results among the messages count as decisions, too (AgentScope:
- * resume with tool results).
+ * resume with tool results), unless their calls are among the messages.
  */
 export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
-  const results = messages.flatMap(toolResultsOf);
+  const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
+  const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
   return [...decisions, ...results.map((result) => ({ ...result, type: 'result' }) as Decision)];
 }
 

@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
+import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const ran: string[] = [];
+const lookup = tool({
+  name: 'lookup',
+  description: '',
+  input: { type: 'object' },
+  needsApproval: true,
+  execute: () => `ran ${ran.push('lookup')}`,
+});
+
+const calls = (...ids: readonly string[]): Msg =>
+  assistantMessage(ids.map((id) => ({ type: 'tool_use', id, name: 'lookup', input: {} })));
+const result = (toolUseId: string, output = `of ${toolUseId}`): Msg =>
+  toolMessage({ type: 'tool_result', toolUseId, name: 'lookup', output, state: 'success' });
+
+function agentWith(replies: readonly ScriptedReply[], more: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  const agent = new ReActAgent({ name: 'a', model, tools: [lookup], ...more });
+  return { agent, model };
+}
+
+const rolesOf = (messages: readonly Msg[] | undefined): string =>
+  (messages ?? []).map(({ role }) => role[0]).join('');
+
+test.each<[string, readonly Msg[], string]>([
+  ['one round', [userMessage('a'), calls('1'), result('1'), userMessage('b')], 'uatu'],
+  [
+    'two rounds and an answer between',
+    [
+      userMessage('a'),
+      calls('1'),
+      result('1'),
+      assistantMessage('c'),
+      userMessage('b'),
+      calls('2'),
+      result('2'),
+    ],
+    'uatauat',
+  ],
+  [
+    'results in another order',
+    [userMessage('a'), calls('1', '2'), result('2'), result('1')],
+    'uatt',
+  ],
+  [
+    'one message with both results',
+    [
+      userMessage('a'),
+      calls('1', '2'),
+      { ...result('1'), content: [...result('1').content, ...result('2').content] },
+    ],
+    'uat',
+  ],
+])('a call takes a transcript: %s', async (_, messages, roles) => {
+  const { agent, model } = agentWith(['Done.', 'Again.'], { use: [springAiAlibaba()] });
+  expect(await agent.call(messages)).toMatchObject({ reason: 'stop', text: 'Done.' });
+  expect(rolesOf(model.requests[0]?.messages)).toBe(roles);
+  expect(requestFaults(model.requests[0]!.messages)).toEqual([]);
+  expect((await agent.call('And now?')).text).toBe('Again.');
+  expect(rolesOf(model.requests[1]?.messages)).toBe(`${roles}au`);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect(ran).toEqual([]);
+});
+
+test('a transcript may come behind earlier calls, in a stream, and beside plain messages', async () => {
+  const { agent, model } = agentWith(['One.', 'Two.']);
+  await agent.call('go');
+  const more = [{ role: 'user', content: 'a' }, calls('1'), result('1')] as const;
+  expect((await agent.stream(more).result).text).toBe('Two.');
+  expect(model.requests[1]!.messages.map(textOf).slice(0, 3)).toEqual(['go', 'One.', 'a']);
+});
+
+test.each<[string, readonly Msg[], number]>([
+  ['without a result', [userMessage('a'), calls('1'), userMessage('b')], 1],
+  ['at the end', [userMessage('a'), calls('1')], 1],
+  ['beside a closed one', [userMessage('a'), calls('1', '2'), result('1'), userMessage('b')], 1],
+  ['with its result before it', [result('1'), calls('1')], 1],
+  ['twice, with one result', [userMessage('a'), calls('1'), calls('1'), result('1')], 2],
+  ['with the id of another', [userMessage('a'), calls('1'), result('1'), calls('1')], 3],
+  ['with two results', [userMessage('a'), calls('1'), result('1'), result('1')], 3],
+])('an open call in a transcript is an error: %s', async (_, messages, index) => {
+  const memory = new InMemoryMemory();
+  const { agent, model } = agentWith([], { memory });
+  const expected = { code: 'INVALID_INPUT', details: { index, id: expect.any(String) as string } };
+  await expect(agent.call(messages)).rejects.toMatchObject(expected);
+  expect(() => agent.stream(messages)).toThrow(expect.objectContaining(expected));
+  const options = { throwOnError: false };
+  expect(await agent.call(messages, options)).toMatchObject({ reason: 'error', error: expected });
+  expect([await memory.read(), model.requests]).toEqual([[], []]);
+});
+
+test('the error says what to do, and that works', async () => {
+  const messages = [userMessage('a'), calls('1')];
+  await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
+    'Item 1 of the input has a tool call without a result: "lookup" (1). Add a tool message with its result behind it, or leave the call out. To run the call, give the messages to the agent\'s memory and call without input.',
+  );
+  expect((await agentWith(['Done.']).agent.call([...messages, result('1')])).text).toBe('Done.');
+  const { agent } = agentWith(['Done.'], { memory: new InMemoryMemory(messages) });
+  expect((await agent.call()).pending).toMatchObject([{ toolUseId: '1' }]);
+  expect((await agent.call([{ toolUseId: '1', type: 'approve' }])).text).toBe('Done.');
+});
+
+test('an id of a call that the conversation has already is an error', async () => {
+  const { agent } = agentWith(['One.', 'Two.']);
+  await agent.call([userMessage('a'), calls('1'), result('1')]);
+  await expect(agent.call([userMessage('b'), calls('1'), result('1')])).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { id: '1' },
+  });
+  expect((await agent.call([userMessage('b'), calls('2'), result('2')])).text).toBe('Two.');
+});
+
+test('results of the conversation’s own open calls stay decisions', async () => {
+  const asks = { toolCalls: [{ name: 'lookup', id: 'own' }] };
+  const { agent } = agentWith([asks, 'Done.']);
+  await agent.call('go');
+  await expect(agent.call([userMessage('a'), calls('1'), result('1')])).rejects.toMatchObject({
+    code: 'PENDING_TOOL_CALLS',
+  });
+  await expect(agent.call([calls('1'), result('1'), result('own')])).rejects.toMatchObject({
+    code: 'INVALID_DECISION',
+  });
+  await expect(agent.call(result('other'))).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  expect((await agent.call(result('own'))).text).toBe('Done.');
+});
