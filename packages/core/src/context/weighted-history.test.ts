@@ -4,7 +4,8 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { assistantMessage, createMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg, Role } from '../message/msg.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { tool } from '../tool/tool.ts';
 import type { FittedContext } from '../loop/context-policy.ts';
@@ -141,6 +142,52 @@ test('tokens instead of characters, by a profile', () => {
       (max) => shown(logOf(rows), { max: Math.ceil(max), unit: 'tokens' }).length,
     ),
   ).toEqual([0, 2]);
+});
+
+test.for<[what: string, replies: readonly ScriptedReply[], written: string]>([
+  [
+    'in text',
+    [
+      '<think>Where?</think>I look.\n{"think": "so", "tool_name": "look", "arguments": {"q": 1.0}}  ',
+    ],
+    'I look.\n{"think": "so", "tool_name": "look", "arguments": {"q": 1.0}}  ',
+  ],
+  [
+    'several in text',
+    ['[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]'],
+    '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]',
+  ],
+  ['of a reply that was corrected', ['{"tool_name": "look"}'], '{"tool_name": "look"}'],
+  [
+    'of the provider’s own',
+    [{ thinking: 'so', toolCalls: [{ name: 'look', input: { q: 1 } }] }],
+    '```json\n{"tool_name":"look","arguments":{"q":1}}\n```',
+  ],
+])('as OxyGent, a step counts by its original text: calls %s', async ([, [reply], written]) => {
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => '🦊 seen',
+  });
+  const kept = async (max: number): Promise<boolean> => {
+    const model = new ScriptedModel([reply!, 'a', 'b']);
+    const use = [
+      weightedHistory({ reference: true, reactWeight: 9, max, order: () => 1 }),
+      textToolCalls(),
+    ];
+    const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
+    await agent.call('q');
+    observed = textOf(model.requests[1]!.messages.at(-1)!);
+    await agent.call('next');
+    return model.requests[2]!.messages.some((message) => textOf(message) === 'q');
+  };
+  let observed = '';
+  // The step is worth most, so the question is shown if both fit.
+  await kept(0);
+  const all = [...`${written}${observed}qa`].length;
+  expect([await kept(all - 1), await kept(all)]).toEqual([false, true]);
+  expect(observed).toMatch(/^Tool \[look\] execution result: 🦊 seen|"arguments" is missing/);
 });
 
 test('in an agent: calls stay with their results, answers come without thinking, the current turn is whole', async () => {

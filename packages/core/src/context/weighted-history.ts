@@ -5,6 +5,7 @@ import { arc } from '../tokens/arc-profile.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
+import { TextHistory } from '../text-protocol/text-history.ts';
 import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
 import { answerOf, stepsStart } from './turns.ts';
 
@@ -35,8 +36,10 @@ export interface WeightedHistoryOptions {
   readonly profile?: TokenProfile;
   /**
    * True: exactly as OxyGent. Takes pieces by their worth until one does not fit, and no smaller
-   * ones after it. A step without its question is shown under the question before it. Default
-   * false: skips a piece that does not fit, and shows a step only with its question.
+   * ones after it. A step without its question is shown under the question before it. A step counts
+   * by its text in the text protocol: the reply as the model wrote it, without its thinking, and
+   * `Tool [name] execution result: …`. Default false: skips a piece that does not fit, shows a step
+   * only with its question, and counts calls by name and arguments.
    */
   readonly reference?: boolean;
 }
@@ -75,9 +78,15 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPo
   }
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const partOf = messageParts();
+  const asWritten = writtenForm();
+  const sizeOf = (messages: Turn): number =>
+    (reference ? asWritten(messages) : messages).reduce(
+      (sum, message) => sum + countMessage(message, profile),
+      0,
+    );
 
   return turnView('weightedHistory', (turns) => {
-    const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { profile, partOf }));
+    const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, partOf }));
     const worth = pieces.map(
       ({ isStep }, index) => numberOf(order(index + 1)) * (isStep ? reactWeight : shortWeight),
     );
@@ -102,11 +111,21 @@ const characters: TokenProfile = {
   },
 };
 
+/** Makes a function that returns messages as a text protocol shows them, without thinking. */
+function writtenForm(): (messages: Turn) => Turn {
+  const history = new TextHistory([]);
+  const partOf = messageParts();
+  return (messages) =>
+    history
+      .render(messages)
+      .flatMap((message) => partOf(message, ({ type }) => type !== 'thinking'));
+}
+
 /** Splits a turn into pieces: first the question with the answer, then the steps. */
 function piecesOf(
   turn: Turn,
   index: number,
-  { profile, partOf }: { readonly profile: TokenProfile; readonly partOf: PartOf },
+  { sizeOf, partOf }: { readonly sizeOf: (messages: Turn) => number; readonly partOf: PartOf },
 ): readonly Piece[] {
   const begin = stepsStart(turn);
   const answer = answerOf(turn);
@@ -118,10 +137,7 @@ function piecesOf(
     steps.at(-1)!.push(message);
   }
   const piece = (isStep: boolean, messages: Turn, behind: Turn): Piece => {
-    const size = [...messages, ...behind].reduce(
-      (sum, message) => sum + countMessage(message, profile),
-      0,
-    );
+    const size = sizeOf([...messages, ...behind]);
     return { turn: index, isStep, messages, closing: behind, size };
   };
   return [
