@@ -91,12 +91,23 @@ export function checkHook(hook: AgentHook): void {
   checkHandlers(hook);
 }
 
-/** Throws `INVALID_INPUT` for an option of the wrong kind. */
+/** Throws `INVALID_INPUT` for an option of the wrong kind, and for one that a call does not have. */
 export function checkCall(options: CallOptions): void {
-  checkOptions('INVALID_INPUT', 'The call', options, callFields);
+  const where = 'The call';
+  checkFields('INVALID_INPUT', where, options, '');
+  for (const [key, value] of Object.entries(options)) {
+    if (value === undefined || isField(key, callFields) || !isField(key, agentFields)) continue;
+    const message = `${where} has no option \`${key}\`. It is an option of the agent.`;
+    throw new AgentError('INVALID_INPUT', message);
+  }
+  checkOptions('INVALID_INPUT', where, options, callFields);
   const index = options.decisions?.findIndex((item) => !isDecision(item)) ?? -1;
   if (index >= 0)
     throw new AgentError('INVALID_INPUT', `Item ${index} of \`decisions\` is no decision.`);
+}
+
+function isField(key: string, fields: string): boolean {
+  return ` ${fields}`.includes(` ${key}:`);
 }
 
 const callFields =

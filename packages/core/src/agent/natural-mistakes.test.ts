@@ -79,10 +79,30 @@ test.each<[mistake: string, options: object, message: string]>([
     'The call has no option `abortSignal`. Use `signal`.',
   ],
   ['an unknown option', { stream: true }, 'The call has no option `stream`.'],
+  ...['sessionId', 'systemPrompt', 'limits', 'userId', 'tools', 'memory'].map(
+    (key): [string, object, string] => [
+      key,
+      { [key]: 'x' },
+      `The call has no option \`${key}\`. It is an option of the agent.`,
+    ],
+  ),
+  ['null', null as never, 'The call must be an object; got null.'],
 ])('a call with %s', async (_mistake, options, message) => {
   const agent = new ReActAgent({ name: 'a', model });
   const error = expect.objectContaining({ code: 'INVALID_INPUT', message });
   await expect(agent.call('hi', options)).rejects.toThrow(error);
+  // It would be too easy to overlook in a result.
+  if (options) {
+    const lenient = { ...options, throwOnError: false };
+    await expect(agent.call('hi', lenient)).rejects.toThrow(error);
+  }
+  expect(() => agent.stream('hi', options)).toThrow(error);
+});
+
+test('an option of the agent that is `undefined` is none of the call’s', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
+  const options: object = { sessionId: undefined, limits: undefined };
+  expect((await agent.call('hi', options)).text).toBe('Fine.');
 });
 
 test('messages as other libraries write them are taken', async () => {

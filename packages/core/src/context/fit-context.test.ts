@@ -195,6 +195,34 @@ test('with `reference` it cuts as Arc Reactor does, no more than needed', () => 
   expect(left(170, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
 });
 
+test('with `reference` it counts as Arc Reactor does: no tools, no media, no thinking', () => {
+  const tool: ToolSchema = { name: 'a', description: tokens(500), parameters: {} };
+  const image = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } } as const;
+  const asked = [
+    system,
+    ...history.slice(0, 4),
+    { ...prompt, content: [...prompt.content, image] },
+    assistantMessage([
+      { type: 'thinking', thinking: tokens(70) },
+      { type: 'tool_use', id: 'c', name: 'look', input: { at: 'x'.repeat(27) } },
+    ]),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c',
+      name: 'look',
+      output: [{ type: 'text', text: tokens(50) }, image],
+      state: 'success',
+    }),
+  ];
+  const request = { messages: asked, tools: [tool], promptId: 'prompt' };
+  const { fit: fitted, count } = fitContext({ window: 260, reserveOutput: 50, reference: true });
+  // 100 for the system prompt, 40 and 10 for questions and answers, 10 for the call, 50 for its result.
+  expect(count!(request)).toBe(210);
+  expect(fitted(request)).toMatchObject({ removed: 0, before: 210, after: 210 });
+  const tight = fitContext({ window: 259, reserveOutput: 50, reference: true });
+  expect(tight.fit(request)).toMatchObject({ removed: 1, before: 210, after: 200 });
+});
+
 test('a long history costs what is new in it', async () => {
   let counted = 0;
   const profile = {

@@ -1,5 +1,7 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
 import { findCut } from './find-cut.ts';
 import { RequestMeter, type WindowOptions } from './meter/request-meter.ts';
 
@@ -10,8 +12,9 @@ export interface FitContextOptions extends WindowOptions {
    */
   readonly step?: number;
   /**
-   * True: cuts exactly as Arc Reactor does (see `TrimOptions`), with a default step of 0. Default
-   * false.
+   * True: counts and cuts exactly as Arc Reactor does (see `TrimOptions`), with a default step of 0.
+   * It counts neither tools nor media nor thinking, so a request may be longer than the window.
+   * Default false.
    */
   readonly reference?: boolean;
 }
@@ -26,12 +29,31 @@ export interface FitContextOptions extends WindowOptions {
  * room beside the reserve.
  */
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
-  const meter = new RequestMeter('fitContext()', options);
-  checkFields('CONFIGURATION', 'fitContext()', options, 'step:count|? reference:boolean|?');
+  const fields = 'step:count|? reference:boolean|? profile:countText()|?';
+  checkFields('CONFIGURATION', 'fitContext()', options, fields);
+  const { reference = false, profile = arc } = options;
+  const meter = new RequestMeter(
+    'fitContext()',
+    reference ? { ...options, profile: textAlone(profile) } : options,
+  );
+  const counted = (request: ContextRequest): ContextRequest =>
+    reference ? { ...request, tools: [] } : request;
   return {
     name: 'fitContext',
-    fit: (request) => trimRequest(request, meter, options),
-    count: (request) => meter.count(request),
+    fit: (request) => trimRequest(counted(request), meter, options),
+    count: (request) => meter.count(counted(request)),
+  };
+}
+
+/** Returns a profile that counts texts, calls and results, and nothing beside them. */
+function textAlone(profile: TokenProfile): TokenProfile {
+  return {
+    name: profile.name,
+    countText: (text) => profile.countText(text),
+    perMessage: 0,
+    perToolCall: 0,
+    perMedia: 0,
+    thinking: false,
   };
 }
 
