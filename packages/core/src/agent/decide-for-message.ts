@@ -27,6 +27,10 @@ export async function decideForMessage(
   const open = openCalls(await memory.read());
   if (!open.length) return [];
   await memory.restore?.(status, tools);
+  const waits = open.some(({ id }) => {
+    const { pending } = status.calls.get(id) ?? {};
+    return pending && waitsForApproval(pending);
+  });
   const decisions = open.map((toolUse): Decision | undefined => {
     const state = status.calls.get(toolUse.id);
     const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
@@ -35,6 +39,8 @@ export async function decideForMessage(
     // A memory without a log does not know what its calls wait for.
     const mayWait = !state && typeof tool === 'object' && !!tool.needsApproval;
     if (mayWait || (state?.pending && waitsForApproval(state.pending))) return rejected(toolUse);
+    // It is held until its siblings are decided.
+    if (waits && state && !state.started && !state.pending) return rejected(toolUse);
     return state && isGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });
   const known = decisions.filter((decision) => decision !== undefined);

@@ -6,12 +6,13 @@ import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
-import { admitCall, suspend } from './admission/admit-call.ts';
+import { suspend } from './admission/admit-call.ts';
+import { admitRound } from './admission/admit-round.ts';
 import { checkNew, decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
 import { pendingCallsError } from './admission/pending-calls-error.ts';
-import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
+import { startCalls } from './admission/start-calls.ts';
 import { finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
 import { guardInput } from './guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
@@ -282,20 +283,12 @@ async function jump(
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
   const asked: Jump[] = [];
-  const pending: PendingCall[] = [];
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
+  let pending: PendingCall[];
   try {
-    const ready: ReadyAdmission[] = [];
-    for (const toolUse of run.openCalls()) {
-      const decision = decisions?.find(({ toolUseId }) => toolUseId === toolUse.id);
-      const admission = await admitCall(run, toolUse, decision);
-      if (admission.type === 'stopped') asked.push({ to: 'stop' });
-      if (isStopped()) break;
-      if (admission.type === 'ready') ready.push(admission);
-      if (admission.type === 'pending') pending.push(admission.pending);
-      if (admission.type === 'result')
-        await conclude(run, admission.toolUse, admission.result, asked);
-    }
+    const round = await admitRound(run, decisions, asked);
+    const { ready } = round;
+    ({ pending } = round);
     const queue = toolQueue(run.setup.options.limits?.parallelTools);
     startCalls(run, queue, { ready, isStopped });
     for await (const items of queue.drain()) {

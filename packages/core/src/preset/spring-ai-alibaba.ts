@@ -2,6 +2,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { positionHooks, type PositionHook } from '../middleware/position-hooks.ts';
 import type { TemplateVariables } from '../prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
+import { undecidedCalls } from '../loop/admission/undecided-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import {
   promptVariables,
@@ -19,6 +20,11 @@ export interface SpringAiAlibabaOptions {
    */
   readonly parallelToolExecution?: boolean;
   /**
+   * Whether no call of a reply runs before all of its calls are decided. Default true, as there;
+   * with false, only the calls that need approval wait.
+   */
+  readonly holdRound?: boolean;
+  /**
    * The session's values, from `stateKeys()`. They become part of the middleware and variables of
    * the system prompt.
    */
@@ -35,6 +41,7 @@ export interface SpringAiAlibabaOptions {
  * - no limit of iterations: add `modelCallLimit()` to the list;
  * - tool calls run one after the other, or five at once;
  * - hooks around agent and model run in reverse order afterwards;
+ * - while a call of a reply waits for approval, none of its calls runs;
  * - the system prompt is a template, rendered once per call: `{input}` is the text of the call's
  *   input, `{name}` a value of `state` or `variables`.
  *
@@ -44,9 +51,10 @@ export interface SpringAiAlibabaOptions {
  */
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =
-    'hooks:array|? parallelToolExecution:boolean|? state:of()|? variables:object|function|?';
+    'hooks:array|? parallelToolExecution:boolean|? holdRound:boolean|? state:of()|? variables:object|function|?';
   checkFields('CONFIGURATION', 'springAiAlibaba()', options, fields);
-  const { hooks = [], parallelToolExecution = false, state, variables = {} } = options;
+  const { hooks = [], parallelToolExecution = false, holdRound = true } = options;
+  const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {
     const kept = state?.of(call).all() as TemplateVariables | undefined;
     const given = typeof variables === 'function' ? variables(call) : variables;
@@ -56,6 +64,7 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   return [
     { name: 'springAiAlibaba', defaults: { limits } },
     positionHooks(hooks),
+    ...(holdRound ? [{ name: 'holdRound', hold: undecidedCalls }] : []),
     ...(state ? [state] : []),
     promptVariables({ form: '{}', variables: variablesOf }),
   ];

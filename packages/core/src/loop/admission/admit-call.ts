@@ -77,6 +77,16 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   return call.tool.execute ? { type: 'ready', call, decision } : wait(open, 'external');
 }
 
+/** Returns whether a call needs an approval that it does not have. Hooks do not see the call yet. */
+export async function needsDecision(run: Run, toolUse: ToolUse): Promise<boolean> {
+  const open = openCall(run, toolUse, undefined);
+  const { state, decision } = open;
+  if (decision) return false;
+  if (state.pending) return state.pending.kind === 'approval';
+  const call = await prepare(open, state.toolUse ?? toolUse);
+  return call.ok && Boolean(call.needs);
+}
+
 function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): OpenCall {
   const { status, use } = run.setup;
   const known = status.calls.get(toolUse.id);

@@ -77,6 +77,12 @@ export interface Middleware extends AgentHook {
    */
   approve?(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
   /**
+   * Returns those of a round's undecided calls that need a decision. While one of them has none, no
+   * call of the round runs, and hooks do not see the others. The first middleware with this part
+   * counts.
+   */
+  hold?(calls: readonly ToolUse[], context: RunContext): Awaitable<readonly ToolUse[]>;
+  /**
    * Answers an open approval during the run. `signal` is raised when the answer is no longer
    * needed. For `undefined` the next middleware is asked. If none answers, the call suspends.
    */

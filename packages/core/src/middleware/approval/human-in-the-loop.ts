@@ -5,6 +5,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { undecidedCalls } from '../../loop/admission/undecided-calls.ts';
 import type { Verdict } from '../../loop/admission/verdict.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
@@ -29,6 +30,11 @@ export interface HumanInTheLoopOptions {
    * the first pattern wins over later ones. A string is the description.
    */
   readonly approvalOn?: ApprovalRules;
+  /**
+   * Whether no call of a reply runs before all of its calls are decided, not even one that needs no
+   * approval. Default false: only the calls that need approval wait.
+   */
+  readonly holdRound?: boolean;
   /**
    * Decides about each call that needs approval, while the run waits. It is asked about the calls
    * of a reply at the same time, up to `limits.parallelTools`. Its `signal` is raised when the
@@ -56,9 +62,9 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     'CONFIGURATION',
     'humanInTheLoop()',
     options,
-    'approvalOn:object|? decide:function|? timeoutMs:count|? onError:function|?',
+    'approvalOn:object|? holdRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?',
   );
-  const { approvalOn = {}, decide, timeoutMs = 300_000 } = options;
+  const { approvalOn = {}, holdRound = false, decide, timeoutMs = 300_000 } = options;
   const rules = approvalRules(approvalOn);
   const approve = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
     const rule = rules.of(tool.name);
@@ -72,7 +78,8 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     if (input) rules.check(context.tools);
     return next(input, context);
   };
-  const part = { name: 'humanInTheLoop', approve, wrapRun };
+  const hold = holdRound && { hold: undecidedCalls };
+  const part = { name: 'humanInTheLoop', approve, wrapRun, ...hold };
   if (!decide) return part;
 
   const ask = async (

@@ -1,0 +1,61 @@
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import type { Jump } from '../jump.ts';
+import type { Run } from '../run/run.ts';
+import { admitCall, type Admission } from './admit-call.ts';
+import { conclude } from './close-calls.ts';
+import { decideCall } from './decide-call.ts';
+import type { ReadyAdmission } from './start-calls.ts';
+
+interface AdmittedRound {
+  readonly ready: readonly ReadyAdmission[];
+  readonly pending: PendingCall[];
+}
+
+/**
+ * Admits the open calls, in their order, and concludes those that end without running. `asked`
+ * collects the jumps of hooks; after a stop no further call is admitted. If a middleware holds the
+ * round, its other calls stay open and unseen until the undecided ones have their decisions.
+ */
+export async function admitRound(
+  run: Run,
+  decisions: readonly Decision[] | undefined,
+  asked: Jump[],
+): Promise<AdmittedRound> {
+  const ready: ReadyAdmission[] = [];
+  const pending: PendingCall[] = [];
+  const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
+  const decisionOf = ({ id }: ToolUse): Decision | undefined =>
+    decisions?.find(({ toolUseId }) => toolUseId === id);
+  const take = async (admission: Admission): Promise<void> => {
+    if (admission.type === 'stopped') asked.push({ to: 'stop' });
+    if (admission.type === 'ready') ready.push(admission);
+    if (admission.type === 'pending') pending.push(admission.pending);
+    if (admission.type === 'result')
+      await conclude(run, admission.toolUse, admission.result, asked);
+  };
+  const admit = async (calls: readonly ToolUse[]): Promise<void> => {
+    for (const call of calls)
+      if (!isStopped()) await take(await admitCall(run, call, decisionOf(call)));
+  };
+
+  const calls = run.openCalls();
+  const undecided = calls.filter((call) => !decisionOf(call));
+  const holding = run.setup.use.find(({ hold }) => hold)?.hold?.(undecided, run.context);
+  const first = holding && (await run.waits.code(Promise.resolve(holding)));
+  const isFirst = ({ id }: ToolUse): boolean => first?.some((call) => call.id === id) ?? false;
+  const held = first?.length ? undecided.filter((call) => !isFirst(call)) : [];
+  await admit(calls.filter((call) => !held.includes(call)));
+  if (!first?.length || isStopped()) return { ready, pending };
+  const undone = ready.splice(0).map((one) => (isDecided(one) ? one : decideCall(run, one.call)));
+  for (const admission of await Promise.all(undone)) await take(admission);
+  if (pending.some(({ kind }) => kind === 'approval')) return { ready: [], pending };
+  await admit(held);
+  const ids = calls.map(({ id }) => id);
+  const place = ({ call }: ReadyAdmission): number => ids.indexOf(call.toolUse.id);
+  return { ready: ready.toSorted((one, other) => place(one) - place(other)), pending };
+}
+
+function isDecided({ call, decision }: ReadyAdmission): boolean {
+  return !call.needs || decision !== undefined;
+}

@@ -1,0 +1,14 @@
+import type { ToolUse } from '../../message/content-block.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { runOf } from '../run/run-view.ts';
+import { needsDecision } from './admit-call.ts';
+
+/** Returns those of the run's open calls that need an approval and have none. */
+export async function undecidedCalls(
+  calls: readonly ToolUse[],
+  context: RunContext,
+): Promise<readonly ToolUse[]> {
+  const run = runOf(context);
+  const needs = await Promise.all(calls.map((call) => needsDecision(run, call)));
+  return calls.filter((_call, index) => needs[index]);
+}

@@ -1,0 +1,236 @@
+import { expect, test } from 'vitest';
+import { decideForMessage } from '../../agent/decide-for-message.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import type { Verdict } from '../../loop/admission/verdict.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
+import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
+import { orderFaults } from '../../testing/order-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
+import { patchToolCalls } from './patch-tool-calls.ts';
+
+const approvalOn = { pay: true, mail: true } as const;
+const asked = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name, index) => ({ name, id: `${name}${index}`, input: { n: index } })),
+});
+const approve = (toolUseId: string): Decision => ({ toolUseId, type: 'approve' });
+
+function setUp(
+  replies: readonly ScriptedReply[],
+  given: HumanInTheLoopOptions | 'preset' = {},
+  more: Partial<AgentOptions> = {},
+) {
+  const log: string[] = [];
+  const tools = ['read', 'pay', 'mail'].map((name) =>
+    tool({
+      name,
+      description: '',
+      input: { type: 'object' },
+      execute: (input) => `did ${log.push(`${name} ${(input as { n: number }).n}`)}`,
+    }),
+  );
+  const model = new ScriptedModel(replies);
+  const events: AgentEvent[] = [];
+  const watch = {
+    onEvent: (event: AgentEvent) => void events.push(event),
+    on: {
+      'pre-acting': ({ toolUse: { id } }: { toolUse: { id: string } }) =>
+        void log.push(`saw ${id}`),
+    },
+  };
+  const part =
+    given === 'preset'
+      ? [springAiAlibaba(), humanInTheLoop({ approvalOn })]
+      : [humanInTheLoop({ approvalOn, holdRound: true, ...given })];
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    ...more,
+    use: [watch, ...part, ...(more.use ?? [])],
+  });
+  const take = (): readonly string[] => log.splice(0);
+  const ran = (): readonly string[] => take().filter((line) => !line.startsWith('saw'));
+  return { agent, model, take, ran, events };
+}
+
+test.each([['the option', {}] as const, ['the preset', 'preset'] as const])(
+  'with %s, no call of the round runs before the decision',
+  async (_, given) => {
+    const { agent, model, take, events } = setUp([asked('read', 'pay', 'read'), 'Done.'], given);
+    const { reason, pending } = await agent.call('go');
+    expect([reason, pending.map(({ toolUseId }) => toolUseId)]).toEqual(['suspended', ['pay1']]);
+    expect(take()).toEqual(['saw pay1']);
+    expect((await agent.call()).reason).toBe('suspended');
+    expect(take()).toEqual([]);
+    expect((await agent.call([approve('pay1')])).text).toBe('Done.');
+    const lines = take();
+    expect(lines.filter((line) => line.startsWith('saw'))).toEqual(['saw read0', 'saw read2']);
+    expect(lines.filter((line) => !line.startsWith('saw'))).toEqual(['read 0', 'pay 1', 'read 2']);
+    expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
+    expect(historyFaults(await agent.messages())).toEqual([]);
+    expect(events.filter(({ type }) => type === 'suspended')).toHaveLength(2);
+  },
+);
+
+test('without the option, calls that need no approval run first', async () => {
+  for (const given of [{ holdRound: false }, 'off'] as const) {
+    const use =
+      given === 'off'
+        ? [springAiAlibaba({ holdRound: false }), humanInTheLoop({ approvalOn })]
+        : [humanInTheLoop({ approvalOn, ...given })];
+    const ran: string[] = [];
+    const tools = ['read', 'pay', 'mail'].map((name) =>
+      tool({ name, description: '', input: { type: 'object' }, execute: () => ran.push(name) }),
+    );
+    const model = new ScriptedModel([asked('pay', 'read')]);
+    await new ReActAgent({ name: 'a', model, tools, use }).call('go');
+    expect(ran).toEqual(['read']);
+  }
+});
+
+test('a round that needs no decision runs as always', async () => {
+  const { agent, ran } = setUp([asked('read', 'read'), 'Done.']);
+  expect((await agent.call('go')).text).toBe('Done.');
+  expect(ran()).toEqual(['read 0', 'read 1']);
+});
+
+test('decisions that come one by one are kept until the last one', async () => {
+  const { agent, ran } = setUp([asked('pay', 'read', 'mail', 'pay'), 'Done.']);
+  await agent.call('go');
+  const first = await agent.call([{ toolUseId: 'pay0', type: 'edit', input: { n: 7 } }]);
+  expect(first.pending.map(({ toolUseId }) => toolUseId)).toEqual(['mail2', 'pay3']);
+  const second = await agent.call([{ toolUseId: 'mail2', type: 'reject', reason: 'no' }]);
+  expect(second.pending.map(({ toolUseId }) => toolUseId)).toEqual(['pay3']);
+  expect(ran()).toEqual([]);
+  expect((await agent.call([approve('pay3')])).text).toBe('Done.');
+  expect(ran()).toEqual(['pay 7', 'read 1', 'pay 3']);
+  const states = (await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state);
+  expect(states).toEqual(['success', 'success', 'denied', 'success']);
+});
+
+test('another process takes the kept decisions up', async () => {
+  const store = new MemoryStore();
+  const open = (...replies: readonly ScriptedReply[]) =>
+    setUp(replies, {}, { memory: new SessionMemory(store, 's') });
+  await open(asked('pay', 'read', 'mail')).agent.call('go');
+  const second = open();
+  await second.agent.call([approve('pay0')]);
+  expect(second.take()).toEqual([]);
+  const third = open('Done.');
+  expect((await third.agent.call([approve('mail2')])).text).toBe('Done.');
+  expect(third.ran()).toEqual(['pay 0', 'read 1', 'mail 2']);
+});
+
+test('a result instead of a decision lets the round run', async () => {
+  const { agent, ran } = setUp([asked('read', 'pay'), 'Done.']);
+  await agent.call('go');
+  await agent.call([{ toolUseId: 'pay1', type: 'result', output: 'by hand' }]);
+  expect(ran()).toEqual(['read 0']);
+});
+
+test('the tools’ own `needsApproval` holds the round, too', async () => {
+  const { agent } = setUp(
+    [asked('read', 'pay'), 'Done.'],
+    { approvalOn: {} },
+    {
+      tools: [
+        tool({ name: 'read', description: '', input: { type: 'object' }, execute: () => 'read' }),
+        tool({
+          name: 'pay',
+          description: '',
+          input: { type: 'object' },
+          needsApproval: true,
+          execute: () => 'paid',
+        }),
+      ],
+    },
+  );
+  expect((await agent.call('go')).reason).toBe('suspended');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
+  expect((await agent.call([approve('pay1')])).text).toBe('Done.');
+});
+
+test('calls that cannot run do not hold the round, and wait with it', async () => {
+  const { agent } = setUp([asked('nothing', 'pay'), asked('nothing', 'read'), 'Done.']);
+  await agent.call('go');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
+  expect((await agent.call([approve('pay1')])).text).toBe('Done.');
+});
+
+test.each([1, 2, 5])(
+  '`decide` answers about all calls first; %i at a time',
+  async (parallelTools) => {
+    const line: string[] = [];
+    const decide = async ({ toolUseId }: { toolUseId: string }): Promise<Verdict> => {
+      line.push(`ask ${toolUseId}`);
+      await Promise.resolve();
+      return toolUseId === 'mail2' ? { type: 'reject' } : { type: 'approve' };
+    };
+    const { agent, ran, events } = setUp(
+      [asked('read', 'pay', 'mail', 'pay'), 'Done.'],
+      { decide },
+      { limits: { parallelTools } },
+    );
+    const log = { on: { 'acting-chunk': () => {} } };
+    agent.addHook(log);
+    expect((await agent.call('go')).text).toBe('Done.');
+    expect(line).toEqual(['ask pay1', 'ask mail2', 'ask pay3']);
+    expect(ran()).toEqual(['read 0', 'pay 1', 'pay 3']);
+    expect(orderFaults(events)).toEqual([]);
+  },
+);
+
+test('if `decide` leaves one call open, none runs, and the next call asks about that one', async () => {
+  const seen: string[] = [];
+  const decide = ({ toolUseId }: { toolUseId: string }): Verdict | undefined => {
+    seen.push(toolUseId);
+    return seen.length === 2 ? undefined : { type: 'approve' };
+  };
+  const { agent, ran } = setUp([asked('read', 'pay', 'mail'), 'Done.'], { decide });
+  const { pending } = await agent.call('go');
+  expect(pending.map(({ toolUseId }) => toolUseId)).toEqual(['mail2']);
+  expect(ran()).toEqual([]);
+  expect((await agent.call()).text).toBe('Done.');
+  expect([seen, ran()]).toEqual([
+    ['pay1', 'mail2', 'mail2'],
+    ['read 0', 'pay 1', 'mail 2'],
+  ]);
+});
+
+test('an abort while `decide` waits closes the whole round', async () => {
+  const controller = new AbortController();
+  const decide = (): Promise<never> => (controller.abort(), new Promise(() => {}));
+  const { agent, ran } = setUp([asked('read', 'pay'), 'Next.'], { decide });
+  expect((await agent.call('go', { signal: controller.signal })).reason).toBe('aborted');
+  expect(ran()).toEqual([]);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect((await agent.call('and now?')).text).toBe('Next.');
+});
+
+test('a new message instead of the decision closes the whole round', async () => {
+  const { agent, ran } = setUp([asked('read', 'pay'), 'Fine.'], {}, { use: [patchToolCalls()] });
+  await agent.call('go');
+  expect((await agent.call('never mind')).text).toBe('Fine.');
+  expect(ran()).toEqual([]);
+  const chat = setUp([asked('read', 'pay'), 'Fine.']);
+  await chat.agent.call('go');
+  const decisions = await decideForMessage(chat.agent);
+  expect((await chat.agent.call('never mind', { decisions })).text).toBe('Fine.');
+  expect(chat.ran()).toEqual([]);
+  expect(historyFaults(await chat.agent.messages())).toEqual([]);
+});
+
+test('an option of the wrong kind is refused', () => {
+  for (const make of [humanInTheLoop, springAiAlibaba])
+    expect(() => make({ holdRound: 'yes' } as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+    );
+});
