@@ -39,6 +39,7 @@ export type {
   EvictLargeResultsOptions,
   LargeResultEviction,
 } from './middleware/results/evict-large-results.ts';
+export { errorHints } from './middleware/error-hints.ts';
 export { friendlyErrors } from './middleware/friendly-errors.ts';
 export type { FriendlyWords } from './middleware/friendly-errors.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
@@ -73,6 +74,8 @@ export { memoryResponses, storedResponses } from './middleware/resilience/respon
 export type { CachedReply, ResponseStore } from './middleware/resilience/response-store.ts';
 export { retry } from './middleware/resilience/retry.ts';
 export type { RetryOptions } from './middleware/resilience/retry.ts';
+export { reuseCalls } from './middleware/reuse-calls.ts';
+export type { ReuseCallsOptions } from './middleware/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { toolEmulation } from './middleware/tool-emulation.ts';

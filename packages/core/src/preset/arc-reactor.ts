@@ -15,7 +15,7 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 
 /**
- * Returns Arc Reactor's executor for an agent's `use` list (README: its numbers, each measured):
+ * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (README: its numbers, each measured):
  * - 10 tool calls, then a last request without tools; no limit of iterations;
  * - 30 s per call, 15 s for a tool without a time-out of its own;
  * - 20 calls at once, and at most 20 tools per request;

@@ -1,0 +1,146 @@
+import { expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { structured } from '../output/structured.ts';
+import { arcReactor } from '../preset/arc-reactor.ts';
+import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { errorHints } from './error-hints.ts';
+import { reuseCalls } from './reuse-calls.ts';
+
+const input = { type: 'object' } as const;
+
+function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
+  const execute = vi.fn((given: unknown): string => {
+    const { out = 'seen' } = given as { readonly out?: string };
+    if (out === 'fail') throw new Error('no such city');
+    return out;
+  });
+  const look = tool({ name: 'look', description: '', input, execute });
+  const model = new ScriptedModel(replies);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [arcReactor(), ...use] });
+  const asked = (): readonly string[] =>
+    model.requests.map(({ messages }) => textOf(messages.at(-1)!));
+  return { agent, model, execute, asked };
+}
+
+const look = (out: string): ScriptedReply => ({ toolCalls: [{ name: 'look', input: { out } }] });
+const correct = expect.stringContaining('correct the arguments');
+const force = expect.stringContaining('Do not answer yet');
+const otherWords = expect.stringContaining('other words');
+
+test('without them, failed and repeated calls get no hint, and each call runs (3.8.2)', async () => {
+  const { agent, execute, asked } = setUp([look('fail'), look('a'), look('a'), 'done'], []);
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
+  expect(execute).toHaveBeenCalledTimes(3);
+  expect(asked()).toEqual(['go', '', '', '']);
+});
+
+test('after a failed call the model is told to correct it; the log has no hint', async () => {
+  const { agent, model, asked } = setUp([look('fail'), look('a'), 'done'], [errorHints()]);
+  expect(await agent.call('go')).toMatchObject({ text: 'done' });
+  expect(asked()).toEqual(['go', correct, '']);
+  for (const { messages } of model.requests) expect(requestFaults(messages)).toEqual([]);
+  expect((await agent.messages()).map(textOf).join('')).toBe('godone');
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('a text after a failed call is withdrawn twice, then it is the answer', async () => {
+  const { agent, asked } = setUp([look('fail'), 'Sorry.', 'Sorry!', 'Really.'], [errorHints()]);
+  const resets: unknown[] = [];
+  const stream = agent.stream('go');
+  for await (const event of stream) if (event.type === 'step-reset') resets.push(event.replacement);
+  expect((await stream.result).text).toBe('Really.');
+  expect(resets).toHaveLength(2);
+  expect(asked()).toEqual(['go', correct, force, force]);
+  expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'Really.']);
+});
+
+test('a corrected call ends it, and the two texts count for the whole run', async () => {
+  const replies = [look('fail'), 'No.', look('fail'), 'No.', look('fail'), 'Enough.'];
+  const { agent, asked } = setUp(replies, [errorHints()]);
+  expect(await agent.call('go')).toMatchObject({ text: 'Enough.' });
+  expect(asked()).toEqual(['go', correct, force, correct, force, correct]);
+});
+
+test('nothing is asked for once the tools were removed', async () => {
+  const calls: ScriptedReply = {
+    toolCalls: Array.from({ length: 10 }, () => ({ name: 'look', input: { out: 'fail' } })),
+  };
+  const { agent, asked } = setUp([calls, 'Sorry.'], [errorHints()]);
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Sorry.' });
+  expect(asked()).toEqual(['go', '']);
+});
+
+test.each([
+  '{"total": 0, "x": []}',
+  '{"results":[ ]}',
+  '{"totalSize":0}',
+  ' [ ] ',
+  '{"a":{"issues":[]}}',
+])('a search that found nothing asks for other words: %s', async (out) => {
+  const { agent, asked } = setUp([look(out), 'None.'], [errorHints()]);
+  expect(await agent.call('go')).toMatchObject({ text: 'None.' });
+  expect(asked()).toEqual(['go', otherWords]);
+});
+
+test.each(['{"total":10}', '{"total":0.5}', '{"results":[1]}', 'nothing', '[1]'])(
+  'a result with entries asks for nothing: %s',
+  async (out) => {
+    const { agent, asked } = setUp([look(out), 'Some.'], [errorHints()]);
+    await agent.call('go');
+    expect(asked()).toEqual(['go', '']);
+  },
+);
+
+test('a text result that begins with Error: is a failed call', async () => {
+  const { agent, asked } = setUp([look('Error: no'), look('a'), 'done'], [errorHints()]);
+  await agent.call('go');
+  expect(asked()).toEqual(['go', correct, '']);
+});
+
+test('a typed answer after a failed call is taken', async () => {
+  const { agent } = setUp(
+    [look('fail'), { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }],
+    [errorHints()],
+  );
+  const output = structured(z.object({ n: z.number() }));
+  expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
+});
+
+test('a repeated call gets the earlier result, and the model has to answer', async () => {
+  const { agent, model, execute, asked } = setUp(
+    [look('a'), look('b'), look('a'), 'done'],
+    [reuseCalls()],
+  );
+  expect(await agent.call('go')).toMatchObject({ text: 'done' });
+  expect(execute).toHaveBeenCalledTimes(2);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    'a',
+    'b',
+    'a',
+  ]);
+  expect(model.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 1, 0]);
+  expect(asked()).toEqual(['go', '', '', expect.stringContaining('Answer now')]);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
+});
+
+test('a failed call is not reused, nor one of an earlier run or of another tool list', async () => {
+  const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
+  const { agent, execute } = setUp(replies, [reuseCalls()]);
+  await agent.call('go');
+  expect(await agent.call('again')).toMatchObject({ text: 'two' });
+  expect(execute).toHaveBeenCalledTimes(4);
+  const other = setUp([look('a'), look('a'), 'done'], [reuseCalls({ tools: ['find'] })]);
+  await other.agent.call('go');
+  expect(other.execute).toHaveBeenCalledTimes(2);
+});
+
+test('wrong options of reuseCalls() are errors', () => {
+  expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
+  expect(() => reuseCalls({ tools: [1 as never] })).toThrow('reuseCalls(): each of tools');
+});
