@@ -1,7 +1,7 @@
 export { attachment } from './prompt/attachment.ts';
 export type { AttachmentOptions } from './prompt/attachment.ts';
 export { documentsText } from './prompt/documents-text.ts';
-export { promptVariables } from './prompt/prompt-variables.ts';
+export { callVariables, promptVariables } from './prompt/prompt-variables.ts';
 export type { PromptCall, PromptVariablesOptions } from './prompt/prompt-variables.ts';
 export { renderTemplate } from './prompt/render-template.ts';
 export type { TemplateOptions, TemplateVariables } from './prompt/render-template.ts';

@@ -21,6 +21,9 @@ import type { OutputMode } from '../loop/output-mode.ts';
 import { structured } from '../output/structured.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
+import { agentTool } from '../agent/agent-tool.ts';
+import { callVariables } from '../prompt/prompt-variables.ts';
+import { provide } from '../tool/context-token.ts';
 import { toolSourcing } from '../tool-selection/tool-sourcing.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -479,7 +482,7 @@ test('the model’s word holds for calls that go on, in another agent', async ()
   });
 });
 
-test('variables in the system prompt, once; without the option it is no template', async () => {
+test('variables in the system prompt, rendered once; an unknown one stays as written', async () => {
   const options = { systemPrompt: 'Help ${who} in ${where}.' };
   const given = { promptVariables: { variables: { who: '${where}' } } };
   const { agent, model } = setUp(['Hi.'], given, { ...options, tools: [] });
@@ -491,6 +494,94 @@ test('variables in the system prompt, once; without the option it is no template
   const plain = setUp(['Hi.'], {}, { ...options, tools: [] });
   await plain.agent.call('Hi');
   expect(textOf(plain.model.requests[0]!.messages[0]!)).toBe(options.systemPrompt);
+});
+
+const prompts = ({ requests }: ScriptedModel): readonly string[] =>
+  requests.map(({ messages: [first] }) => (first?.role === 'system' ? textOf(first) : ''));
+const listed = (text: string): readonly (string | undefined)[] =>
+  [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name);
+
+test('the query, the tools and the arguments of a call are variables; the tools are listed once', async () => {
+  const { agent, model } = setUp([looks, 'Seen.', 'Hi.', 'Hi.'], undefined, {
+    systemPrompt: 'Today: ${day}.\n${tools_description}\nAsked: ${query}.${additional_prompt}',
+  });
+  await agent.call('Is ${day} fine?', { toolContext: [provide(callVariables, { day: 'Monday' })] });
+  await agent.call('Next', { toolContext: [provide(callVariables, { day: 7, query: 'mine' })] });
+  await agent.call('Last');
+  const tools = `Tool: look\nDescription: \nArguments: ${JSON.stringify(look.schema.parameters)}`;
+  const [first, second, third, fourth] = prompts(model);
+  expect(first).toMatch(/^Today: Monday\./);
+  expect(first).toContain(`Today: Monday.\n${tools}\nAsked: Is \${day} fine?.\n`);
+  expect(second).toBe(first);
+  expect(third).toContain('Today: 7.');
+  expect(third).toContain('Asked: mine.');
+  expect(fourth).toContain('Today: ${day}.');
+  expect(fourth).toContain('Asked: Last.');
+  expect(prompts(model).map((text) => text.split(tools).length)).toEqual([2, 2, 2, 2]);
+  expect(first).toContain('You can call the tools above.');
+  expect(model.requests[1]!.messages[0]).toBe(model.requests[0]!.messages[0]);
+});
+
+test('with variables of one’s own the others stay; a value is not rendered; none at all if turned off', async () => {
+  const systemPrompt = '${who}: ${query}';
+  const variables = { who: '${tools_description}' };
+  for (const given of [variables, () => variables, async () => variables]) {
+    const { agent, model } = setUp(
+      ['Hi.'],
+      { promptVariables: { variables: given } },
+      { systemPrompt },
+    );
+    await agent.call('Go');
+    expect(prompts(model)[0]).toMatch(/^\$\{tools_description\}: Go\n/);
+    expect(listed(prompts(model)[0]!)).toEqual(['look']);
+  }
+  const off = setUp(['Hi.'], { promptVariables: false }, { systemPrompt, tools: [] });
+  await off.agent.call('Go');
+  expect(prompts(off.model)).toEqual([systemPrompt]);
+});
+
+test('the description follows the tools that each request offers', async () => {
+  const systemPrompt = 'Use these:\n${tools_description}\nBe kind.';
+  const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
+  const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
+  const described = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
+  const model = new ScriptedModel([search, looks, 'Seen.', 'Hi.', 'Ho.']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    systemPrompt,
+    tools: [described, other],
+    use: [toolSourcing({ prompt: 'Search first.' }), oxygent()],
+  });
+  await agent.call('Look');
+  expect(prompts(model).map(listed)).toEqual([
+    ['retrieve_tools'],
+    ['retrieve_tools', 'look'],
+    ['retrieve_tools', 'look'],
+  ]);
+  for (const text of prompts(model))
+    expect(text).toMatch(/^Use these:\nTool: [^]*\nBe kind\.\n\nSearch first\.\n/);
+  expect(model.requests[2]!.messages[0]).toBe(model.requests[1]!.messages[0]);
+
+  const few = setUp(['Hi.', 'Hi.', 'Hi.'], {}, { systemPrompt, tools: [described, other] });
+  await few.agent.call('Go', { allowTools: ['write'] });
+  await few.agent.call('Go', { toolChoice: 'none' });
+  await few.agent.call('Go', { allowTools: [] });
+  expect(prompts(few.model).map(listed)).toEqual([['write'], [], []]);
+  expect(prompts(few.model)[1]).toBe('Use these:\n\nBe kind.');
+});
+
+test('the description is there for the model’s own calls, too, and for an agent that is a tool', async () => {
+  const native = setUp(['Hi.'], { protocol: false }, { systemPrompt: 'Use ${tools_description}' });
+  await native.agent.call('Go');
+  expect(prompts(native.model)[0]).toMatch(/^Use Tool: look\n/);
+  expect(native.model.requests[0]!.tools).toHaveLength(1);
+
+  const child = setUp(['Noon.'], {}, { name: 'clock', systemPrompt: 'For ${query}', tools: [] });
+  const call = '{"tool_name": "call_clock", "arguments": {"message": "the time"}}';
+  const clock = agentTool(child.agent, { description: 'Knows the time' });
+  await setUp([call, 'It is noon.'], {}, { tools: [clock] }).agent.call('Go');
+  expect(prompts(child.model)).toEqual(['For the time']);
 });
 
 test('the tools that fit the query best, of few as well; none chosen among without selectTools', async () => {

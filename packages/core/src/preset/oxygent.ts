@@ -2,6 +2,7 @@ import { answersOnly, lastTurns, successfulTurns } from '../context/history-view
 import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { toolMedia } from '../provider/tool-media.ts';
+import { userText } from '../message/message-text.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
@@ -58,10 +59,12 @@ export interface OxygentOptions extends Pick<
    */
   readonly trustMode?: boolean;
   /**
-   * Values for `${name}` in the system prompt. Default: the prompt is not a template (OxyGent:
-   * `_build_instruction`).
+   * More values for `${name}` in the system prompt. `${query}` is the text of the call's input,
+   * `${tools_description}` describes the tools, and the call's arguments come from
+   * `callVariables` in its `toolContext`. An unknown variable stays as written. `false`: the prompt
+   * is not a template (OxyGent: `_build_instruction`).
    */
-  readonly promptVariables?: PromptVariablesOptions;
+  readonly promptVariables?: PromptVariablesOptions | false;
   /** Text for the user if a call failed. Default: our own text (OxyGent: `friendly_error_text`). */
   readonly friendlyErrorText?: FriendlyWords;
 }
@@ -76,6 +79,7 @@ export interface OxygentOptions extends Pick<
  * - one retry, after a second, of a transient model failure and of any tool failure, so mind tools
  *   that must not run twice;
  * - an hour for a tool without a time-out of its own, five minutes for a request;
+ * - a system prompt that is a template, with `${query}` and `${tools_description}`;
  * - a text for the user if a call fails with `throwOnError: false`;
  * - `reactMemory` on results and `parallelId` on events.
  *
@@ -85,7 +89,7 @@ export interface OxygentOptions extends Pick<
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
   const kinds =
-    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? promptVariables:object|? friendlyErrorText:string|function|?';
+    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? friendlyErrorText:string|function|?';
   checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
   const {
     maxRounds = 16,
@@ -100,7 +104,14 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     protocol = {},
     friendlyErrorText,
   } = options;
-  const { memoryUnit: unit = 'characters', trustMode, promptVariables: variables } = options;
+  const { memoryUnit: unit = 'characters', trustMode, promptVariables: template = {} } = options;
+  if (template !== false)
+    checkFields(
+      'CONFIGURATION',
+      'oxygent()',
+      { promptVariables: template },
+      'promptVariables:object',
+    );
   if (protocol !== false) {
     checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
     checkFields('CONFIGURATION', 'oxygent(): protocol', protocol, 'parse:function|?');
@@ -118,7 +129,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
       },
     },
     // Comes first: text that other middleware adds to the system prompt is not a template.
-    ...(variables ? [promptVariables(variables)] : []),
+    ...(template ? [promptVariables(withQuery(template))] : []),
     concurrency(new Semaphore(16)),
     friendlyErrors(friendlyErrorText),
     reactMemory(),
@@ -132,6 +143,22 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     lastTurns(shortMemorySize),
     discardReactMemory ? answersOnly() : weighted,
   ];
+}
+
+/** Adds OxyGent's own variables to those that are given. */
+function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
+  const where = 'oxygent(): promptVariables';
+  checkFields('CONFIGURATION', where, options, 'variables:object|function|?');
+  const { variables = {} } = options;
+  return {
+    toolsVariable: 'tools_description',
+    ...options,
+    async variables(call) {
+      const given = await (typeof variables === 'function' ? variables(call) : variables);
+      checkFields('INVALID_INPUT', where, { variables: given }, 'variables:object');
+      return { additional_prompt: '', query: userText(call.input), ...given };
+    },
+  };
 }
 
 /** Returns the parser of replies. A custom one gets OxyGent's as its fallback. */

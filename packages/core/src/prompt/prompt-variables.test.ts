@@ -8,7 +8,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
-import { promptVariables, type PromptVariablesOptions } from './prompt-variables.ts';
+import { callVariables, promptVariables, type PromptVariablesOptions } from './prompt-variables.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { replace } from '../state/state-key.ts';
@@ -233,6 +233,75 @@ test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', 
   expect(model.requests).toEqual([]);
 });
 
+test('a call’s own variables need no token of one’s own', async () => {
+  const { agent, prompts } = setUp(
+    '${who} at ${where}',
+    { variables: { who: 'Ann' } },
+    { toolContext: [provide(callVariables, { where: 'home' })] },
+  );
+  await agent.call('Hi');
+  await agent.call('Hi', { toolContext: [provide(callVariables, { who: 'Bo', where: 'work' })] });
+  expect(prompts()).toEqual(['Ann at home', 'Bo at work']);
+});
+
+test('a variable describes the tools that each request offers', async () => {
+  const named = (name: string) =>
+    tool({ name, description: `Does ${name}: ${'${who}'}`, input: {}, execute: () => 'done' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'one' }] }, 'Done.', 'Done.', 'Done.']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    systemPrompt: '{tools}\n{who}',
+    tools: [named('one'), named('two')],
+    use: [
+      promptVariables({ form: '{}', toolsVariable: 'tools', variables: { who: 'Ann {tools}' } }),
+      todoList({ prompt: 'Keep {tools}.' }),
+      {
+        on: {
+          'pre-reasoning': (event, _control, { iteration }) =>
+            iteration === 2
+              ? { ...event, tools: event.tools.filter(({ name }) => name === 'one') }
+              : undefined,
+        },
+      },
+    ],
+  });
+  await agent.call('Hi');
+  await agent.call('Hi', { toolChoice: 'none' });
+  const shown = model.requests.map(({ messages }) => textOf(messages[0]!));
+  const names = shown.map((text) => [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name));
+  expect(names[0]).toEqual(expect.arrayContaining(['one', 'two']));
+  expect(names.slice(1)).toEqual([['one'], []]);
+  expect(shown[0]).toContain('Description: Does one: ${who}\n');
+  for (const text of shown) expect(text).toMatch(/\nAnn \{tools\}\n\nKeep \{tools\}\.$/);
+});
+
+test('a system prompt that a hook sets meanwhile stays', async () => {
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    systemPrompt: '${tools}',
+    use: [
+      promptVariables({ toolsVariable: 'tools' }),
+      {
+        on: {
+          'post-acting': (_event, _control, context) => context.setSystemPrompt('Mine.'),
+          'pre-reasoning': (event, _control, { iteration }) =>
+            iteration === 2 ? { ...event, tools: [] } : undefined,
+        },
+      },
+    ],
+  });
+  await agent.call('Hi');
+  expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual([
+    expect.stringContaining('Tool: look'),
+    'Mine.',
+  ]);
+});
+
 test('bad options', () => {
   for (const options of [
     null,
@@ -240,6 +309,7 @@ test('bad options', () => {
     { token: 'x' },
     { form: '<>' },
     { missing: true },
+    { toolsVariable: 1 },
   ]) {
     expect(() => promptVariables(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

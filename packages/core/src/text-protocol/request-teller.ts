@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { createMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { TextHistory } from './text-history.ts';
@@ -26,15 +27,16 @@ export function requestTeller({
     const messages = history.render(request.messages);
     if (!offersTools(request) || toolChoice === 'none') return { ...rest, messages, tools: [] };
     const { tools } = request;
+    const before = messages[0]?.role === 'system' ? messages[0] : undefined;
+    const toolsText = describeTools(tools, described);
     const text = prompt({
       tools,
-      toolsText: describeTools(tools, described),
+      toolsText: before && textOf(before).includes(toolsText) ? '' : toolsText,
       parallel,
       toolChoice,
     });
     if (typeof text !== 'string')
       throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must return a string.');
-    const before = messages[0]?.role === 'system' ? messages[0] : undefined;
     // Keeps the same object, because its wire form is cached on it.
     if (known?.before !== before || known?.text !== text)
       known = { before, text, message: withText(before, text) };

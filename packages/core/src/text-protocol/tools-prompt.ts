@@ -2,7 +2,10 @@ import type { ToolChoice, ToolSchema } from '../model/chat-model.ts';
 
 export interface ToolsPromptContext {
   readonly tools: readonly ToolSchema[];
-  /** The tools as text: name, description and JSON Schema of each, with blank lines between. */
+  /**
+   * The tools as text: name, description and JSON Schema of each, with blank lines between. Empty
+   * if the system prompt has this text already.
+   */
   readonly toolsText: string;
   /** Whether a reply may make several calls. */
   readonly parallel: boolean;
@@ -20,7 +23,7 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
   const lines = [
     '# Tools',
     '',
-    'You can call the tools below. To call one, reply with nothing but a block like this:',
+    `You can call the tools ${toolsText ? 'below' : 'above'}. To call one, reply with nothing but a block like this:`,
     '',
     '```json',
     '{"think": "why, in short", "tool_name": "its name", "arguments": {}}',
@@ -30,8 +33,7 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
     'Then stop: the next message has the results, as "Tool [name] execution result: …". Never write results yourself.',
     'When you know enough, answer in words, without such a block.',
     ...(toolChoice === 'auto' ? [] : [forced]),
-    '',
-    toolsText,
+    ...(toolsText ? ['', toolsText] : []),
   ];
   return lines.join('\n');
 }
