@@ -19,8 +19,9 @@ export function checkAgent(options: AgentOptions): void {
 const agentFields =
   'name:string systemPrompt:string|? model:stream() tools:array|fork()|? toolContext:iterator()|? ' +
   'memory:append()|? use:array|? limits:object|? onLimit:function|? onHookError:fail|ignore|? ' +
-  'whenBusy:reject|queue|inject|? recoveryMessage:string|? preCall:modifiable|notification|? ' +
-  'returnDirect:boolean|function|? presetPriority:preset|model|? generate:object|? ' +
+  'whenBusy:reject|queue|inject|? recoveryMessage:string|? pauseWhenIdle:boolean|? ' +
+  'preCall:modifiable|notification|? returnDirect:boolean|function|? ' +
+  'presetPriority:preset|model|? generate:object|? ' +
   'userId:string|? sessionId:string|? generateId:function|? now:function|?';
 
 const limitFields =
@@ -45,9 +46,9 @@ const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ig
 
 const partFields =
   'defaults:object|? tools:array|? guard:function|? recall:function|? fit:function|? ' +
-  'count:function|? approve:function|? decide:function|? closeOpenCall:function|? ' +
-  'mapEvent:function|? wrapRun:function|? wrapModel:function|? wrapTool:function|? ' +
-  'wrapAnswer:function|?';
+  'count:function|? approve:function|? hold:function|? decide:function|? ' +
+  'closeOpenCall:function|? mapEvent:function|? wrapRun:function|? wrapModel:function|? ' +
+  'wrapTool:function|? wrapAnswer:function|?';
 
 /** Names from older versions and common guesses, each with the part to use. */
 const formerParts: Readonly<Record<string, string>> = {

@@ -127,10 +127,14 @@ export class ReActAgent {
    * Asks the running call to stop at its next interrupt point: before reasoning, between model
    * deltas or after tools. It then answers with a recovery message, or with `message`. The request
    * may also ask it to pause, or to take messages in. Running tools finish. Returns false if no
-   * call runs. Throws `INVALID_INPUT` for an invalid request.
+   * call runs, unless a pause waits for the next call (`pauseWhenIdle`). Throws `INVALID_INPUT` for
+   * an invalid request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    return interruptRun(this.#running, request, this.#setup);
+    if (interruptRun(this.#running, request, this.#setup)) return true;
+    const { mode } = request as InterruptRequest;
+    this.status.pauseNext ||= mode === 'pause' && this.#setup.options.pauseWhenIdle === true;
+    return mode === 'pause' && this.status.pauseNext;
   }
 
   /**

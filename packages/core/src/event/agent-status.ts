@@ -11,6 +11,8 @@ export interface AgentStatus {
   runs: number;
   /** Whether the last call was interrupted. */
   interrupted: boolean;
+  /** Whether the next request to the model is held back, because somebody asked for a pause. */
+  pauseNext?: boolean;
   /** Id of the run that the next call continues. */
   suspendedRun?: string | undefined;
   /** Id of the last run, if an interrupt or abort ended it. */

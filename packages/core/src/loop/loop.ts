@@ -191,7 +191,12 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
  * (`isAsked`).
  */
 async function reason(run: Run, isAsked?: boolean): Step {
-  const { onLimit = summarize(), limits } = run.setup.options;
+  const { options, status } = run.setup;
+  const { onLimit = summarize(), limits } = options;
+  if (status.pauseNext && !run.cut) {
+    status.pauseNext = false;
+    run.interrupt({ mode: 'pause' });
+  }
   if (run.cut) return recover(run);
   await takeIn(run);
   // Messages from outside may contain calls without results, and results without calls.

@@ -41,6 +41,7 @@ export interface SpringAiAlibabaOptions {
  * - no limit of iterations: add `modelCallLimit()` to the list;
  * - tool calls run one after the other, or five at once;
  * - hooks around agent and model run in reverse order afterwards;
+ * - a pause that is asked for while no call runs pauses the next call before its first request;
  * - while a call of a reply waits for approval, none of its calls runs;
  * - the system prompt is a template, rendered once per call: `{input}` is the text of the call's
  *   input, `{name}` a value of `state` or `variables`.
@@ -62,7 +63,7 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
   return [
-    { name: 'springAiAlibaba', defaults: { limits } },
+    { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true } },
     positionHooks(hooks),
     ...(holdRound ? [{ name: 'holdRound', hold: undecidedCalls }] : []),
     ...(state ? [state] : []),

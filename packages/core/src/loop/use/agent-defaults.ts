@@ -63,4 +63,9 @@ export interface AgentDefaults {
    * now?`.
    */
   readonly recoveryMessage: string;
+  /**
+   * Whether `interrupt({ mode: 'pause' })` while no call runs pauses the next call before its first
+   * request. Default false: it does nothing.
+   */
+  readonly pauseWhenIdle: boolean;
 }
