@@ -22,7 +22,7 @@ import type {
 
 interface Scripted {
   readonly api: LanguageModelApi;
-  /** What the model was asked, a request each: all prompts. */
+  /** Prompts of each request. */
   readonly prompts: (readonly LanguageModelPrompt[])[];
   readonly created: LanguageModelCreateOptions[];
   readonly constraints: (object | undefined)[];
@@ -30,8 +30,8 @@ interface Scripted {
 }
 
 /**
- * The Prompt API as its documentation has it: a stream of what is new, errors by name, a session
- * that is destroyed.
+ * Fakes the Prompt API as documented: it streams only new text, names its errors and has sessions
+ * to destroy.
  */
 function languageModel(
   replies: readonly (readonly string[] | Error)[],
@@ -83,7 +83,7 @@ async function ask(
   return deltas;
 }
 
-test('an agent in a worker talks to the page’s built-in model, and calls tools of worker and page by text', async () => {
+test('an agent in a worker uses the page’s built-in model, and calls tools of worker and page by text', async () => {
   const call = (name: string) => ['{"think": "", "tool_', `name": "${name}", "arguments": {}}`];
   const { api, prompts, destroyed } = languageModel([
     call('here'),
@@ -125,7 +125,7 @@ test('an agent in a worker talks to the page’s built-in model, and calls tools
   expect(destroyed()).toBe(3);
 });
 
-test('languages, the download and a response schema reach the browser', async () => {
+test('languages and a response schema reach the browser, and download progress reaches the page', async () => {
   const { api, created, constraints } = languageModel([['{}']]);
   const loaded: number[] = [];
   const deltas = await ask(
@@ -144,7 +144,7 @@ test('languages, the download and a response schema reach the browser', async ()
   expect(constraints).toEqual([{ type: 'object' }]);
 });
 
-test('media are told as placeholders, and a conversation that ends with the assistant is gone on with', async () => {
+test('sends media as placeholders, and adds a user message if the conversation ends with the assistant', async () => {
   const { api, prompts } = languageModel([['ok']]);
   const image = {
     type: 'image',
@@ -183,7 +183,7 @@ test.for([
   ['NotSupportedError', 'MODEL_REQUEST', false],
   ['NetworkError', 'MODEL_UNREACHABLE', true],
   ['UnknownError', 'MODEL_SERVER', true],
-] as const)('%s is %s', async ([name, code, retryable]) => {
+] as const)('maps the browser’s %s to %s', async ([name, code, retryable]) => {
   const { api, destroyed } = languageModel([new DOMException('no', name)]);
   await expect(ask({ api })).rejects.toMatchObject({
     code,
@@ -193,7 +193,7 @@ test.for([
   expect(destroyed()).toBe(1);
 });
 
-test('a browser without such a model: the error says so', async () => {
+test('a browser without a built-in model fails with MODEL_REQUEST and says so', async () => {
   const missing = { code: 'MODEL_REQUEST', message: expect.stringContaining('no built-in model') };
   await expect(ask({ api: languageModel([], 'unavailable').api })).rejects.toMatchObject(missing);
   vi.stubGlobal('LanguageModel', undefined);
@@ -201,7 +201,7 @@ test('a browser without such a model: the error says so', async () => {
   await expect(ask({})).rejects.toMatchObject(missing);
 });
 
-test('this browser, whose model does not start, gives the same code', async () => {
+test('this browser, whose model does not start, fails with the same code', async () => {
   const error = await ask({}).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ code: 'MODEL_REQUEST' });

@@ -7,7 +7,7 @@ import type { PageFixtureOptions } from '../../test-support/page.ts';
 import { chatOver, type PlainChat } from '../../test-support/plain-chat.ts';
 
 interface Connect extends PageFixtureOptions {
-  /** The tools of this page. */
+  /** Tools of this page. */
   readonly tools?: readonly Tool[];
 }
 
@@ -43,7 +43,7 @@ const later = tool({
   input: empty,
   execute: (_input, { suspend }) => suspend('Not now.'),
 });
-/** Never ends. Tells when it begins. */
+/** Returns a tool that never ends, and a promise of its start. */
 function endless(): { readonly hold: Tool; readonly begun: Promise<void> } {
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));
@@ -71,7 +71,7 @@ const callOf = (chat: PlainChat, name: string): { readonly id: string; readonly 
 };
 const codeOf = (chat: PlainChat): unknown => (chat.error as { readonly code?: string }).code;
 
-test('a message instead of a decision denies the call, and the chat goes on', async () => {
+test('a message instead of a decision denies the call, and the chat continues', async () => {
   const agent = startWorker().connect({
     replies: [calls('here'), 'Tea, then.', 'Yes?'],
     approvalOn: ['here'],
@@ -92,7 +92,7 @@ test('a message instead of a decision denies the call, and the chat goes on', as
   ]);
 });
 
-test('of several calls, the decided ones get their decisions, and the others are denied', async () => {
+test('of several calls, a message denies only those that the user has not decided', async () => {
   const agent = startWorker().connect({
     replies: [calls('a', 'b', 'c'), 'Done.'],
     tools: ['a', 'b', 'c'].map(needsApproval),
@@ -112,7 +112,7 @@ test('of several calls, the decided ones get their decisions, and the others are
   expect(rest.slice(3)).toEqual(['And tea', 'Done.']);
 });
 
-test('with a call that waits for a result, a message changes nothing; Deny is sent behind it', async () => {
+test('a message changes nothing while a call waits for a result; a denial is still sent', async () => {
   const agent = startWorker().connect({
     replies: [calls('pay', 'color'), 'Tea.'],
     tools: [needsApproval('pay')],
@@ -140,7 +140,7 @@ test('with a call that waits for a result, a message changes nothing; Deny is se
   ]);
 });
 
-test('a late decision in one chat, after a message in another, does not lock that chat', async () => {
+test('a late decision in one chat, after a message in another chat, does not lock the first chat', async () => {
   const { connect } = startWorker();
   const agent = connect({
     replies: [calls('here'), 'Tea.', 'Yes?'],
@@ -167,7 +167,7 @@ test('a late decision in one chat, after a message in another, does not lock tha
 
 const unknownEffect = 'Interrupted before it finished; its effect is unknown: what ran it is gone.';
 
-test('a page tool’s call is closed as interrupted by a message after its page left, also beside an approval', async () => {
+test('a message closes a page tool’s call as interrupted after its page has left, also beside an approval', async () => {
   const { connect } = startWorker();
   const { hold, begun } = endless();
   const agent = connect({
@@ -191,7 +191,7 @@ test('a page tool’s call is closed as interrupted by a message after its page 
   expect(rest.slice(2)).toEqual(['Tea instead', 'Tea.']);
 });
 
-test('a page tool that suspended its call keeps messages out while a page has it, and no longer', async () => {
+test('a suspended call of a page tool blocks messages while any page has the tool, and no longer', async () => {
   const { connect } = startWorker();
   const agent = connect({ replies: [calls('later'), 'Tea.'] });
   const [page, other] = [connect({ tools: [later] }), connect({ tools: [later] })];
@@ -214,7 +214,7 @@ test('a page tool that suspended its call keeps messages out while a page has it
 });
 
 test.for([true, false])(
-  'after a reload during a page tool’s call, a message closes the call as interrupted; the page has the tool again: %s',
+  'after a reload during a page tool’s call, a message closes the call as interrupted (page has the tool again: %s)',
   async (again) => {
     const database = `reload-${crypto.randomUUID()}`;
     const session = crypto.randomUUID();
@@ -241,7 +241,7 @@ test.for([true, false])(
   },
 );
 
-test('after a reload, a message denies an approval that was open before', async () => {
+test('after a reload, a message denies an approval that was requested before', async () => {
   const database = `reload-${crypto.randomUUID()}`;
   const session = crypto.randomUUID();
   const first = startWorker(session);
@@ -261,7 +261,7 @@ test('after a reload, a message denies an approval that was open before', async 
   ]);
 });
 
-test('agent.call() refuses a message while an approval is open', async () => {
+test('agent.call() rejects a message while an approval is open', async () => {
   const agent = startWorker().connect({ replies: [calls('here')], approvalOn: ['here'] });
   await agent.call('Where?');
   await expect(agent.call('Tea instead')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });

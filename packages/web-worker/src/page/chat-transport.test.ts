@@ -37,7 +37,7 @@ const addThenSay = [
   'It is 3.',
 ];
 
-test('AI SDK’s stream reader builds the message: text, tool call, result, text', async () => {
+test('AI SDK’s stream reader builds one message of text, tool call, result and text', async () => {
   const agent = startWorker().connect('read', { replies: addThenSay });
   let last: UIMessage | undefined;
   for await (const message of readUIMessageStream({
@@ -60,7 +60,7 @@ test('AI SDK’s stream reader builds the message: text, tool call, result, text
   ]);
 });
 
-test('useChat’s chat talks to the worker, turn after turn, and its history comes back the same', async () => {
+test('useChat’s chat sends turn after turn to the worker, and the stored history matches', async () => {
   const agent = startWorker().connect('turns', { replies: [...addThenSay, 'No need.'] });
   const chat = chatOver(agent);
   await chat.sendMessage({ text: '1 + 2?' });
@@ -78,7 +78,7 @@ test('useChat’s chat talks to the worker, turn after turn, and its history com
   );
 });
 
-test('events come along when asked for, and only then', async () => {
+test('the stream contains events only if they are requested', async () => {
   const agent = startWorker().connect('events', { replies: ['one', 'two'] });
   const events = (chunks: readonly UiChunk[]) =>
     chunks.flatMap((chunk) =>
@@ -95,7 +95,7 @@ test('events come along when asked for, and only then', async () => {
   expect(events(await collect(await send(agent, user('b', 'u2'))))).toEqual([]);
 });
 
-test('stop() aborts the run, keeps the partial text on both sides, and the next message is taken at once', async () => {
+test('stop() aborts the run, keeps the partial text on both sides, and allows the next message at once', async () => {
   const { connect, report } = startWorker();
   const agent = connect('stop', {
     replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'],
@@ -117,14 +117,14 @@ test('stop() aborts the run, keeps the partial text on both sides, and the next 
   expect((await report('stop')).aborted).toBe(1);
 });
 
-test('interrupt reaches a turn that was just sent', async () => {
+test('interrupt() reaches a turn that was just sent', async () => {
   const database = `interrupt-${crypto.randomUUID()}`;
   const agent = startWorker().connect('int', {
     database,
     replies: [{ text: 'one two', hang: true }],
   });
   const chunks = collect(await send(agent, user('go')));
-  // A stream asks its source only once it has started, in a later microtask.
+  // A stream pulls from its source only after it has started, in a later microtask.
   await new Promise((resolve) => setTimeout(resolve));
   await agent.interrupt('Stopped by you.');
   expect((await chunks).at(-1)).toMatchObject({
@@ -133,7 +133,7 @@ test('interrupt reaches a turn that was just sent', async () => {
   });
 });
 
-test('a turn sent while another runs is refused, with the log unchanged', async () => {
+test('a turn sent during another turn fails with AGENT_BUSY and leaves the log unchanged', async () => {
   const { connect } = startWorker();
   const agent = connect('busy', { replies: [{ hang: true }] });
   const reading = (await send(agent, user('one', 'u1'))).getReader();
@@ -145,7 +145,7 @@ test('a turn sent while another runs is refused, with the log unchanged', async 
   expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['one']);
 });
 
-test('a reader that stays after an abort gets the end of the stream', async () => {
+test('a reader that reads on after an abort gets the end of the stream', async () => {
   const agent = startWorker().connect('abort', { replies: [{ text: 'one two', hang: true }] });
   const controller = new AbortController();
   const stream = await agent.chatTransport().sendMessages({
@@ -161,7 +161,7 @@ test('a reader that stays after an abort gets the end of the stream', async () =
   expect(types.at(-1)).toBe('abort');
 });
 
-test('regenerate answers the last message anew and forgets the old answer', async () => {
+test('regenerate() answers the last message again and drops the old answer', async () => {
   const { connect } = startWorker();
   const agent = connect('regenerate', { replies: [...addThenSay, 'Three.'] });
   const chat = chatOver(agent);
@@ -172,7 +172,7 @@ test('regenerate answers the last message anew and forgets the old answer', asyn
   expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['1 + 2?', 'Three.']);
 });
 
-test('an edited message replaces the old one and what came after it', async () => {
+test('an edited message replaces the old one and all later messages', async () => {
   const agent = startWorker().connect('edit', { replies: ['A cat.', 'Two cats.', 'A dog.'] });
   const chat = chatOver(agent);
   await chat.sendMessage({ text: 'draw a cat' });
@@ -182,7 +182,7 @@ test('an edited message replaces the old one and what came after it', async () =
   expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['draw a dog', 'A dog.']);
 });
 
-test('a failure is the chat’s error with its code; trying again answers the same message', async () => {
+test('a failure becomes the chat’s error with its code, and a retry answers the same message', async () => {
   const agent = startWorker().connect('fail', { rateLimited: true, replies: ['whole'] });
   const errors: Error[] = [];
   const chat = chatOver(agent, { onError: (error) => errors.push(error) });
@@ -197,7 +197,7 @@ test('a failure is the chat’s error with its code; trying again answers the sa
   expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['go', 'whole']);
 });
 
-test('a worker that dies in mid-answer is the chat’s error', async () => {
+test('a worker that dies during an answer becomes the chat’s error', async () => {
   const { worker, connect } = startWorker();
   const chat = chatOver(connect('dies', { replies: [{ text: 'one two', hang: true }] }));
   const sending = chat.sendMessage({ text: 'go' });
@@ -217,7 +217,7 @@ test.for([
     { id: 'a', role: 'user', parts: [{ type: 'data-x', data: 1 }] },
   ],
   ['no message', undefined],
-] as const)('%s is refused with a code, and nothing is stored', async ([, message]) => {
+] as const)('%s fails with INVALID_MESSAGE, and nothing is stored', async ([, message]) => {
   const { connect, report } = startWorker();
   const agent = connect('refuse', {});
   await expect(collect(await send(agent, message as object))).rejects.toMatchObject({
@@ -227,7 +227,7 @@ test.for([
   expect((await report('refuse')).requests).toBe(0);
 });
 
-test('there is nothing to reconnect to', async () => {
+test('resumeStream() leaves a chat without a run ready and empty', async () => {
   const chat = chatOver(startWorker().connect('reconnect', {}));
   await chat.resumeStream();
   expect(chat.status).toBe('ready');

@@ -15,7 +15,7 @@ async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** The messages that come on ports made from now on, with their data. */
+/** Records the messages that arrive on ports created from now on. */
 function watchPorts(): readonly { readonly type?: string; readonly items?: readonly unknown[] }[] {
   const messages: { readonly type?: string; readonly items?: readonly unknown[] }[] = [];
   const start = MessagePort.prototype.start;
@@ -29,7 +29,7 @@ function watchPorts(): readonly { readonly type?: string; readonly items?: reado
   return messages;
 }
 
-test('call: the agent answers with tools, and keeps the conversation', async () => {
+test('call() answers with tools and keeps the conversation', async () => {
   const agent = startWorker().connect('a', {
     replies: [
       { toolCalls: [{ name: 'add', input: { a: 19, b: 23 } }] },
@@ -56,7 +56,7 @@ test('call: the agent answers with tools, and keeps the conversation', async () 
   expect(messages[4]).toMatchObject({ id: 'u2', content: [{ type: 'text', text: 'thanks' }] });
 });
 
-test('stream: all events in order, what the agent itself would give', async () => {
+test('stream() delivers all events of the agent in order', async () => {
   const agent = startWorker().connect('s', {
     replies: [{ text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.'],
   });
@@ -86,7 +86,7 @@ test('stream: all events in order, what the agent itself would give', async () =
   expect(await stream.result).toMatchObject({ text: 'It is 3.', toolsUsed: ['add'] });
 });
 
-test('a run starts at its first read, and at once when detached; many readers get a detached one whole', async () => {
+test('a run starts at its first read, or at once if detached; each reader of a detached run gets all its text', async () => {
   const { connect, report } = startWorker();
   const agent = connect('lazy', { replies: ['one two', 'three four'] });
   const lazy = agent.stream('go');
@@ -101,7 +101,7 @@ test('a run starts at its first read, and at once when detached; many readers ge
   expect(text(await collect(detached))).toBe('three four');
 });
 
-test('what is ready within a macrotask is one message, not one a delta', async () => {
+test('all deltas that are ready within a macrotask cross in one message', async () => {
   const { connect } = startWorker();
   const agent = connect('batches', { replies: [words(2000)] });
   await agent.messages();
@@ -116,7 +116,7 @@ test('what is ready within a macrotask is one message, not one a delta', async (
   expect(batches.length).toBeLessThanOrEqual(2 * Math.ceil(events.length / (initialCredits / 2)));
 });
 
-test('a page that stops reading stops the model', async () => {
+test('a page that stops reading pauses the model', async () => {
   const { connect, report } = startWorker();
   const agent = connect('slow', { replies: [words(1000)] });
   const iterator = agent.stream('go').batches()[Symbol.asyncIterator]();
@@ -131,7 +131,7 @@ test('a page that stops reading stops the model', async () => {
   expect(events.filter((event) => event.type === 'reasoning-chunk')).toHaveLength(1000);
 });
 
-test('leaving the loop cancels the run; its log is in order and the next call is not refused', async () => {
+test('leaving the loop aborts the run, keeps its log in order, and allows the next call', async () => {
   const { connect, report } = startWorker();
   const agent = connect('break', { replies: [words(1000), 'fresh'] });
   const stream = agent.stream('count');
@@ -147,7 +147,7 @@ test('leaving the loop cancels the run; its log is in order and the next call is
   ]);
 });
 
-test('readable() gives the batches and its cancel() stops the run', async () => {
+test('readable() streams the batches, and its cancel() stops the run', async () => {
   const agent = startWorker().connect('readable', { replies: [{ text: 'one two', hang: true }] });
   const stream = agent.stream('go');
   const reader = stream.readable().getReader();
@@ -157,24 +157,27 @@ test('readable() gives the batches and its cancel() stops the run', async () => 
   expect((await stream.result).reason).toBe('aborted');
 });
 
-test.for(['call', 'stream'] as const)('a signal aborts a %s: partial text is kept', async (how) => {
-  const { connect, report } = startWorker();
-  const agent = connect('abort', {
-    replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'],
-  });
-  const controller = new AbortController();
-  const { signal } = controller;
-  const stream = agent.stream('go', { signal });
-  const result = how === 'call' ? agent.call('go', { signal }) : stream.result;
-  while ((await report('abort')).reads < 3);
-  controller.abort();
-  expect((await result).reason).toBe('aborted');
-  expect((await report('abort')).aborted).toBe(1);
-  expect((await agent.messages()).map(textOf)).toEqual(['go', 'one two', '']);
-  expect((await agent.call('on')).text).toBe('fresh');
-});
+test.for(['call', 'stream'] as const)(
+  'a signal aborts a %s and the partial text is kept',
+  async (how) => {
+    const { connect, report } = startWorker();
+    const agent = connect('abort', {
+      replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'],
+    });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const stream = agent.stream('go', { signal });
+    const result = how === 'call' ? agent.call('go', { signal }) : stream.result;
+    while ((await report('abort')).reads < 3);
+    controller.abort();
+    expect((await result).reason).toBe('aborted');
+    expect((await report('abort')).aborted).toBe(1);
+    expect((await agent.messages()).map(textOf)).toEqual(['go', 'one two', '']);
+    expect((await agent.call('on')).text).toBe('fresh');
+  },
+);
 
-test('a signal that was raised before asks nothing of the model', async () => {
+test('a signal that is already aborted sends no request to the model', async () => {
   const { connect, report } = startWorker();
   const agent = connect('early', {});
   const signal = AbortSignal.abort();
@@ -183,7 +186,7 @@ test('a signal that was raised before asks nothing of the model', async () => {
   expect((await report('early')).requests).toBe(0);
 });
 
-test('a call right after an abort waits for the end of the aborted one', async () => {
+test('a call right after an abort waits until the aborted run has ended', async () => {
   const { worker, connect, report } = startWorker();
   const agent = connect('swift', { gated: true, replies: [{ text: 'one ', hang: true }, 'next'] });
   const controller = new AbortController();
@@ -197,7 +200,7 @@ test('a call right after an abort waits for the end of the aborted one', async (
   expect((await first).reason).toBe('aborted');
 });
 
-test('interrupt reaches a run that was just asked for, and answers with the given message', async () => {
+test('interrupt() reaches a run that was just requested, and answers with the given message', async () => {
   const agent = startWorker().connect('int', {
     replies: [{ text: 'one two', hang: true }, 'as you like'],
   });
@@ -208,7 +211,7 @@ test('interrupt reaches a run that was just asked for, and answers with the give
 });
 
 test.for(['call', 'stream'] as const)(
-  'the error of a %s arrives as it was: class, code, details',
+  'the error of a %s keeps its class, code and details',
   async (how) => {
     const agent = startWorker().connect('error', { rateLimited: true, replies: ['whole'] });
     const error = await (how === 'call' ? agent.call('go') : collect(agent.stream('go'))).catch(
@@ -225,7 +228,7 @@ test.for(['call', 'stream'] as const)(
   },
 );
 
-test('events before a failure arrive, and throwOnError: false crosses', async () => {
+test('events before a failure arrive, and throwOnError: false reaches the worker', async () => {
   const agent = startWorker().connect('soft', { rateLimited: true });
   const events = await collect(agent.stream('go', { throwOnError: false }));
   expect(events.slice(-2).map((event) => event.type)).toEqual(['error', 'run-end']);
@@ -234,7 +237,7 @@ test('events before a failure arrive, and throwOnError: false crosses', async ()
   });
 });
 
-test('a second call on a busy agent is refused with its code', async () => {
+test('a second call on a busy agent fails with AGENT_BUSY', async () => {
   const { connect } = startWorker();
   const agent = connect('busy', { replies: [{ hang: true }] });
   const first = agent.stream('one');
@@ -245,14 +248,14 @@ test('a second call on a busy agent is refused with its code', async () => {
   await reading;
 });
 
-test('clear forgets the conversation', async () => {
+test('clear() deletes the conversation', async () => {
   const agent = startWorker().connect('clear', {});
   await agent.call('hi');
   await agent.clear();
   expect(await agent.messages()).toEqual([]);
 });
 
-test('what cannot be cloned is refused with a code, on both ways', async () => {
+test('values that cannot be cloned fail with a code in both directions', async () => {
   const agent = startWorker().connect('clone', {
     replies: [{ toolCalls: [{ name: 'odd' }] }, 'fine'],
   });
@@ -277,7 +280,7 @@ test('two sessions of one worker do not see each other', async () => {
   expect((await one.messages()).map(textOf)).toEqual(['who?', 'I am one.']);
 });
 
-test('two connections to one session share its agent; closing one leaves the other', async () => {
+test('two connections to one session share its agent, and closing one keeps the other', async () => {
   const { connect, report } = startWorker();
   const [one, two] = [connect('same', { replies: ['first', 'second'] }), connect('same')];
   await one.call('a');
@@ -287,7 +290,7 @@ test('two connections to one session share its agent; closing one leaves the oth
   expect((await report('same')).built).toBe(1);
 });
 
-test('close rejects what waits, aborts it in the worker, and the worker goes on', async () => {
+test('close() rejects pending calls and aborts them in the worker, which keeps running', async () => {
   const { connect, report } = startWorker();
   const agent = connect('close', { replies: [{ toolCalls: [{ name: 'wait' }] }] });
   const other = connect('other');
@@ -301,7 +304,7 @@ test('close rejects what waits, aborts it in the worker, and the worker goes on'
   expect((await report('other')).aborted).toBe(1);
 });
 
-test('close aborts the connection’s own runs, also where the session is shared', async () => {
+test('close() aborts the connection’s own runs, also in a shared session', async () => {
   const { connect, report } = startWorker();
   const [one, two] = [
     connect('shared', { replies: [{ toolCalls: [{ name: 'wait' }] }, 'free'] }),
@@ -315,7 +318,7 @@ test('close aborts the connection’s own runs, also where the session is shared
   expect((await two.call('hi')).text).toBe('free');
 });
 
-test('connecting anew waits for what the last connection left running', async () => {
+test('a new connection waits for the run of a closed connection', async () => {
   const { worker, connect, report } = startWorker();
   const old = connect('left', { gated: true, replies: [{ text: 'one ', hang: true }] });
   const call = old.call('go');
@@ -329,7 +332,7 @@ test('connecting anew waits for what the last connection left running', async ()
   expect((await report('left')).built).toBe(2);
 });
 
-test('connecting anew after the last close builds a new agent, once the old one’s run has ended', async () => {
+test('a connection after the last close builds a new agent once the old run has ended', async () => {
   const { connect, report } = startWorker();
   const options = { database: `reconnect-${crypto.randomUUID()}` };
   const old = connect('again', { ...options, replies: [{ text: 'one two', hang: true }] });
@@ -344,7 +347,7 @@ test('connecting anew after the last close builds a new agent, once the old one�
   expect((await report('again')).built).toBe(2);
 });
 
-test('a factory that fails rejects the call that needed it, and is asked again', async () => {
+test('a failing factory rejects the call that needs it, and the next call tries it again', async () => {
   const { connect } = startWorker();
   const agent = connect('factory', { failures: 1 });
   await expect(agent.call('hi')).rejects.toMatchObject({
@@ -359,7 +362,7 @@ test('a factory that fails rejects the call that needed it, and is asked again',
   });
 });
 
-test('a conversation survives its worker', async () => {
+test('a conversation survives the end of its worker', async () => {
   const database = `restart-${crypto.randomUUID()}`;
   const first = startWorker();
   await first.connect('kept', { database, replies: ['Noted.'] }).call('My name is 田中.');
@@ -369,7 +372,7 @@ test('a conversation survives its worker', async () => {
   expect((await agent.call('What is my name?')).text).toBe('田中.');
 });
 
-test('a worker that the page terminates rejects all that waits', async () => {
+test('terminating the worker rejects all pending calls', async () => {
   const { worker, connect, report } = startWorker();
   const agent = connect('killed', { replies: [{ text: 'one ', hang: true }] });
   const stream = agent.stream('go');
@@ -397,7 +400,7 @@ test('terminate() ends the worker for all its connections', async () => {
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
 });
 
-test('a script that cannot be loaded is told at once', async () => {
+test('a script that cannot be loaded fails calls at once with WORKER_FAILED', async () => {
   const agent = connectAgent(new Worker('/no-such-worker.js', { type: 'module' }), {
     sessionId: 's',
   });
@@ -408,7 +411,7 @@ test('a script that cannot be loaded is told at once', async () => {
   await expect(agent.stream('hi').result).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });
 
-test('a script that throws while it is loaded is told at once, with its error', async () => {
+test('a script that throws on load fails calls at once, with its error', async () => {
   const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), {
     type: 'module',
   });
@@ -438,7 +441,7 @@ test.for([
     'late',
   ],
   ['answers as a page does, not as a script', () => new Worker('/', module), 'could not be loaded'],
-] as const)('a script that %s is told at once', async ([, start, text]) => {
+] as const)('a script that %s fails calls at once', async ([, start, text]) => {
   const worker = start();
   worker.addEventListener('error', (event) => event.preventDefault());
   onTestFinished(() => worker.terminate());
@@ -448,7 +451,7 @@ test.for([
   });
 });
 
-test('a factory that makes no agent is told', async () => {
+test('a factory that returns no agent fails the call with CONFIGURATION', async () => {
   const agent = startWorker().connect('none', { noAgent: true });
   await expect(agent.call('hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
@@ -461,13 +464,13 @@ test.for([
   ['nothing', undefined],
   ['no names', {}],
   ['a number', 7],
-] as const)('exposeAgent with %s for a factory is refused', ([, given]) => {
+] as const)('exposeAgent() with %s as factory throws CONFIGURATION', ([, given]) => {
   expect(() => exposeAgent(given as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
 
-test('an error outside of the agent, once the worker runs, breaks nothing', async () => {
+test('an error outside the agent, after the worker has started, breaks nothing', async () => {
   const { worker, connect } = startWorker();
   const agent = connect('stray', { replies: ['fine'] });
   await agent.messages();
@@ -482,7 +485,7 @@ test('an error outside of the agent, once the worker runs, breaks nothing', asyn
   expect((await agent.call('hi')).text).toBe('fine');
 });
 
-test('a worker that exposes no agent is given up after the time-out', async () => {
+test('calls to a worker that exposes no agent fail after the timeout', async () => {
   const worker = new Worker(new URL('../../test-support/silent.ts', import.meta.url), {
     type: 'module',
   });
@@ -494,7 +497,7 @@ test('a worker that exposes no agent is given up after the time-out', async () =
   });
 });
 
-test('a worker whose modules await at top level is connected all the same', async () => {
+test('a worker whose modules await at top level still connects', async () => {
   const worker = new Worker(new URL('../../test-support/awaiting.ts', import.meta.url), {
     type: 'module',
   });
@@ -502,7 +505,7 @@ test('a worker whose modules await at top level is connected all the same', asyn
   expect((await connectAgent(worker, { sessionId: 's' }).call('hi')).text).toBe('better late');
 });
 
-test('a second exposeAgent fails the script, with its words', async () => {
+test('a second exposeAgent() fails the script, and calls get its message', async () => {
   const worker = new Worker(new URL('../../test-support/second-expose.ts', import.meta.url), {
     type: 'module',
   });
@@ -514,7 +517,7 @@ test('a second exposeAgent fails the script, with its words', async () => {
   });
 });
 
-test('without Web Locks the silence of a terminated worker tells, and a cut-off run is gone on with all the same', async () => {
+test('without Web Locks, silence reveals a terminated worker, and its run can still be resumed', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const options = `no-locks-${crypto.randomUUID()}`;
@@ -547,7 +550,7 @@ test('without Web Locks the silence of a terminated worker tells, and a cut-off 
   expect(value).toMatchObject({ type: 'start' });
 });
 
-test('abort() ends what runs for this connection, and nothing of another; the next call is not refused', async () => {
+test('abort() ends only the runs of its own connection, and the next call is accepted', async () => {
   const { connect, report } = startWorker();
   const agent = connect('mine', {
     replies: [
@@ -593,7 +596,7 @@ test.for([
     'no array of parts',
     () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }),
   ],
-] as const)('connectAgent with %s is refused at once', ([, connect]) => {
+] as const)('connectAgent() with %s throws CONFIGURATION', ([, connect]) => {
   const message = expect.stringContaining('connectAgent() takes a worker, a sessionId');
   expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
@@ -619,7 +622,7 @@ test.for([
   ],
   ['an interrupt by null', (agent: RemoteAgent) => agent.interrupt(null as never)],
   ['a decision that is none', (agent: RemoteAgent) => agent.decide({ type: 'perhaps' } as never)],
-] as const)('%s is INVALID_INPUT, and the agent goes on', async ([, misuse]) => {
+] as const)('%s fails with INVALID_INPUT, and the agent still works', async ([, misuse]) => {
   const agent = startWorker().connect('misused');
   const error = await (async () => misuse(agent))().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);

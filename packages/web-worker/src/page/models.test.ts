@@ -26,7 +26,7 @@ function connect(agent: Name, path: string, apiKey?: string): RemoteAgent {
   });
 }
 
-/** All that is told to this page from now on, as JSON: on ports and by workers. */
+/** Records all messages that reach this page from now on, as JSON: from ports and from workers. */
 function watchMessages(): readonly string[] {
   const told: string[] = [];
   const listen = EventTarget.prototype.addEventListener;
@@ -45,7 +45,7 @@ function watchMessages(): readonly string[] {
 }
 
 test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
-  '%s: a key that the worker has never gets to the page, and without a memory nothing at all is stored',
+  '%s: the worker’s own key never reaches the page, and without a memory nothing is stored',
   async (name) => {
     const before = await readStored();
     const told = watchMessages();
@@ -59,7 +59,7 @@ test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
     expect(told.length).toBeGreaterThan(3);
     expect(told.join()).toContain('run-end');
     expect(told.join()).not.toContain('sk-of-the-worker');
-    // It was sent to the server, which says so here.
+    // The server echoes its request headers, so the worker did send the key.
     expect((await connect(name, '/echo').call('hi')).text).toContain(
       'Bearer sk-of-the-worker-alone',
     );
@@ -67,7 +67,7 @@ test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
 );
 
 test.for(['openai', 'ai-sdk'] as const)(
-  '%s in the worker streams from another origin, with its key, which is stored nowhere',
+  '%s in the worker streams from another origin with its key, which is stored nowhere',
   async (name) => {
     const counting = connect(name, '/deltas/200', 'sk-secret');
     const deltas: string[] = [];
@@ -85,7 +85,7 @@ test.for(['openai', 'ai-sdk'] as const)(
   },
 );
 
-test('a server that refuses is the call’s error on the page, with its code', async () => {
+test('an error response of the server fails the call on the page, with its code', async () => {
   await expect(connect('openai', '/fault/context-length').call('hi')).rejects.toMatchObject({
     code: 'MODEL_CONTEXT_LENGTH',
   });

@@ -1,7 +1,7 @@
 import { connectAgent } from '@isoloop/web-worker';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** Whether somebody leads the session. */
+/** Returns whether any worker leads the session. */
 async function isLed(sessionId: string): Promise<boolean> {
   const { held = [] } = await navigator.locks.query();
   return held.some(
@@ -12,26 +12,29 @@ async function isLed(sessionId: string): Promise<boolean> {
 test.for([
   ['pagehide', 'pageshow', 'window'],
   ['freeze', 'resume', 'document'],
-] as const)('%s of the page gives the lead up, %s takes it again', async ([away, back, where]) => {
-  const target = where === 'window' ? window : document;
-  const sessionId = `life-${crypto.randomUUID()}`;
-  const worker = new Worker(new URL('../../test-support/tabs.ts', import.meta.url), {
-    type: 'module',
-  });
-  onTestFinished(() => worker.terminate());
-  const agent = connectAgent(worker, {
-    timeoutMs: 120_000,
-    sessionId,
-    options: { replies: ['fine'], database: sessionId },
-  });
-  await agent.messages();
-  expect(await isLed(sessionId)).toBe(true);
-  target.dispatchEvent(new Event(away));
-  await expect.poll(() => isLed(sessionId)).toBe(false);
-  const answer = agent.call('when you are back');
-  target.dispatchEvent(new Event(back));
-  expect((await answer).text).toBe('fine');
-  expect(await isLed(sessionId)).toBe(true);
-  agent.close();
-  await expect.poll(() => isLed(sessionId)).toBe(false);
-});
+] as const)(
+  'the page event %s makes the worker give up the lead, and %s makes it lead again',
+  async ([away, back, where]) => {
+    const target = where === 'window' ? window : document;
+    const sessionId = `life-${crypto.randomUUID()}`;
+    const worker = new Worker(new URL('../../test-support/tabs.ts', import.meta.url), {
+      type: 'module',
+    });
+    onTestFinished(() => worker.terminate());
+    const agent = connectAgent(worker, {
+      timeoutMs: 120_000,
+      sessionId,
+      options: { replies: ['fine'], database: sessionId },
+    });
+    await agent.messages();
+    expect(await isLed(sessionId)).toBe(true);
+    target.dispatchEvent(new Event(away));
+    await expect.poll(() => isLed(sessionId)).toBe(false);
+    const answer = agent.call('when you are back');
+    target.dispatchEvent(new Event(back));
+    expect((await answer).text).toBe('fine');
+    expect(await isLed(sessionId)).toBe(true);
+    agent.close();
+    await expect.poll(() => isLed(sessionId)).toBe(false);
+  },
+);

@@ -32,7 +32,7 @@ function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
-  // Workers of one session are tabs, and share its agent.
+  // Workers with one session id are tabs and share an agent, so each worker gets an id of its own.
   let sessionId: string = crypto.randomUUID();
   return {
     worker,
@@ -74,7 +74,7 @@ const title = tool({
   },
 });
 
-test('a tool runs on the page: its schema crosses, input is validated and transformed there, progress and result come back', async () => {
+test('a tool runs on the page: schema, validated and transformed input, progress and result cross', async () => {
   const agent = startWorker().connect(
     { replies: calls('title', { text: 'five', at: '2026-01-02' }) },
     { page: [pageTools([title])] },
@@ -92,7 +92,7 @@ test('a tool runs on the page: its schema crosses, input is validated and transf
   expect(results(await agent.messages())).toEqual([`${location.protocol} 2026`]);
 });
 
-test('what does not fit the schema is told to the model, and the tool does not run', async () => {
+test('arguments that do not fit the schema are an error for the model, and the tool does not run', async () => {
   let ran = 0;
   const counting = tool({
     name: 'n',
@@ -128,7 +128,7 @@ const toolThatEmits = (progress: unknown) =>
     execute: (_input, { emit }) => (emit(progress as string), 'ok'),
   });
 
-test('a page tool’s maps, sets and bytes come to the model as JSON', async () => {
+test('maps, sets and bytes in a page tool’s result reach the model as JSON', async () => {
   const value = { map: new Map([['a', new Set([1])]]), bytes: new Uint8Array([2]) };
   const agent = startWorker().connect(
     { replies: calls('odd') },
@@ -170,7 +170,7 @@ test.for([
     /The progress of "odd" has no JSON form: it is a function/,
   ],
   ['never returns', odd(forever, { timeoutMs: 20 }), 'Error: Tool "odd" timed out after 20 ms'],
-] as const)('a page tool that %s is an error the model sees', async ([, given, text]) => {
+] as const)('a page tool that %s gives the model an error', async ([, given, text]) => {
   const agent = startWorker().connect({ replies: calls('odd') }, { page: [pageTools([given])] });
   expect((await agent.call('go')).text).toBe('done');
   const [message] = results(await agent.messages());
@@ -178,7 +178,7 @@ test.for([
   else expect(message).toMatch(text);
 });
 
-test('a page tool’s TOOL_ERROR ends the call, with its class, code and fields', async () => {
+test('a page tool’s TOOL_ERROR ends the call with its class, code and details', async () => {
   const fatal = odd(() => {
     throw new AgentError('TOOL_ERROR', 'no more', { details: { why: 'quota' } });
   });
@@ -192,7 +192,7 @@ test('a page tool’s TOOL_ERROR ends the call, with its class, code and fields'
   });
 });
 
-test('an abort raises the signal of the page’s tool', async () => {
+test('an abort reaches the signal of a page tool', async () => {
   const controller = new AbortController();
   let raised: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (raised = resolve));
@@ -211,7 +211,7 @@ test('an abort raises the signal of the page’s tool', async () => {
   await ended;
 });
 
-test('tokens are the page’s own, and a tool may wait for somebody', async () => {
+test('a page tool reads its page’s context tokens, and can suspend its call until a decision', async () => {
   const element = contextToken<HTMLElement>('element');
   const reads = tool({
     name: 'odd',
@@ -233,7 +233,7 @@ test('tokens are the page’s own, and a tool may wait for somebody', async () =
   expect(results(await agent.messages())).toEqual(['p1']);
 });
 
-test('several pages: the first runs its tool, the next one does when it has left, and without any the call suspends', async () => {
+test('the first page with a tool runs it, then the next one; without such a page the call is suspended', async () => {
   const { connect } = startWorker();
   const named = (text: string) => [pageTools([odd(() => text)])];
   const call = { toolCalls: [{ name: 'odd' }] };
@@ -257,7 +257,7 @@ test('several pages: the first runs its tool, the next one does when it has left
   expect(results(await three.messages())).toEqual(['one', 'two', 'again']);
 });
 
-test('a page that leaves while its tool runs suspends the call; hooks and approvals of it are gone with it', async () => {
+test('a page that leaves while its tool runs suspends the call and takes its hooks with it', async () => {
   const { connect } = startWorker();
   const leaver: { leave?: () => void } = {};
   const page = [
@@ -286,7 +286,7 @@ test('a page that leaves while its tool runs suspends the call; hooks and approv
   expect((await agent.messages()).at(-1)?.id).not.toBe('hooked');
 });
 
-test('page hooks: notifications are told, modifiable events take what the page makes of them, control reaches the loop', async () => {
+test('page hooks get notifications, change modifiable events, and reject tool calls', async () => {
   const told: string[] = [];
   const part = pageHooks([
     {
@@ -340,7 +340,7 @@ test.for([
   ],
   ['never answers', forever, /did not answer within 20 ms/],
 ] as const)(
-  'a page hook that %s fails the call, or nothing where it says so',
+  'a page hook that %s fails the call, unless its onError is ignore',
   async ([, handler, message]) => {
     const bad = { name: 'bad', on: { 'pre-reasoning': handler as () => undefined } };
     const options = handler === forever ? { timeoutMs: 20 } : {};
@@ -362,7 +362,7 @@ test.for([
   },
 );
 
-test('a failure over a chunk shows at the hook’s next event', async () => {
+test('a hook’s failure at a chunk fails the call at the hook’s next event', async () => {
   const part = pageHooks([
     {
       name: 'bad',
@@ -381,7 +381,7 @@ test('a failure over a chunk shows at the hook’s next event', async () => {
   });
 });
 
-test('controls of a page’s hook work, cross with their code, and fail where they do not exist', async () => {
+test('controls of a page hook work, keep their code, and fail at events that do not have them', async () => {
   const part = (on: object, onError?: 'ignore') =>
     pageHooks([{ name: 'page', on: on as never, ...(onError && { onError }) }]);
   const at = (type: string, name: 'stop' | 'reject', ...given: unknown[]) => ({
@@ -404,7 +404,7 @@ test('controls of a page’s hook work, cross with their code, and fail where th
   }
 });
 
-test('a control that a page’s hook calls too late throws on the page', async () => {
+test('a control that a page hook calls too late throws on the page', async () => {
   let late: Promise<unknown> | undefined;
   const part = pageHooks([
     {
@@ -422,7 +422,7 @@ test('a control that a page’s hook calls too late throws on the page', async (
   expect(await late).toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('approvals: the page approves, edits and rejects; without an answer, and without a page, the call suspends', async () => {
+test('a page approves, edits and rejects calls; without a decision or pageApprovals() the call is suspended', async () => {
   const verdicts = [
     { type: 'approve' },
     { type: 'edit', input: { text: 'two' } },
@@ -468,7 +468,7 @@ test('approvals: the page approves, edits and rejects; without an answer, and wi
   expect(await alone.call('go')).toMatchObject({ reason: 'suspended' });
 });
 
-test('a chat shows the arguments that the page gives instead of the model’s', async () => {
+test('a chat shows the arguments edited by the page, not the model’s', async () => {
   const agent = startWorker().connect(
     { replies: calls('here', { at: 'sea' }), approvalOn: ['here'] },
     { page: [pageApprovals(() => ({ type: 'edit', input: { at: 'lake' } }))] },
@@ -485,7 +485,7 @@ test('a chat shows the arguments that the page gives instead of the model’s', 
   ]);
 });
 
-test('messages for a busy agent pass its guards first, and a rejection crosses with its code', async () => {
+test('messages for a busy agent pass its guards first, and a rejection keeps its code', async () => {
   const { worker, connect } = startWorker();
   const agent = connect({ replies: ['one', 'two'], gated: true, guarded: true });
   const first = agent.call('first');
@@ -501,7 +501,7 @@ test('messages for a busy agent pass its guards first, and a rejection crosses w
   expect(texts).toEqual(['first', 'one', 'short', 'more', 'two']);
 });
 
-test('a page that leaves while it decides suspends the call, which another page decides after a new start', async () => {
+test('a page that leaves while it decides suspends the call, and another page decides it after a restart', async () => {
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();
   const replies = calls('title', { text: 'x' });
@@ -526,7 +526,7 @@ test('a page that leaves while it decides suspends the call, which another page 
   expect(document.title).toBe('x');
 });
 
-test('a tool’s own needsApproval is asked on the page', async () => {
+test('a page tool’s own needsApproval() is called on the page', async () => {
   const careful = {
     ...title,
     needsApproval: (input: unknown) => (input as { text: string }).text === 'bad',
@@ -551,7 +551,7 @@ test('a tool’s own needsApproval is asked on the page', async () => {
   });
 });
 
-test('resume goes on from the log after a pause', async () => {
+test('resume() continues from the log after a pause', async () => {
   const agent = startWorker().connect({ replies: [{ text: 'one ', hang: true }, 'two'] });
   const stream = agent.stream('go');
   for await (const event of stream)
@@ -560,7 +560,7 @@ test('resume goes on from the log after a pause', async () => {
   expect((await agent.resume()).text).toBe('two');
 });
 
-test('a model of the page, with the text protocol for tools: an abort reaches it, errors keep their code, and a page that leaves is told', async () => {
+test('a page model calls tools by text, can be aborted, keeps error codes, and fails when its page leaves', async () => {
   const rateLimited = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
     details: { retryAfterMs: 9 },
   });
@@ -592,7 +592,7 @@ test('a model of the page, with the text protocol for tools: an abort reaches it
   await expect(call).rejects.toMatchObject({ code: 'MODEL_UNREACHABLE', retryable: true });
 });
 
-test('a reader that stops stops the reading of a page’s model', async () => {
+test('when a reader stops, the worker stops reading the page’s model', async () => {
   const model = new ScriptedModel([
     Array.from({ length: 1000 }, (_, index) => `w${index} `).join(''),
   ]);
@@ -604,7 +604,7 @@ test('a reader that stops stops the reading of a page’s model', async () => {
   await batches.return?.();
 });
 
-test('names: an agent that is not there, and none where there are several', async () => {
+test('an unknown agent name fails with CONFIGURATION', async () => {
   const { connect } = startWorker();
   await expect(connect({}, { agent: 'nobody' }).call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
@@ -615,7 +615,7 @@ test('names: an agent that is not there, and none where there are several', asyn
   });
 });
 
-test('a worker in an endless loop rejects what waits, and what is idle is left alone', async () => {
+test('a worker in an endless loop rejects pending calls; an idle worker is left alone', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { worker, connect } = startWorker();
@@ -643,6 +643,6 @@ test.for([
     () => pageTools([tool({ name: 'x', description: 'x', input: { type: 'object' } })]),
   ],
   ['no tool', () => pageTools([null as never])],
-] as const)('%s is refused at once', ([, make]) => {
+] as const)('pageTools() with %s throws CONFIGURATION', ([, make]) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -25,7 +25,7 @@ function connect(replies: TypedOptions['replies']) {
   });
 }
 
-test('a call ends with the value of the output it names, typed by the worker, and cloned', async () => {
+test('a call returns the value of the named output, typed by the worker', async () => {
   const result = await connect([gives(bill), 'not again']).call('What do I owe?', {
     output: 'invoice',
   });
@@ -34,7 +34,7 @@ test('a call ends with the value of the output it names, typed by the worker, an
   expect(result.output?.due.getUTCFullYear()).toBe(2026);
 });
 
-test('so does a stream, in its result and in its last event', async () => {
+test('a stream has the value of the named output in its result and in its last event', async () => {
   const agent = connect([gives(bill)]);
   const stream = agent.stream('What do I owe?', { output: 'invoice' });
   expectTypeOf(stream.result)
@@ -47,13 +47,13 @@ test('so does a stream, in its result and in its last event', async () => {
   expect((await stream.result).output).toEqual(value);
 });
 
-test('without a name there is no output', async () => {
+test('a call without a named output has no output', async () => {
   const result = await connect(['Nothing.']).call('What do I owe?');
   expectTypeOf(result.output).toEqualTypeOf<undefined>();
   expect(result).not.toHaveProperty('output');
 });
 
-test('an answer that does not fit is OUTPUT_INVALID, with its fields', async () => {
+test('an answer that does not fit the schema fails with OUTPUT_INVALID and its issues', async () => {
   const call = connect(Array.from({ length: 4 }, () => gives({ total: 'much' }))).call('?', {
     output: 'invoice',
   });
@@ -64,7 +64,7 @@ test('an answer that does not fit is OUTPUT_INVALID, with its fields', async () 
 });
 
 test.for(['call', 'stream'] as const)(
-  '%s: an output that the worker has not is refused, with the names it has',
+  '%s: an unknown output name fails with INVALID_INPUT and lists the known names',
   async (how) => {
     const agent: RemoteAgent = connect(['never asked']);
     for (const output of ['bill', 'toString']) {
@@ -80,7 +80,7 @@ test.for(['call', 'stream'] as const)(
 );
 
 test.for(['call', 'stream'] as const)(
-  '%s: a value that cannot be cloned is a coded error',
+  '%s: an output value that cannot be cloned fails with a code',
   async (how) => {
     const agent = connect([gives({ n: 1 })]);
     const result =
@@ -96,26 +96,26 @@ test.for(['call', 'stream'] as const)(
   },
 );
 
-test('an output in place of its name, which has functions, cannot cross', async () => {
+test('an output object instead of its name fails with INVALID_INPUT, because functions cannot be cloned', async () => {
   const agent: RemoteAgent = connect([]);
   await expect(agent.call('?', { output: structured(z.string()) as never })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   });
 });
 
-/** Never called: tsc reads it. */
+/** Is never called: only the type checker reads it. */
 export function mistakesOfTypes(worker: Worker): void {
   const options: TypedOptions = { replies: [] };
   const sessionId = 's';
-  // @ts-expect-error: an agent has to be named
+  // @ts-expect-error: `agent` is required
   connectAgent<TypedAgents>(worker, { sessionId, options });
-  // @ts-expect-error: there is none of that name
+  // @ts-expect-error: the worker has no agent of that name
   connectAgent<TypedAgents>(worker, { sessionId, options, agent: 'chef' });
-  // @ts-expect-error: the factory needs its options
+  // @ts-expect-error: the factory requires options
   connectAgent<TypedAgents>(worker, { sessionId, agent: 'clerk' });
-  // @ts-expect-error: of that type
+  // @ts-expect-error: the options have the wrong type
   connectAgent<TypedAgents>(worker, { sessionId, agent: 'clerk', options: { replies: 7 } });
-  // @ts-expect-error: a conversation has a name
+  // @ts-expect-error: `sessionId` is required
   connectAgent(worker, {});
   const agent = connectAgent<TypedAgents>(worker, {
     sessionId,
@@ -123,9 +123,9 @@ export function mistakesOfTypes(worker: Worker): void {
     options,
     timeoutMs: 5,
   });
-  // @ts-expect-error: there is no output of that name
+  // @ts-expect-error: the agent has no output of that name
   void agent.call('?', { output: 'bill' });
-  // @ts-expect-error: what a page can't send
+  // @ts-expect-error: a page cannot send a context
   void agent.call('?', { context: [] });
   expectTypeOf(agent.call('?', { output: 'names' })).resolves.toEqualTypeOf<
     AgentResult<string[]>
@@ -143,18 +143,18 @@ export function mistakesOfTypes(worker: Worker): void {
     ({ options: given }: AgentSetup<{ readonly key: string }>) => given.key as never,
   );
   connectAgent<typeof single>(worker, { sessionId, options: { key: 'k' } });
-  // @ts-expect-error: it has no name
+  // @ts-expect-error: a single agent has no name
   connectAgent<typeof single>(worker, { sessionId, options: { key: 'k' }, agent: 'clerk' });
   const plain = exposeAgent(({ memory }) => memory as never);
   void connectAgent<typeof plain>(worker, { sessionId }).call('?');
-  // @ts-expect-error: it has no outputs
+  // @ts-expect-error: the worker exposes no outputs
   void connectAgent<typeof plain>(worker, { sessionId }).call('?', { output: 'x' });
   const free = exposeAgent(
     ({ options: given }: AgentSetup<{ readonly key: string } | null>) => given as never,
   );
   connectAgent<typeof free>(worker, { sessionId });
-  // @ts-expect-error: an agent is no factory
+  // @ts-expect-error: an agent is not a factory
   exposeAgent({ name: 'agent' });
-  // @ts-expect-error: no number either
+  // @ts-expect-error: a number is not a factory
   exposeAgent(7);
 }

@@ -10,7 +10,7 @@ import type { PageFixtureOptions } from '../../test-support/page.ts';
 type Chat = ReturnType<typeof useChat>;
 
 interface Mounted {
-  /** The hook's last answer. */
+  /** Latest return value of the hook. */
   readonly chat: () => Chat;
   unmount(): void;
 }
@@ -20,7 +20,7 @@ function startWorker() {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
-  // Workers of one session are tabs, and share its agent.
+  // Workers with one session id are tabs and share an agent, so each worker gets an id of its own.
   const own = crypto.randomUUID();
   const connect = (options: PageFixtureOptions): RemoteAgent =>
     connectAgent(worker, {
@@ -33,7 +33,7 @@ function startWorker() {
   return { worker, connect };
 }
 
-/** Holds its call open until the test lets go. */
+/** Holds its call open until the test calls `letGo`. */
 let letGo: () => void = () => {};
 const hold = tool({
   name: 'hold',
@@ -48,7 +48,7 @@ const hold = tool({
 interface MountOptions {
   readonly resume?: boolean;
   readonly messages?: UIMessage[];
-  /** React mounts, unmounts and mounts again. */
+  /** Whether to use strict mode, where React mounts, unmounts and mounts again. Default: false. */
   readonly strict?: boolean;
 }
 
@@ -91,7 +91,7 @@ const ready = async ({ chat }: Mounted): Promise<void> => {
   await expect.poll(() => chat()?.status).toBe('ready');
 };
 
-test('useChat: reasoning, text, tool input and output, and the history comes back', async () => {
+test('useChat shows reasoning, text and tool output, and the history shows the same', async () => {
   const agent = startWorker().connect({
     replies: [{ thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'],
   });
@@ -110,7 +110,7 @@ test('useChat: reasoning, text, tool input and output, and the history comes bac
   await expect.poll(() => shown(again.chat())).toEqual(whole);
 });
 
-test('useChat: thinking, text and a tool’s input show as they stream in; stop keeps what was said, regenerate answers anew', async () => {
+test('useChat shows thinking, text and tool input as they stream; stop() keeps the text, regenerate() replaces it', async () => {
   const deltas = [
     [{ type: 'thinking', id: 'r', delta: 'hm' }],
     [{ type: 'text', id: 't', delta: 'I look' }],
@@ -141,27 +141,30 @@ test('useChat: thinking, text and a tool’s input show as they stream in; stop 
 test.for([
   ['approved', true, 'assistant: here output-available in the worker | Yes.'],
   ['denied', false, 'assistant: here output-error | Yes.'],
-] as const)('an approval is asked for in the chat, and %s there', async ([, approved, answer]) => {
-  const agent = startWorker().connect({
-    replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'],
-    approvalOn: ['here'],
-  });
-  const view = mount(agent);
-  await ready(view);
-  await view.chat().sendMessage({ text: 'where?' });
-  await ready(view);
-  await expect
-    .poll(() => shown(view.chat()))
-    .toEqual(['user: where?', 'assistant: here approval-requested']);
-  const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
-  await view
-    .chat()
-    .addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
-  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
-  expect(view.chat().error).toBeUndefined();
-});
+] as const)(
+  'the chat asks for an approval, and the call is %s there',
+  async ([, approved, answer]) => {
+    const agent = startWorker().connect({
+      replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'],
+      approvalOn: ['here'],
+    });
+    const view = mount(agent);
+    await ready(view);
+    await view.chat().sendMessage({ text: 'where?' });
+    await ready(view);
+    await expect
+      .poll(() => shown(view.chat()))
+      .toEqual(['user: where?', 'assistant: here approval-requested']);
+    const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
+    await view
+      .chat()
+      .addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
+    await expect.poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
+    expect(view.chat().error).toBeUndefined();
+  },
+);
 
-test('an approval that was asked for before a reload is answered after it', async () => {
+test('an approval that was requested before a reload can be answered after it', async () => {
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();
   const options = { replies: [{ toolCalls: [{ name: 'here' }] }], approvalOn: ['here'], database };
@@ -183,7 +186,7 @@ test('an approval that was asked for before a reload is answered after it', asyn
     .toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
 });
 
-test('a view that is mounted anew sees the turn that runs, from its start, and stops it', async () => {
+test('a newly mounted view shows the current turn from its start, and can stop it', async () => {
   const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }] });
   const view = mount(agent);
   await ready(view);
@@ -203,7 +206,7 @@ test('a view that is mounted anew sees the turn that runs, from its start, and s
 });
 
 test.for([false, true])(
-  'after a reload in mid-run the run is gone on with, strict mode %s: what was said stays, the finished tool does not run again',
+  'after a reload in mid-run (strict mode: %s), the run continues: the text stays, the finished tool does not run again',
   async (strict) => {
     const database = `reload-${crypto.randomUUID()}`;
     const first = startWorker();
@@ -231,7 +234,7 @@ test.for([false, true])(
   },
 );
 
-test('in strict mode a view that is mounted anew sees the turn that runs, and stops it', async () => {
+test('in strict mode, a newly mounted view shows the current turn, and can stop it', async () => {
   const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }, 'three'] });
   const view = mount(agent);
   await ready(view);
@@ -248,7 +251,7 @@ test('in strict mode a view that is mounted anew sees the turn that runs, and st
   expect((await agent.call('and now?')).text).toBe('three');
 });
 
-test('a cut-off turn that a view left before it saw it gives way to the next message', async () => {
+test('an unfinished turn whose reconnect was aborted does not block the next message', async () => {
   const database = `left-${crypto.randomUUID()}`;
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
@@ -261,7 +264,7 @@ test('a cut-off turn that a view left before it saw it gives way to the next mes
   expect((await agent.call('and now?')).text).toBe('three');
 });
 
-test('where nothing runs and nothing was cut off there is nothing to reconnect to', async () => {
+test('reconnectToStream() returns null if nothing runs and no run is unfinished', async () => {
   const agent = startWorker().connect({ replies: ['one'] });
   expect(await agent.chatTransport().reconnectToStream()).toBeNull();
   const view = mount(agent, { resume: true });
@@ -273,8 +276,8 @@ test('where nothing runs and nothing was cut off there is nothing to reconnect t
 });
 
 /**
- * Terminates a worker while its model answers. The question is in the store then; `messages()` may
- * have it earlier.
+ * Terminates a worker while its model answers. By then the question is in the store; `messages()`
+ * may return it earlier.
  */
 async function loseInModel(worker: Worker, agent: RemoteAgent, question: string): Promise<void> {
   const read = async (): Promise<void> => {
@@ -284,7 +287,7 @@ async function loseInModel(worker: Worker, agent: RemoteAgent, question: string)
   await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
 }
 
-test('two that reconnect at once after a reload share one run', async () => {
+test('two reconnects at the same time after a reload share one run', async () => {
   const database = `twice-${crypto.randomUUID()}`;
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
@@ -312,7 +315,7 @@ test('two that reconnect at once after a reload share one run', async () => {
   expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
 });
 
-test('a tool’s progress is a preliminary output, and an error is the hook’s, with its code', async () => {
+test('useChat shows a tool’s progress as preliminary output, and a failure as its error with the code', async () => {
   const agent = startWorker().connect({ replies: [{ toolCalls: [{ name: 'hold' }] }, 'done'] });
   const view = mount(agent);
   await ready(view);

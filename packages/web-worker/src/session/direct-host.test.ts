@@ -36,7 +36,7 @@ async function sessionLocks(sessionId: string): Promise<readonly number[]> {
 const sleep = { protocol: 'isoloop/1', type: 'freeze' } satisfies PageMessage;
 const wake = { protocol: 'isoloop/1', type: 'resume' } satisfies PageMessage;
 
-test('a tab alone says once that it leads, and posts nothing for its calls, questions and events', async () => {
+test('a lone tab announces once that it leads, and posts nothing for its calls, queries and events', async () => {
   const { open, sessionId } = startTabs();
   const heard = overhear(sessionId);
   const tab = open();
@@ -52,7 +52,7 @@ test('a tab alone says once that it leads, and posts nothing for its calls, ques
   for await (const _chunk of chunks) continue;
   expect(await agent.messages()).toHaveLength(8);
   await watching.until((event) => ends(event) && shown(watching.events) === 'three');
-  // A message that the tab answers comes after all that it posted before.
+  // The tab answers this message after all its earlier posts, so they have arrived by then.
   const channel = new BroadcastChannel(channelOf(sessionId));
   onTestFinished(() => channel.close());
   channel.postMessage({ from: 'another', type: 'join' } satisfies TabMessage);
@@ -61,7 +61,7 @@ test('a tab alone says once that it leads, and posts nothing for its calls, ques
   expect(await sessionLocks(sessionId)).toEqual([1, 0]);
 });
 
-test('a tab that never shares its session posts nothing at all and takes no lock', async () => {
+test('a tab with tabs: false posts nothing and takes no lock', async () => {
   const { open, sessionId } = startTabs();
   const heard = overhear(sessionId);
   const tab = open({ tabs: false });
@@ -102,7 +102,7 @@ test.for(['before', 'during', 'after'] as const)(
   },
 );
 
-test('a second tab interrupts a run that the first tab began alone', async () => {
+test('a second tab can interrupt a run that the first tab began alone', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const one = first.connect([[{ text: 'one ', hang: true }]]);
@@ -112,7 +112,7 @@ test('a second tab interrupts a run that the first tab began alone', async () =>
   expect(await own.until(ends)).toMatchObject({ result: { reason: 'interrupted' } });
 });
 
-test('a second tab that connects while the first builds its agent waits for the same agent', async () => {
+test('a second tab that connects while the first builds its agent waits for that agent', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const one = first.connect(['one', 'two'], { slow: 'building' });
@@ -125,7 +125,7 @@ test('a second tab that connects while the first builds its agent waits for the 
   expect(second.told).toEqual([]);
 });
 
-test('a run that began alone goes on in the second tab when the first crashes', async () => {
+test('when the first tab crashes, the second tab continues a run that began alone', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const own = await leadHalfWay(first, first.connect(cutOff));
@@ -138,11 +138,11 @@ test('a run that began alone goes on in the second tab when the first crashes', 
   expect([...first.told, ...second.told].filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
 });
 
-test('a second tab takes over a run whose tab dies before it has answered', async () => {
+test('a second tab takes over a run whose tab dies before it answers the second tab', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   await leadHalfWay(first, first.connect(cutOff));
-  // It no longer reads messages, so the second tab connects and gets no answer.
+  // The first worker no longer reads messages, so the second tab connects and gets no answer.
   first.worker.postMessage({ spin: true });
   const answer = second.connect(['the new answer', 'yours']).call('mine');
   await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);
@@ -169,7 +169,7 @@ test('a tab that opens after the only tab died resumes its run from the log', as
 });
 
 test.for([1, 2, 3, 4, 5])(
-  'tabs that open and call in the same instant share one agent (%i)',
+  'tabs that open and call at the same moment share one agent (%i)',
   async () => {
     const { open } = startTabs();
     const tabs = [open(), open(), open()];
@@ -186,7 +186,7 @@ test.for([1, 2, 3, 4, 5])(
   },
 );
 
-test('a tab alone whose page sleeps gives its lock away, and answers again when its page wakes', async () => {
+test('a lone tab gives up its lock when its page freezes, and answers again when its page wakes', async () => {
   const { open, sessionId } = startTabs();
   const tab = open();
   const agent = tab.connect(['one']);
@@ -199,7 +199,7 @@ test('a tab alone whose page sleeps gives its lock away, and answers again when 
   expect(await agent.messages()).toHaveLength(4);
 });
 
-test('a tab alone whose page sleeps in mid-run continues the run when its page wakes', async () => {
+test('a lone tab whose page freezes in mid-run continues the run when its page wakes', async () => {
   const { open, sessionId } = startTabs();
   const tab = open();
   const agent = tab.connect([[{ text: 'half of ' }, { gate: 'middle', text: 'the answer' }]]);
@@ -217,7 +217,7 @@ test('a tab alone whose page sleeps in mid-run continues the run when its page w
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'half of the answer']);
 });
 
-test('a run of a tab that slept is continued, and not made again, by a tab that opened meanwhile', async () => {
+test('a tab that opened meanwhile continues the run of a frozen tab, and does not start it again', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   const one = first.connect(cutOff);
@@ -226,7 +226,7 @@ test('a run of a tab that slept is continued, and not made again, by a tab that 
   await own.until(says('of'));
   first.worker.postMessage(sleep);
   await expect.poll(() => sessionLocks(sessionId)).toEqual([0, 0]);
-  // It leads now, and has not read the log: nobody has asked it for anything.
+  // The second tab leads now. It has not read the log, because nobody has called it yet.
   read(second.connect(['the new answer']).watch());
   await expect.poll(() => sessionLocks(sessionId)).toEqual([1, 0]);
   first.worker.postMessage(wake);
@@ -237,7 +237,7 @@ test('a run of a tab that slept is continued, and not made again, by a tab that 
 });
 
 test.for(['alone', 'with another tab'] as const)(
-  'a tab %s that is closed after another writer has claimed its log leaves the session',
+  'a tab %s that closes after another writer has claimed its log leaves the session',
   async (how) => {
     const { open, sessionId } = startTabs();
     const agent = open().connect([[{ text: 'one ', hang: true }]]);

@@ -12,7 +12,7 @@ import { extent } from '../../../../test/test-extent.ts';
 import type { FaultOrder } from '../../test-support/faults.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 
-/** Each process is a worker of its own; it is terminated where the process dies. */
+/** Runs each process in a worker of its own, which is terminated where the process dies. */
 function workerHost({ name: scenario }: FaultScenario): FaultHost {
   const database = `faults-${crypto.randomUUID()}`;
   return {
@@ -40,7 +40,7 @@ function workerHost({ name: scenario }: FaultScenario): FaultHost {
 }
 
 test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
-  '%s: workers terminated at a sample of points lose nothing in IndexedDB',
+  '%s: IndexedDB loses nothing when workers are terminated at a sample of points',
   async ([, scenario], { task }) => {
     const report = await injectFaults(scenario, {
       makeHost: () => workerHost(scenario),

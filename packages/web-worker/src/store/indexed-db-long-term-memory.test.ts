@@ -3,7 +3,7 @@ import { keywordMemory } from '@isoloop/core/memory-search';
 import { expect, test } from 'vitest';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
-test('a long-term memory in IndexedDB is found by another tab, and a deleted session leaves no key', async () => {
+test('tabs share a long-term memory in IndexedDB; it forgets a deleted session and can be cleared', async () => {
   const namespace = `user ${crypto.randomUUID()}`;
   const store = (): IndexedDbStore => new IndexedDbStore({ database: 'long-term' });
   const here = keywordMemory({ store: store(), namespace });

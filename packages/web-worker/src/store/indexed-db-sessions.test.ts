@@ -10,7 +10,7 @@ function open(database: string = `sessions-${crypto.randomUUID()}`) {
   return { database, store, sessions: new IndexedDbSessions({ store }) };
 }
 
-test('a page lists, renames and deletes what the worker’s agents wrote', async () => {
+test('a page lists, renames and deletes the sessions that the worker’s agents wrote', async () => {
   const { database, store, sessions } = open();
   const { connect } = startWorker();
   await connect('chat/1', { database }).call('My cat is called Momo.');
@@ -40,7 +40,7 @@ test('a page lists, renames and deletes what the worker’s agents wrote', async
   expect(elsewhere.deleteSession).toHaveBeenCalledExactlyOnceWith('chat/2');
 });
 
-test('an export is plain JSON and has the whole session: messages, open calls, summary, title', async () => {
+test('an export is plain JSON with messages, open calls, summary and title', async () => {
   const { sessions, store } = open();
   const memory = new IndexedDbMemory('s', { store });
   await memory.append([userMessage('one', { id: '1' }), userMessage('two', { id: '2' })]);
@@ -70,7 +70,7 @@ test('an export is plain JSON and has the whole session: messages, open calls, s
   expect(await other.sessions.list()).toMatchObject([{ sessionId: 's', title: 'Numbers' }]);
 });
 
-test('an import takes another id, and replaces a session only where it is told to', async () => {
+test('an import accepts another id, and replaces an existing session only with `replace`', async () => {
   const { sessions, store } = open();
   await new IndexedDbMemory('a', { store }).append([userMessage('from a')]);
   await new IndexedDbMemory('b', { store }).append([userMessage('from b')]);
@@ -83,7 +83,7 @@ test('an import takes another id, and replaces a session only where it is told t
   expect((await new IndexedDbMemory('b', { store }).read()).map(textOf)).toEqual(['from a']);
 });
 
-test('an agent that has the session open answers with what was imported', async () => {
+test('an agent that has the session open continues from the imported messages', async () => {
   const { database, sessions } = open();
   const agent = startWorker().connect('s', { database, replies: ['one', 'two'] });
   await agent.call('first');
@@ -115,7 +115,7 @@ test.for([
       records: [{ kind: 'message', message: {} }],
     },
   ],
-] as const)('an import of %s is refused, and nothing is changed', async ([, exported]) => {
+] as const)('rejects an import of %s and changes nothing', async ([, exported]) => {
   const { sessions, store } = open();
   await new IndexedDbMemory('x', { store }).append([userMessage('kept')]);
   await expect(sessions.import(exported, { replace: true })).rejects.toMatchObject({
@@ -124,7 +124,7 @@ test.for([
   expect((await new IndexedDbMemory('x', { store }).read()).map(textOf)).toEqual(['kept']);
 });
 
-test('a session that is not there can’t be renamed or exported', async () => {
+test('rejects to rename or export an unknown session', async () => {
   const { sessions } = open();
   await expect(sessions.rename('x', 'y')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(sessions.export('x')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -139,7 +139,7 @@ test('a session adopts records only while it is empty', async () => {
   });
 });
 
-test('persist() asks the browser, and storage() tells what there is', async () => {
+test('persist() asks the browser for persistence, and storage() reports usage and quota', async () => {
   const { sessions } = open();
   const persist = vi.spyOn(navigator.storage, 'persist').mockResolvedValue(true);
   expect(await sessions.persist()).toBe(true);

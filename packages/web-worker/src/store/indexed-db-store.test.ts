@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The databases opened from now on. */
+/** Returns the databases that are opened from now on. */
 function watchOpen(): readonly IDBDatabase[] {
   const opened: IDBDatabase[] = [];
   const open = indexedDB.open.bind(indexedDB);
@@ -31,7 +31,7 @@ function watchOpen(): readonly IDBDatabase[] {
   return opened;
 }
 
-test('a connection that died without a word is opened anew, and the operation repeated', async () => {
+test('reopens a connection that died silently, and repeats the operation', async () => {
   const opened = watchOpen();
   const store = new IndexedDbStore({ database: 'reopen' });
   await store.set('a', '1');
@@ -46,7 +46,7 @@ test('a connection that died without a word is opened anew, and the operation re
   expect(opened.length).toBe(5);
 });
 
-test('a connection that the browser closed is opened anew', async () => {
+test('after the browser has closed a connection, one operation reports the eviction and the next one reopens', async () => {
   const opened = watchOpen();
   const store = new IndexedDbStore({ database: 'forced' });
   await store.set('a', '1');
@@ -65,7 +65,7 @@ test('a connection that the browser closed is opened anew', async () => {
   expect(await store.get('a')).toBe('2');
 });
 
-test('after three connections it gives up', async () => {
+test('gives up after three connections', async () => {
   const store = new IndexedDbStore({ database: 'lost' });
   const cause = new DOMException(
     'Connection to Indexed Database server lost. Refresh the page to try again',
@@ -85,7 +85,7 @@ test('after three connections it gives up', async () => {
   expect(await store.get('a')).toBeUndefined();
 });
 
-test('another failure is not tried again', async () => {
+test('does not retry other failures', async () => {
   const store = new IndexedDbStore({ database: 'refused' });
   const open = vi.spyOn(indexedDB, 'open').mockImplementation(() => {
     throw new DOMException('access denied', 'SecurityError');
@@ -94,7 +94,7 @@ test('another failure is not tried again', async () => {
   expect(open).toHaveBeenCalledTimes(1);
 });
 
-test('a compare-and-set that got through before its connection died is not taken for a lost one', async () => {
+test('a compare-and-set that was written before its connection died returns true', async () => {
   const store = new IndexedDbStore({ database: 'uncertain' });
   await store.set('a', '1');
   const put = IDBObjectStore.prototype.put;
@@ -114,7 +114,7 @@ test('a compare-and-set that got through before its connection died is not taken
   expect(await store.get('a')).toBe('2');
 });
 
-test('a batch of writes happens as a whole or not at all', async () => {
+test('writes a batch completely or not at all', async () => {
   const store = new IndexedDbStore({ database: 'atomic' });
   const put = IDBObjectStore.prototype.put;
   let calls = 0;
@@ -150,10 +150,10 @@ test('the database can be deleted while it is open', async () => {
   expect(await store.get('a')).toBeUndefined();
 });
 
-test('on a full disk the conversation stays whole, and is saved once there is room', async () => {
+test('on a full disk the conversation stays complete, and is saved once there is space', async () => {
   const { origin } = location;
   const session = cdp();
-  // Chromium remembers for half a minute how much room a database had; a new one asks.
+  // Chromium caches the free space of a database for half a minute. A new database has none cached.
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' });
   const store = new IndexedDbStore({ database: 'full' });
   const memory = new IndexedDbMemory('s', { store });

@@ -17,7 +17,7 @@ function watchSilence(): { readonly watch: StallWatch; readonly told: readonly s
   return { watch, told };
 }
 
-test('a leader that stays silent for the whole time is asked once, then stalled', async () => {
+test('asks a silent leader once, then reports it as stalled', async () => {
   const { told } = watchSilence();
   vi.advanceTimersByTime(500);
   expect(told).toEqual(['asks']);
@@ -26,7 +26,7 @@ test('a leader that stays silent for the whole time is asked once, then stalled'
   expect(told).toEqual(['asks', 'stalled']);
 });
 
-test('a sign of life that has arrived, and was not read yet, counts', async () => {
+test('counts a sign of life that has arrived but was not read yet', async () => {
   const { watch, told } = watchSilence();
   vi.advanceTimersByTime(1000);
   watch.heard();

@@ -20,14 +20,14 @@ const send = (
     .sendMessages({ trigger: 'submit-message', messages: [message], abortSignal });
 
 interface View {
-  /** The message as it is shown now. */
+  /** Message as it is shown now. */
   readonly message: () => UIMessage | undefined;
-  /** Resolves with the whole message at the stream's end. */
+  /** Promise of the whole message at the stream's end. */
   readonly end: Promise<UIMessage | undefined>;
   until(fits: (message: UIMessage) => boolean): Promise<UIMessage>;
 }
 
-/** What AI SDK's reader makes of a stream; `message`: that it goes on with. */
+/** Reads a stream with AI SDK's reader. With `message`, the reader continues that message. */
 function view(stream: ReadableStream<UiChunk>, message?: UIMessage): View {
   let shown: UIMessage | undefined;
   let wake = (): void => {};
@@ -69,7 +69,7 @@ const answered = (message: UIMessage, approved: boolean): UIMessage => ({
 });
 
 test.for(['leader', 'follower'] as const)(
-  'a second tab’s reconnect shows the turn of the %s’s chat, from its start to its end',
+  'a second tab that reconnects shows the turn of the %s’s chat from start to end',
   async (who) => {
     const { open } = startTabs();
     const [first, second] = [open(), open()];
@@ -92,7 +92,7 @@ test.for(['leader', 'follower'] as const)(
 );
 
 test.for(['leader', 'follower'] as const)(
-  'a second tab stops the turn of the %s’s chat; closing its connection does not',
+  'a second tab can stop the turn of the %s’s chat; closing its connection does not stop it',
   async (who) => {
     const { open } = startTabs();
     const [first, second] = [open(), open()];
@@ -120,7 +120,7 @@ test.for(['leader', 'follower'] as const)(
 );
 
 test.for(['leader', 'follower'] as const)(
-  'an approval is shown in both tabs; the %s answers it, and both see what came of it',
+  'both tabs show an approval; the %s answers it, and both show the result',
   async (who) => {
     const { open } = startTabs();
     const [first, second] = [open(), open()];
@@ -159,7 +159,7 @@ test.for(['leader', 'follower'] as const)(
   },
 );
 
-test('the chats of both tabs go on with a turn whose leader crashes, and stop the run that goes on', async () => {
+test('the chats of both tabs continue a turn whose leader crashes, and can stop the continued run', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   await first.connect(cutOff).messages();
@@ -191,7 +191,7 @@ test('the chats of both tabs go on with a turn whose leader crashes, and stop th
   ]);
 });
 
-test('a chat that is stopped after its leader has crashed stops the run that goes on', async () => {
+test('a chat can stop the continued run after its leader has crashed', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect(cutOff).messages();
@@ -205,7 +205,7 @@ test('a chat that is stopped after its leader has crashed stops the run that goe
   expect(await own.end).toMatchObject({ metadata: { reason: 'aborted' } });
 });
 
-test('two new tabs that reconnect at once to a run that was cut off share one', async () => {
+test('two new tabs that reconnect to an unfinished run at the same time share one run', async () => {
   const { open } = startTabs();
   const first = open();
   const agent = first.connect(cutOff);
@@ -235,7 +235,7 @@ test('two new tabs that reconnect at once to a run that was cut off share one', 
   ]);
 });
 
-test('who asked for a run and does not read it holds nobody else up', async () => {
+test('a caller that does not read its run does not delay other readers', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const words = Array.from({ length: 4 * initialCredits }, (_, index) => `w${index}`).join(' ');
@@ -247,7 +247,7 @@ test('who asked for a run and does not read it holds nobody else up', async () =
   expect(textIn((await other.end)!)).toBe(words);
 });
 
-test('with tabs: false what another tab runs is not taken for cut off', async () => {
+test('with tabs: false, a run of another tab does not count as unfinished', async () => {
   const { open } = startTabs();
   const [first, second] = [open({ tabs: false }), open({ tabs: false })];
   const runs = first.connect([[{ text: 'one ', hang: true }]]);

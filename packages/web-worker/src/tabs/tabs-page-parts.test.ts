@@ -22,7 +22,7 @@ const where = (name: string, execute: () => unknown = () => name) =>
   });
 const asksWhere = [{ toolCalls: [{ name: 'where' }] }];
 
-test('a run has the page parts of the tab that leads, whoever asked for it; a successor’s has its own', async () => {
+test('a run uses the page parts of the leading tab, whoever asked for it; the next leader uses its own', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const seen: string[] = [];
@@ -40,7 +40,7 @@ test('a run has the page parts of the tab that leads, whoever asked for it; a su
   expect(seen).toEqual(['first', 'second']);
 });
 
-test('a page tool whose tab crashes while it runs is run again by the next one’s page, where its replay is safe', async () => {
+test('after a tab crashes, the next leader’s page runs its tool again if the replay is safe', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   let begun = (): void => {};
@@ -58,7 +58,7 @@ test('a page tool whose tab crashes while it runs is run again by the next one�
   expect(outputs(await follower.messages())).toEqual(['second']);
 });
 
-test('a tab that is closed while its page runs a tool for another tab’s call leaves that to the other one', async () => {
+test('a tab that closes while its page runs a tool for another tab’s call leaves the call to that tab', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   let begun = (): void => {};
@@ -91,7 +91,7 @@ async function suspended(leader: RemoteAgent, follower: RemoteAgent): Promise<vo
 const asksNote = [{ toolCalls: [{ name: 'note', id: 'n1' }] }];
 const approvalOn = ['note'];
 
-test('an approval that no page of the leader answers is decided from any tab', async () => {
+test('any tab can decide an approval that the leader’s page does not answer', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([asksNote, 'done'], {
@@ -109,7 +109,7 @@ test('an approval that no page of the leader answers is decided from any tab', a
   expect([first.told, second.told].flat().filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
 });
 
-test('an approval that waits is there after its tab is gone, for another one to decide', async () => {
+test('another tab can decide an open approval after its tab has crashed', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([asksNote], { approvalOn });
@@ -121,7 +121,7 @@ test('an approval that waits is there after its tab is gone, for another one to 
   expect((await follower.decide({ toolUseId: 'n1', type: 'approve' })).text).toBe('done');
 });
 
-test('an approval that a page is asked for when its tab crashes is asked for on the next one’s page', async () => {
+test('after a tab crashes, the next leader’s page is asked for the approval that was open', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   let asked = (): void => {};
@@ -144,7 +144,7 @@ test('an approval that a page is asked for when its tab crashes is asked for on 
   expect([first.told, second.told].flat().filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
 });
 
-test('a successor whose page has no model leaves the run open, and says why', async () => {
+test('a new leader whose page has no model suspends the run and reports CONFIGURATION', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const model = pageModel(new ScriptedModel([asksNote, { hang: true }]));

@@ -33,7 +33,7 @@ const noResult: AgentResult = {
 };
 const afterCutOff = ['user', 'assistant', 'tool', 'assistant'];
 
-test('an interrupt that is asked for while a follower takes over stops the run that goes on', async () => {
+test('an interrupt during a takeover stops the continued run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect(cutOff).messages();
@@ -45,7 +45,7 @@ test('an interrupt that is asked for while a follower takes over stops the run t
   expect(await answer).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
 });
 
-test('who reads another tab’s run and stops it while a follower takes over stops the run that goes on', async () => {
+test('a reader that stops another tab’s run during a takeover stops the continued run', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
@@ -68,7 +68,7 @@ test('who reads another tab’s run and stops it while a follower takes over sto
   expect(await answer).toMatchObject({ reason: 'aborted' });
 });
 
-test('a tab that is closed while it takes over leaves the run to the next one', async () => {
+test('a tab that closes during its takeover leaves the run to the next tab', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   await first.connect(cutOff).messages();
@@ -87,9 +87,10 @@ test('a tab that is closed while it takes over leaves the run to the next one', 
   expect(roles(await last.messages())).toEqual(afterCutOff);
 });
 
-test('of two followers that wait for a frozen leader one takes over, and the call of each is made once', async () => {
+test('one of two followers takes over from a frozen leader, and the call of each runs once', async () => {
   const { open } = startTabs();
-  // On a busy machine, a follower may take over from one that only was slow; nothing changes then.
+  // On a busy machine, a follower may also take over from a leader that is only slow. The result is
+  // the same.
   const tabs = { stalledAfterMs: 3000 };
   const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
@@ -116,13 +117,13 @@ test('of two followers that wait for a frozen leader one takes over, and the cal
   ).toEqual(['a', 'b']);
 });
 
-test('a leader that wakes after two takeovers gets the end of its run, which is not made again', async () => {
+test('a leader that wakes after two takeovers gets the end of its run, which does not run again', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
   await leader.messages();
   const heir = second.connect(['the new answer', 'one'], { slow: 'building' });
-  // It follows from here on: what the leader leaves is its to go on with.
+  // From here on the second tab follows, so it continues the leader's run later.
   expect(await heir.messages()).toEqual([]);
   const stream = leader.stream('go');
   const own = read(stream);
@@ -152,7 +153,7 @@ test('a leader that wakes after two takeovers gets the end of its run, which is 
   ]);
 });
 
-test('a leader that wakes gets its run continued by a tab that was opened meanwhile, and it is not made again', async () => {
+test('a tab that opened meanwhile continues a frozen leader’s run, and the leader gets the end when it wakes', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
@@ -173,7 +174,7 @@ test('a leader that wakes gets its run continued by a tab that was opened meanwh
   expect((await other.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
 });
 
-test('a tab that takes over from a leader that was only slow takes its answer, and asks for nothing again', async () => {
+test('a tab that takes over from a slow leader accepts its late answer, and does not repeat the call', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect([[{ gate: 'middle', text: 'never said' }]]).messages();
@@ -203,7 +204,7 @@ test('a tab that takes over from a leader that was only slow takes its answer, a
   expect(await answer).toMatchObject({ text: 'said late' });
 });
 
-test('a run whose asker is gone outlives the tab that goes on with it, where others are there', async () => {
+test('a run whose caller has crashed continues in the next tab when the tab that took it over closes', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
@@ -224,7 +225,7 @@ test('a run whose asker is gone outlives the tab that goes on with it, where oth
 });
 
 test.for(['ended in the log', 'is not gone on with'] as const)(
-  'all readers are told the end of a run that %s',
+  'all readers get the end of a run that %s',
   async (how) => {
     const { open, sessionId } = startTabs();
     const tabs = { attempts: 0 };
@@ -264,13 +265,14 @@ test.for(['ended in the log', 'is not gone on with'] as const)(
   },
 );
 
-test('a tab that waits for the lead goes on with a run of which its leader had no time to tell it', async () => {
+test('a tab that waits for the lead continues a run that the leader had no time to announce', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
   await leader.messages();
   await leadHalfWay(first, leader);
-  // Without end: Chromium can't terminate a worker in a synchronous request.
+  // Keeps the worker busy forever, because Chromium cannot terminate it during a synchronous
+  // request.
   first.worker.postMessage({ spin: true });
   const watching = read(second.connect(['the new answer']).watch());
   await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);

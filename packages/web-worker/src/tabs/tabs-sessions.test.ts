@@ -3,7 +3,7 @@ import { connectAgent, IndexedDbSessions, IndexedDbStore } from '@isoloop/web-wo
 import { expect, onTestFinished, test } from 'vitest';
 import { cutOff, startTabs } from '../../test-support/tabs-under-test.ts';
 
-test('a session that is renamed, replaced and deleted while a tab leads it goes on as it then is, also in the next tab', async () => {
+test('renaming, replacing and deleting a session takes effect for its leader and for the next one', async () => {
   const { open, sessionId } = startTabs();
   const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
   const [first, second] = [open(), open()];
@@ -24,7 +24,7 @@ test('a session that is renamed, replaced and deleted while a tab leads it goes 
   expect((await follower.messages()).map(textOf)).toEqual(['d', 'four', 'e', 'five']);
 });
 
-test('a session that is cleared in one tab while another one’s call runs is not', async () => {
+test('clear() in one tab fails with AGENT_BUSY while another tab’s call runs', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ gate: 'middle', text: 'one' }]]);
@@ -40,7 +40,7 @@ test('a session that is cleared in one tab while another one’s call runs is no
   expect(await leader.messages()).toEqual([]);
 });
 
-test('a session that is deleted in mid-run has nothing of it left for the next tab, whose call is made anew', async () => {
+test('after a session is deleted in mid-run, the next leader finds nothing of it and makes the call again', async () => {
   const { open, sessionId } = startTabs();
   const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
   const [first, second] = [open(), open()];
@@ -54,7 +54,7 @@ test('a session that is deleted in mid-run has nothing of it left for the next t
   expect((await follower.messages()).map(textOf)).toEqual(['go', 'anew']);
 });
 
-test('a SharedWorker and a tab’s own worker are tabs of one session, whichever leads', async () => {
+test('a SharedWorker and a tab’s own worker share one session, whichever leads', async () => {
   const { open, sessionId } = startTabs();
   const tab = open();
   const own = tab.connect(['own']);

@@ -17,7 +17,7 @@ const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number 
 const increases = (events: readonly AgentEvent[]): boolean =>
   events.every(({ seq }, index) => index === 0 || seq > events[index - 1]!.seq);
 
-test('a follower sees the leader’s run, a late one from its start; there is one agent', async () => {
+test('followers see the leader’s run, late ones from its start, and share its agent', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect([[{ text: 'one ' }, { gate: 'middle', text: 'two' }], 'again']);
@@ -40,7 +40,7 @@ test('a follower sees the leader’s run, a late one from its start; there is on
   expect([...second.told, ...third.told]).toEqual([]);
 });
 
-test('a follower’s call waits for the leader’s, and its interrupt reaches that', async () => {
+test('a follower’s call waits for the leader’s run, and the follower can interrupt that run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ text: 'one ', hang: true }], 'second answer']);
@@ -61,7 +61,7 @@ test('a follower’s call waits for the leader’s, and its interrupt reaches th
   );
 });
 
-test('a follower’s call that waits can be aborted, also in mid-run', async () => {
+test('a follower can abort its call while the call waits and while it runs', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([
@@ -91,7 +91,7 @@ test('a follower’s call that waits can be aborted, also in mid-run', async () 
   expect((await leader.call('fourth')).text).toBe('three');
 });
 
-test('calls of two tabs at once run one after the other; a second one of the same tab is refused as ever', async () => {
+test('calls of two tabs at once run one after the other; a second call of one tab fails with AGENT_BUSY', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([
@@ -125,7 +125,7 @@ test('calls of two tabs at once run one after the other; a second one of the sam
 });
 
 test.for(['while it runs', 'when it has ended'] as const)(
-  'a follower that hears from an earlier leader %s finds out who leads, and its call runs once',
+  'a follower that gets a message of an earlier leader %s finds the current leader, and its call runs once',
   async (when) => {
     const { open, sessionId } = startTabs();
     const [first, second] = [open(), open()];
@@ -162,7 +162,7 @@ test.for(['while it runs', 'when it has ended'] as const)(
   },
 );
 
-test('a follower whose page sleeps still hears what it waits for', async () => {
+test('a follower whose page is frozen still receives the answers to its calls', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ gate: 'middle', text: 'late' }], 'later']);
@@ -178,7 +178,7 @@ test('a follower whose page sleeps still hears what it waits for', async () => {
   expect((await follower.call('more')).text).toBe('later');
 });
 
-test('the agents of one worker are led apart, also in one session', async () => {
+test('each agent of a worker has a leader of its own, also within one session', async () => {
   const { open } = startTabs();
   const name = { several: true };
   const [first, second] = [open(name), open(name)];
@@ -190,14 +190,14 @@ test('the agents of one worker are led apart, also in one session', async () => 
   const follower = second.connect(['never'], { agent: 'main' });
   expect((await follower.messages()).map(textOf)).toEqual(['a', 'main']);
   expect(second.told).toEqual([]);
-  // A memory that keeps nothing leaves the next leader nothing.
+  // The agent `other` keeps its conversation in memory only, so the next leader starts empty.
   const late = first.connect(['anew'], { agent: 'other' });
   expect(await late.messages()).toHaveLength(2);
   second.worker.terminate();
   expect((await late.call('c')).text).toBe('anew');
 });
 
-test('a follower’s call ends with the output it names, also where its leader crashes; one that cannot be sent is told', async () => {
+test('a follower’s call returns its named output, also after a leader’s crash; other outputs fail with INVALID_INPUT', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const gives = [{ toolCalls: [{ name: 'generate_response', input: { word: 'yes' } }] }];
@@ -217,7 +217,7 @@ test('a follower’s call ends with the output it names, also where its leader c
   expect((await answer).output).toEqual({ word: 'yes' });
 });
 
-test('a follower decides about a call of the leader’s run', async () => {
+test('a follower can decide a call of the leader’s run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ toolCalls: [{ name: 'ask', id: 'a1' }] }], 'done']);
@@ -230,7 +230,7 @@ test('a follower decides about a call of the leader’s run', async () => {
   expect(second.told).toEqual([]);
 });
 
-test('a leader that crashes in mid-run is followed: the run ends once, its finished tool is not run again', async () => {
+test('a follower continues the run of a crashed leader: it ends once and repeats no finished tool', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
@@ -267,7 +267,7 @@ test('a leader that crashes in mid-run is followed: the run ends once, its finis
   );
 });
 
-test('a follower’s own stream goes on when the leader that runs it crashes; what waited behind it runs', async () => {
+test('a follower’s stream continues when its leader crashes, and its next call runs', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect(cutOff).messages();
@@ -293,7 +293,7 @@ test('a follower’s own stream goes on when the leader that runs it crashes; wh
   ]);
 });
 
-test('a call that the leader had not begun when it crashed is made once, by the next one', async () => {
+test('if the leader crashes before it begins a call, the next leader makes the call once', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
@@ -315,7 +315,7 @@ test('a call that the leader had not begun when it crashed is made once, by the 
   ]);
 });
 
-test('a leader that is closed leaves another tab’s run to a follower', async () => {
+test('a leader that closes leaves another tab’s run to a follower', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
@@ -328,7 +328,7 @@ test('a leader that is closed leaves another tab’s run to a follower', async (
   expect([...first.told, ...second.told].filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
 });
 
-test('a leader whose page is hidden steps down, follows, and leads again when its page is back', async () => {
+test('a leader whose page freezes steps down, follows after it wakes, and can lead again', async () => {
   const { open } = startTabs();
   const [first, second] = [open({ tabs: {} }), open()];
   const leader = first.connect([...cutOff, 'never']);
@@ -337,7 +337,7 @@ test('a leader whose page is hidden steps down, follows, and leads again when it
   await follower.messages();
   const own = await leadHalfWay(first, leader);
   await own.until(says('of'));
-  // Only this worker's page: both are this one.
+  // Sent to this worker only, because both workers belong to the same page here.
   first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
   await second.heard({ reached: 'new' });
   first.worker.postMessage({ protocol: 'isoloop/1', type: 'resume' });
@@ -349,7 +349,7 @@ test('a leader whose page is hidden steps down, follows, and leads again when it
   expect((await leader.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
 });
 
-test('a leader that is frozen without a word is deposed; when it wakes its writes are refused, and it follows', async () => {
+test('a leader that freezes without notice is replaced; when it wakes, its writes are refused and it follows', async () => {
   const { open } = startTabs();
   const tabs = { stalledAfterMs: 3000 };
   const [first, second] = [open({ tabs }), open({ tabs })];
@@ -364,7 +364,7 @@ test('a leader that is frozen without a word is deposed; when it wakes its write
   const own = await leadHalfWay(first, leader);
   await watching.until(says('of'));
   const wake = await first.freeze();
-  // What it does first when it wakes: it goes on with the run.
+  // When it wakes, the old leader first tries to continue its run.
   first.open('middle');
   await second.heard({ reached: 'new' });
   second.open('new');
@@ -383,7 +383,7 @@ test('a leader that is frozen without a word is deposed; when it wakes its write
   ]);
 });
 
-test('a run is gone on with as often as `attempts` says, then left open for a call without input', async () => {
+test('tabs continue a run `attempts` times, then leave it open for a call without input', async () => {
   const { open } = startTabs();
   const tabs = { attempts: 1 };
   const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
@@ -407,7 +407,7 @@ test('a run is gone on with as often as `attempts` says, then left open for a ca
   expect((await last.call()).text).toBe('by hand');
 });
 
-test('an interrupted run is not gone on with by the next leader, only by a call without input', async () => {
+test('the next leader does not continue an interrupted run; a call without input does', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ text: 'half of ', hang: true }]]);
@@ -430,7 +430,7 @@ test('an interrupted run is not gone on with by the next leader, only by a call 
   await expect(follower.resume()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('attempts: 0 never goes on by itself', async () => {
+test('with attempts: 0, only a call without input continues a run', async () => {
   const { open } = startTabs();
   const tabs = { attempts: 0 };
   const [first, second] = [open({ tabs }), open({ tabs })];
@@ -443,7 +443,7 @@ test('attempts: 0 never goes on by itself', async () => {
   expect((await follower.call()).text).toBe('by hand');
 });
 
-test('a successor without the key suspends the run; with one among the tabs, that one goes on', async () => {
+test('a tab with the key continues the run; if only a tab without the key is left, the run is suspended', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
@@ -465,7 +465,7 @@ test('a successor without the key suspends the run; with one among the tabs, tha
 });
 
 test.for(['locks', 'BroadcastChannel', 'leave for BroadcastChannel'] as const)(
-  'without %s each tab is alone',
+  'without %s each tab works alone',
   async (missing) => {
     const { open } = startTabs();
     const [first, second] = [open({ without: [missing] }), open({ without: [missing] })];
@@ -478,7 +478,7 @@ test.for(['locks', 'BroadcastChannel', 'leave for BroadcastChannel'] as const)(
   },
 );
 
-test('without leave for locks a tab leads at once, and once, also where its page is shown again', async () => {
+test('without permission for locks, a tab leads at once and builds one agent, also after pageshow', async () => {
   const tab = startTabs().open({ without: ['leave for locks'] });
   const agent = tab.connect(['one', 'two', 'three']);
   expect((await agent.call('a')).text).toBe('one');
@@ -487,7 +487,7 @@ test('without leave for locks a tab leads at once, and once, also where its page
   expect(tab.told).toHaveLength(1);
 });
 
-test('tabs: false leaves each tab alone; a bad option is told to who calls', async () => {
+test('with tabs: false each tab works alone; an invalid option fails the call with WORKER_FAILED', async () => {
   const { open } = startTabs();
   const [first, second] = [open({ tabs: false }), open({ tabs: false })];
   expect((await first.connect(['mine']).call('a')).text).toBe('mine');

@@ -2,7 +2,10 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { readStored } from '../../test-support/stored.ts';
 
-/** Runs a module in a page whose policy has no `unsafe-eval`; the text it posts. */
+/**
+ * Runs a module in a page whose policy has no `unsafe-eval`. Returns the value that the module
+ * returns.
+ */
 async function runWithPolicy(module: string): Promise<unknown> {
   const frame = document.createElement('iframe');
   frame.srcdoc = `<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'unsafe-inline'">
@@ -33,7 +36,7 @@ test('the policy forbids eval', async () => {
   expect(await runWithPolicy(`return new Function('return 1')();`)).toContain('EvalError');
 });
 
-test('plain JSON Schema is checked under a policy without unsafe-eval', async () => {
+test('plain JSON Schema validates input under a policy without unsafe-eval', async () => {
   const told = await runWithPolicy(`
     const { jsonSchema } = await import(${source('json-schema.ts')});
     const { issues } = await jsonSchema({ properties: { a: { pattern: '^x' } } })['~standard'].validate({ a: 'y' });
@@ -51,7 +54,7 @@ test('the tools of an MCP server work under a policy without unsafe-eval', async
   expect(told).toBe('3');
 });
 
-test('page and worker work under worker-src and script-src self, and write nothing that was not asked for', async () => {
+test('page and worker run under worker-src and script-src self, and store nothing on their own', async () => {
   const before = await readStored();
   const frame = document.createElement('iframe');
   const answer = new Promise<unknown>((resolve) => {

@@ -30,22 +30,25 @@ const workerClasses = [
 
 const none = Object.fromEntries(tabClasses.map((name) => [name, 0]));
 
-/** How many connections a test uses after the first ones. */
+/** Number of connections that a test uses after its warm-up. */
 const count = extent({ quick: 300, full: 1000 });
 
-/** The locks of sessions, which are held or waited for. */
+/** Counts the session locks that are held or waited for. */
 async function sessionLocks(): Promise<number> {
   const { held = [], pending = [] } = await navigator.locks.query();
   return [...held, ...pending].filter(({ name }) => name?.startsWith('isoloop:session:')).length;
 }
 
 /**
- * Never more than this many stay of each class, and a megabyte of heap: what is on its way at that
- * moment.
+ * Tolerated growth: objects of each class, and bytes of heap. It covers objects in use at the time
+ * of the count.
  */
 const slack = { objects: 20, bytes: 1_000_000 };
 
-/** Counts once no class has shrunk for two counts: garbage of earlier tests is collected late. */
+/**
+ * Counts until no class has shrunk in two counts, because garbage of earlier tests is collected
+ * late.
+ */
 async function settledCount(
   target: Inspected,
   classes: readonly string[],
@@ -59,7 +62,10 @@ async function settledCount(
   return last;
 }
 
-/** What a target has now; `grown()` tells the classes of which there came to be more. */
+/**
+ * Measures a target. `grown()` returns the classes that have more objects than before, `heap()` the
+ * growth in bytes.
+ */
 async function measure(target: Inspected, classes: readonly string[]) {
   const before = await settledCount(target, classes);
   const bytes = await target.heap();
@@ -90,7 +96,7 @@ const never = tool({
   execute: () => new Promise<string>(() => {}),
 });
 
-/** A connection with everything a page can do for an agent. */
+/** Connects with page parts of every kind. */
 function connect(worker: Worker, index: number, replies: PageFixtureOptions['replies'] = ['ok']) {
   const page = [
     pageTools([title, never]),
@@ -120,9 +126,9 @@ async function joinAsTab(index: number): Promise<void> {
   channel.close();
 }
 
-/** The ways a connection is used and left, one after the other. */
+/** Ways to use and close a connection. The tests take them in turn. */
 const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
-  // Before the worker has heard of it.
+  // Closes before the worker knows the connection.
   async (worker, index) => {
     const agent = connect(worker, index);
     const messages = agent.messages().catch(() => {});
@@ -154,19 +160,19 @@ const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
     await transport.reconnectToStream();
     agent.close();
   },
-  // Left in the middle of an answer that the page reads,
+  // Closes in the middle of an answer that the page reads.
   async (worker, index) => {
     const agent = connect(worker, index, [{ text: 'one two', hang: true }]);
     for await (const event of agent.stream('hi')) if (event.type === 'reasoning-chunk') break;
     agent.close();
   },
-  // of one it reads no more,
+  // Closes in the middle of an answer that the page no longer reads.
   async (worker, index) => {
     const agent = connect(worker, index, [{ text: 'one two', hang: true }]);
     await agent.stream('hi').batches()[Symbol.asyncIterator]().next();
     agent.close();
   },
-  // and of a tool that runs on it.
+  // Closes while a tool runs on the page.
   async (worker, index) => {
     const agent = connect(worker, index, [{ toolCalls: [{ name: 'never' }] }]);
     const call = agent.call('hi').catch(() => {});
@@ -194,7 +200,7 @@ test(`${count} connections that were used and closed leave no objects and no hea
     await measure(inspected, workerClasses),
   ];
   for (let index = 120; index < 120 + count; index++) await use(index);
-  // The last one's ports go once the worker has heard of it.
+  // The ports of the last connection are released once the worker learns that it has closed.
   await expect.poll(() => onPage.grown()).toEqual([]);
   await expect.poll(() => inWorker.grown()).toEqual([]);
   await expect.poll(sessionLocks).toBe(0);
@@ -223,7 +229,7 @@ test(`${count} connections whose workers were terminated leave nothing on the pa
   expect(await onPage.heap()).toBeLessThan(slack.bytes);
 });
 
-test('connections that were not closed are seen by these counts, on both sides', async () => {
+test('the counts find connections that were not closed, on both sides', async () => {
   const frame = await inspectFrame();
   const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
@@ -238,7 +244,7 @@ test('connections that were not closed are seen by these counts, on both sides',
     await Promise.all(more.map((_agent, index) => joinAsTab(agents.length - 1 - index)));
     return onPage.grown();
   };
-  // Tries again, because ports of earlier tests may be collected at the same time.
+  // Polls, because ports of earlier tests may be collected at the same time.
   await expect.poll(grownByFifty).toContainEqual(expect.stringContaining('MessagePort'));
   expect(await sessionLocks()).toBeGreaterThanOrEqual(50);
   const grown = await inWorker.grown();
@@ -247,7 +253,7 @@ test('connections that were not closed are seen by these counts, on both sides',
   for (const agent of agents) agent.close();
 });
 
-test('in a page alone with its sessions, nothing of the code for several tabs exists until another tab joins', async () => {
+test('in a page alone with its sessions, classes for several tabs have no objects until another tab joins', async () => {
   const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
   const agent = connect(worker, 0, ['one', 'two']);

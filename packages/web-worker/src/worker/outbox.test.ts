@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Outbox } from './outbox.ts';
 import { initialCredits, type RunMessage } from '../wire/protocol.ts';
 
-/** An outbox whose macrotasks come when the test says so, and what it posts. */
+/** Opens an outbox whose macrotasks the test runs. Returns it with the messages that it posts. */
 function openOutbox() {
   const { port1: port, port2: page } = new MessageChannel();
   const tasks: (() => void)[] = [];
@@ -24,7 +24,7 @@ function openOutbox() {
 const batch = (...seqs: readonly number[]): readonly AgentEvent[] =>
   seqs.map((seq) => ({ type: 'run-start', seq }) as AgentEvent);
 
-test('what is ready within a macrotask is one message, which tells how many batches it joins', () => {
+test('joins all batches of a macrotask into one message and counts them', () => {
   const { outbox, posted, macrotask } = openOutbox();
   outbox.add(batch(1, 2));
   outbox.add(batch(3));
@@ -38,7 +38,7 @@ test('what is ready within a macrotask is one message, which tells how many batc
   expect(posted.slice(1)).toEqual([{ type: 'batch', items: [6], reads: 1 }]);
 });
 
-test('2,000 deltas in 25 reads, a macrotask apart, are 25 messages', () => {
+test('2,000 deltas in 25 reads, each in a macrotask of its own, make 25 messages', () => {
   const { outbox, posted, macrotask } = openOutbox();
   for (let read = 0; read < 25; read++) {
     outbox.add(batch(...Array.from({ length: 80 }, (_, index) => read * 80 + index)));
@@ -50,7 +50,7 @@ test('2,000 deltas in 25 reads, a macrotask apart, are 25 messages', () => {
   );
 });
 
-test('the end does not overtake what waits, and comes alone where nothing does', () => {
+test('posts the end after the batches that wait', () => {
   const { outbox, posted, macrotask } = openOutbox();
   const outcome = {
     ok: false,
@@ -65,7 +65,7 @@ test('the end does not overtake what waits, and comes alone where nothing does',
   ]);
 });
 
-test('a batch costs a credit; without any the next waits until the page gives more', async () => {
+test('a batch costs one credit; without credits the next batch waits until the page grants more', async () => {
   const { outbox, port, page } = openOutbox();
   for (let read = 1; read < initialCredits; read++) outbox.add(batch(read));
   await outbox.ready();
@@ -79,7 +79,7 @@ test('a batch costs a credit; without any the next waits until the page gives mo
   expect(await ready).toBe(true);
 });
 
-test('an outbox that is closed holds nobody up and posts nothing', async () => {
+test('a closed outbox blocks nobody and posts nothing', async () => {
   const { outbox, posted, macrotask } = openOutbox();
   for (let read = 0; read < initialCredits; read++) outbox.add(batch(read));
   const ready = outbox.ready();

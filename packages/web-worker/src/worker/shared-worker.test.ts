@@ -12,7 +12,8 @@ interface Shared {
 }
 
 /**
- * A SharedWorker of its own; each connection takes it as a page does, by its script and its name.
+ * Creates a SharedWorker for one test. Each connection opens it as a page does, by its script and
+ * its name.
  */
 function share(): Shared {
   const worker = JSON.stringify({ id: crypto.randomUUID() });
@@ -36,7 +37,7 @@ function share(): Shared {
   };
 }
 
-test('the pages of a SharedWorker share its agent; one page’s close leaves the others', async () => {
+test('the pages of a SharedWorker share its agent, and one page’s terminate() leaves the others connected', async () => {
   const { connect } = share();
   const [one, two] = [connect(['first', 'second']), connect(['unused'])];
   expect((await one.call('a')).text).toBe('first');
@@ -46,7 +47,7 @@ test('the pages of a SharedWorker share its agent; one page’s close leaves the
   expect((await two.messages()).map(textOf)).toEqual(['a', 'first', 'c', 'second']);
 });
 
-test('a hidden page does not end what its SharedWorker does', async () => {
+test('a hidden page does not stop its SharedWorker', async () => {
   const agent = share().connect(['still here']);
   await agent.messages();
   window.dispatchEvent(new Event('pagehide'));
@@ -54,8 +55,8 @@ test('a hidden page does not end what its SharedWorker does', async () => {
 });
 
 /**
- * A page in its own words, as it is: it asks for a run, reads it up to a word and no more, and its
- * lock falls free when it is gone. Resolves when the worker knows.
+ * Acts as a page that disappears: requests a run, reads it up to `word`, and releases its lock.
+ * Resolves when the worker has noticed.
  */
 async function comeAndGo(
   worker: string,
@@ -103,7 +104,7 @@ async function comeAndGo(
     .toBe(false);
 }
 
-test('the run of a page that is gone goes on for the others', async () => {
+test('when a page disappears, its run continues for the other pages', async () => {
   const { worker, sessionId, connect } = share();
   const words = Array.from({ length: 4 * initialCredits }, (_, index) => `w${index}`).join(' ');
   const agent = connect([words]);
@@ -114,7 +115,7 @@ test('the run of a page that is gone goes on for the others', async () => {
   expect(shown(watching.events)).toBe(words);
 });
 
-test('the run of the last page that is gone stays open, for the next one to go on with', async () => {
+test('when the last page disappears, its run stays open and the next page continues it', async () => {
   const { worker, sessionId, connect } = share();
   const replies = [
     [{ toolCalls: [{ name: 'note', id: 'n1' }] }],
@@ -134,7 +135,7 @@ test('the run of the last page that is gone stays open, for the next one to go o
   ]);
 });
 
-test('a browser without SharedWorker starts a worker a page, and they are tabs of the session', async () => {
+test('in a browser without SharedWorker each page starts a worker, and these workers are tabs of the session', async () => {
   const { SharedWorker: taken } = globalThis;
   onTestFinished(() => void Object.assign(globalThis, { SharedWorker: taken }));
   Reflect.deleteProperty(globalThis, 'SharedWorker');
@@ -161,7 +162,7 @@ test('a browser without SharedWorker starts a worker a page, and they are tabs o
   expect((await one.messages()).map(textOf)).toEqual(['a', 'first', 'b', 'second']);
 });
 
-test('a script of a SharedWorker that cannot be loaded is told', async () => {
+test('a call to a SharedWorker whose script cannot be loaded fails with WORKER_FAILED', async () => {
   const shared = new SharedWorker('/no-such-worker.js', { type: 'module' });
   await expect(connectAgent(shared, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',

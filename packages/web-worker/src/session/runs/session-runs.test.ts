@@ -8,7 +8,7 @@ import type { TabOutcome } from '../../wire/tab-protocol.ts';
 import { RunReaders } from './run-readers.ts';
 import { SessionRuns } from './session-runs.ts';
 
-test('of two that ask for what was cut off at the same moment, the second hears of the first one’s run', async () => {
+test('of two concurrent requests to resume a run, the second joins the run of the first', async () => {
   const database = `term-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const lost = memoryOf();
@@ -47,7 +47,7 @@ test('of two that ask for what was cut off at the same moment, the second hears 
   await runs.close();
 });
 
-test('without tabs, a call whose log another writer has claimed fails with the conflict', async () => {
+test('without tabs, a call fails with SESSION_CONFLICT if another writer has claimed its log', async () => {
   const database = `term-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const [mine, theirs] = [memoryOf(), memoryOf()];

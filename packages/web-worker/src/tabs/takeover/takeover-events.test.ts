@@ -33,7 +33,7 @@ const result = {
   state: 'success',
 } as const;
 
-test('what was said and is not in the log is void', () => {
+test('resets a step whose message is not in the log', () => {
   expect(takeoverEvents([begin, chunk], [asked])).toMatchObject([
     { type: 'step-reset', reason: 'takeover', runId: 'r' },
   ]);
@@ -42,20 +42,20 @@ test('what was said and is not in the log is void', () => {
   expect(takeoverEvents([begin, chunk, told], [asked, answer])).toEqual([]);
 });
 
-test('what was said by half and is in the log stands whole', () => {
+test('replaces half a message by the whole message in the log', () => {
   expect(takeoverEvents([begin, chunk], [asked, answer])).toMatchObject([
     { type: 'step-reset', replacement: answer },
     { type: 'post-reasoning', message: answer },
   ]);
 });
 
-test('an answer of an earlier turn is no replacement', () => {
+test('does not use an answer of an earlier turn as replacement', () => {
   const [reset] = takeoverEvents([begin, chunk], [answer, asked]);
   expect(reset).toMatchObject({ type: 'step-reset' });
   expect(reset).not.toHaveProperty('replacement');
 });
 
-test('results that nobody has been told of are told, with numbers behind all that were seen', () => {
+test('adds the results that readers have not seen, with higher sequence numbers than all seen events', () => {
   const told = event({ type: 'post-reasoning', message: call });
   const missing = takeoverEvents([begin, told], [asked, call, toolMessage(result)]);
   expect(missing).toMatchObject([{ type: 'post-acting', toolUse, result }]);
@@ -64,6 +64,6 @@ test('results that nobody has been told of are told, with numbers behind all tha
   expect(takeoverEvents([begin, told, done], [asked, call, toolMessage(result)])).toEqual([]);
 });
 
-test('nothing was seen: there is nothing to mend', () => {
+test('returns no events if readers have seen nothing', () => {
   expect(takeoverEvents([], [asked, answer])).toEqual([]);
 });

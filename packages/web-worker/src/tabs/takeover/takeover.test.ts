@@ -15,7 +15,7 @@ import { takeoverOf } from './takeover.ts';
 const asked = userMessage('Why?');
 const said = (text: string, metadata = {}): Msg => assistantMessage(text, { metadata });
 
-/** A log that a tab left when it died, and an agent of another tab. */
+/** Returns a log that a crashed tab left, and an agent of another tab. */
 async function left(...messages: readonly Msg[]) {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.note([
@@ -31,7 +31,7 @@ test.each([
   ['a question', [asked], false],
   ['half a reply', [asked, said('Half', { partial: 'aborted' })], false],
   ['an answer without its end', [asked, said('Because.')], true],
-] as const)('another tab goes on with %s', async (_what, messages, hasAnswer) => {
+] as const)('another tab continues a run that left %s', async (_what, messages, hasAnswer) => {
   const { memory, agent } = await left(...messages);
   expect(await takeoverOf(memory)).toMatchObject({
     type: 'cut-off',
@@ -40,7 +40,7 @@ test.each([
     attempts: 2,
     hasAnswer,
   });
-  // What the run removes or tells again is not shown before.
+  // The continued run replaces these messages or sends them again, so they are not shown before.
   expect(await cutOffTurn(agent)).toEqual({});
   expect((await agent.call()).text).toBe('Because.');
   expect(await takeoverOf(memory)).toMatchObject({
@@ -53,7 +53,7 @@ test.each([
 test.each([
   ['half a reply', [asked, said('Half', { partial: 'interrupted' })], 'Half'],
   ['its words', [asked, said('What now?', { reason: 'interrupted' })], 'What now?'],
-])('no tab goes on with an interrupted run that left %s', async (_what, messages, text) => {
+])('no tab continues an interrupted run that left %s', async (_what, messages, text) => {
   const { memory, agent } = await left(...messages);
   expect(await cutOffTurn(agent)).toBeUndefined();
   expect(await takeoverOf(memory)).toMatchObject({
@@ -62,7 +62,7 @@ test.each([
     result: { reason: 'interrupted', text },
   });
   expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'interrupted' });
-  // A call without input does, and shows nothing of it.
+  // A call without input continues the run, and its old turn is not shown.
   expect(await shownSoFar(agent)).toEqual({});
   await agent.call();
   expect((await memory.read()).map(textOf)).toEqual(['Why?', 'Because.']);
