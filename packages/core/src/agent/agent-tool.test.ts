@@ -450,3 +450,111 @@ test('a child that says nothing tells how it ended', async () => {
 function lone(says: readonly ScriptedReply[] = []): { readonly agent: ReActAgent } {
   return { agent: new ReActAgent({ name: 'x', sessionId: 'c', model: new ScriptedModel(says) }) };
 }
+
+test('an interrupt of the parent interrupts its child, and the child’s child', async () => {
+  const inner = new ScriptedModel([{ text: 'one ', hang: true }]);
+  const last = new ReActAgent({ name: 'last', model: inner });
+  const between = new ScriptedModel([
+    { toolCalls: [{ name: 'call_last', input: { message: 'x' } }] },
+  ]);
+  const child = new ReActAgent({
+    name: 'helper',
+    model: between,
+    tools: [agentTool(last, { description: 'Helps' })],
+  });
+  const model = new ScriptedModel([{ toolCalls: [call('hello')] }, 'next']);
+  const tools = [agentTool(child, { description: 'Helps' })];
+  const parent = new ReActAgent({ name: 'boss', model, tools });
+  const stream = parent.stream('go');
+  for await (const event of stream)
+    if (event.type === 'reasoning-chunk' && event.delta === 'one ') parent.interrupt('Enough.');
+  expect(await stream.result).toMatchObject({ reason: 'interrupted', text: 'Enough.' });
+  expect((await last.messages()).map(textOf)).toEqual([
+    'x',
+    'one ',
+    'You interrupted me. What now?',
+  ]);
+  expect(between.requests).toHaveLength(1);
+  expect((await child.messages()).at(-1)!.metadata).toMatchObject({ reason: 'interrupted' });
+  expect((await parent.call('again')).text).toBe('next');
+});
+
+test('an interrupt of the parent that comes before its child begins keeps the child from beginning', async () => {
+  const { parent, model, made } = build([{ toolCalls: [call('a')] }, 'next'], [['one']]);
+  const stop = parent.addHook({
+    on: { 'acting-chunk': () => {}, 'pre-acting': () => void parent.interrupt() },
+  });
+  expect((await parent.call('go')).reason).toBe('interrupted');
+  stop();
+  expect(made).toEqual([]);
+  await parent.call('again');
+  expect(results(model)).toEqual([['interrupted', 'Interrupted before it ran.']]);
+});
+
+test('a turn of a child that waits for another turn does not begin after an interrupt', async () => {
+  const says = new ScriptedModel(['one two', 'never']);
+  const child = new ReActAgent({ name: 'helper', model: says });
+  const model = new ScriptedModel([{ toolCalls: [call('a'), call('b')] }, 'next']);
+  const tools = [agentTool(child, { description: 'Helps' })];
+  const parent = new ReActAgent({ name: 'boss', model, tools });
+  const stream = parent.stream('go');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') parent.interrupt();
+  expect((await stream.result).reason).toBe('interrupted');
+  expect(says.requests).toHaveLength(1);
+  await parent.call('again');
+  expect(results(model).map(([state]) => state)).toEqual(['success', 'error']);
+});
+
+test('an interrupt of the parent leaves another call of a shared child alone', async () => {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const says = new ScriptedModel([[{ wait: opened, text: 'mine' }], 'yours']);
+  const child = new ReActAgent({ name: 'helper', model: says, whenBusy: 'queue' });
+  const mine = child.call('mine');
+  await expect.poll(() => says.requests.length).toBe(1);
+  const model = new ScriptedModel([{ toolCalls: [call('yours')] }, 'next']);
+  const tools = [agentTool(child, { description: 'Helps' })];
+  const parent = new ReActAgent({ name: 'boss', model, tools });
+  const done = parent.call('go');
+  await expect.poll(() => child.status.runs + Number(parent.busy)).toBe(2);
+  await expect.poll(async () => (await parent.messages()).length).toBe(2);
+  parent.interrupt();
+  open();
+  expect(await mine).toMatchObject({ reason: 'stop', text: 'mine' });
+  expect((await done).reason).toBe('interrupted');
+});
+
+test('an abort of the parent aborts its child; a pause lets it end', async () => {
+  const { parent, made } = build([{ toolCalls: [call('a')] }], [[{ text: 'one ', hang: true }]]);
+  const controller = new AbortController();
+  const stream = parent.stream('go', { signal: controller.signal });
+  for await (const event of stream) if (event.type === 'reasoning-chunk') controller.abort();
+  expect((await stream.result).reason).toBe('aborted');
+  expect((await made[0]!.agent.messages()).map(textOf)).toEqual(['a', 'one ']);
+
+  const other = build([{ toolCalls: [call('a')] }, 'done'], [['one two']]);
+  const paused = other.parent.stream('go');
+  for await (const event of paused)
+    if (event.type === 'reasoning-chunk') other.parent.interrupt({ mode: 'pause' });
+  expect(await paused.result).toMatchObject({ reason: 'suspended', pending: [] });
+  expect((await other.parent.call()).text).toBe('done');
+  expect(results(other.model)).toEqual([['success', 'session_id: call_1\n\none two']]);
+});
+
+test('a child without interrupt() ends on its own', async () => {
+  const child = new ReActAgent({ name: 'helper', model: new ScriptedModel(['one two']) });
+  const { name, sessionId } = child;
+  const plain: ChildAgent = {
+    name,
+    sessionId,
+    messages: () => child.messages(),
+    stream: (...given) => child.stream(...given),
+  };
+  const model = new ScriptedModel([{ toolCalls: [call('a')] }, 'next']);
+  const tools = [agentTool(plain, { description: 'Helps' })];
+  const parent = new ReActAgent({ name: 'boss', model, tools });
+  const stream = parent.stream('go');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') parent.interrupt();
+  expect((await stream.result).reason).toBe('interrupted');
+  expect((await child.messages()).map(textOf)).toEqual(['a', 'one two']);
+});

@@ -15,7 +15,8 @@ import type { Suspension } from '../tool/run-call.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
-export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'>;
+export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'> &
+  Partial<Pick<ReActAgent, 'interrupt'>>;
 
 export interface ChildSession {
   /**
@@ -64,8 +65,8 @@ interface Child {
  * with an earlier child, it adds the `session_id` that begins every answer. A factory creates one
  * child per session; an agent given directly is one session.
  *
- * The child's events go to the readers of the parent's run. The parent's signal stops the child,
- * and a child's failure is an error result. If the child suspends, so does the parent. An approval
+ * The child's events go to the readers of the parent's run. The parent's signal stops the child, and an
+ * interrupt of the parent interrupts the child. A child's failure is an error result. If the child suspends, so does the parent. An approval
  * or rejection of the parent's call then applies to all calls that the child waits for. A result
  * goes to the one call that it waits for. Throws `CONFIGURATION` without a usable name.
  */
@@ -167,8 +168,10 @@ async function openChild(
 
 /** Runs one turn of the child: a new one, or the rest of a turn that this call began earlier. */
 async function ask({ id, agent }: Child, message: string, context: ToolContext): Promise<string> {
-  const { signal, idempotencyKey } = context;
+  const { signal, idempotencyKey, interruptSignal } = context;
   signal.throwIfAborted();
+  if (interruptSignal?.aborted)
+    throw new Error(`${agent.name} has not begun: its caller was interrupted.`);
   const log = await agent.messages();
   const begun = log.some((one) => one.id === idempotencyKey);
   const { type } = resumptionOf({ messages: log, openRun: undefined });
@@ -201,13 +204,26 @@ function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentI
 async function run(
   agent: ChildAgent,
   input: AgentInput | undefined,
-  { signal, agentPath, forward }: ToolContext,
+  { signal, interruptSignal, agentPath, forward }: ToolContext,
 ): Promise<AgentResult> {
   const stream = agent.stream(input, { signal });
-  for await (const batch of stream.batches()) {
-    forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
+  // Before its first events, the agent may be running another call.
+  let isRunning = false;
+  const passOn = (): void => {
+    if (isRunning) agent.interrupt?.();
+  };
+  interruptSignal?.addEventListener('abort', passOn);
+  try {
+    for await (const batch of stream.batches()) {
+      const isFirst = !isRunning;
+      isRunning = true;
+      if (isFirst && interruptSignal?.aborted) passOn();
+      forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
+    }
+    return await stream.result;
+  } finally {
+    interruptSignal?.removeEventListener('abort', passOn);
   }
-  return stream.result;
 }
 
 /** Returns what the parent's call waits for: the same as the child. */

@@ -199,7 +199,8 @@ test.for([
     const { agent, model } = setUp([{ toolCalls: [toolCall] }, 'sorry'], { tools: [guarded] });
     const events = await collect(agent.stream('go'));
     expect(ran).toBe(false);
-    expect(types(events)).not.toContain('pre-acting');
+    const problem = events.flatMap((event) => (event.type === 'pre-acting' ? event.problem : []));
+    expect(problem).toEqual([expect.stringMatching(message)]);
     const result = model.requests[1]!.messages.flatMap(toolResultsOf)[0]!;
     expect(result.state).toBe('error');
     expect(result.output).toMatch(message);

@@ -163,13 +163,19 @@ export class ReActAgent {
     return inRequestOrder(messages);
   }
 
-  /** Adds a hook from the next call on. Returns a function that removes it. */
+  /**
+   * Adds a hook from the next event on, also of a call that runs. Returns a function that removes
+   * it in the same way.
+   */
   addHook(hook: AgentHook): () => void {
     checkHook(hook);
-    this.#hooks = [...this.#hooks, hook];
-    return () => {
-      this.#hooks = this.#hooks.filter((other) => other !== hook);
-    };
+    this.#setHooks([...this.#hooks, hook]);
+    return () => this.#setHooks(this.#hooks.filter((other) => other !== hook));
+  }
+
+  #setHooks(hooks: readonly AgentHook[]): void {
+    this.#hooks = hooks;
+    this.#running?.hooks.setHooks(hooks);
   }
 
   #start<T>(
@@ -233,6 +239,7 @@ export class ReActAgent {
       if (turn && run.signal.aborted) return await perform(run, undefined);
       if (turn && streamed) keepDriver(this, driver());
       this.#running = run;
+      run.hooks.setHooks(this.#hooks);
       this.status.runs += 1;
       this.#result = result;
       const ended = await perform(run, input);

@@ -54,7 +54,17 @@ export type AgentEvent = AgentEventBase &
         readonly name: string;
         readonly delta: string;
       }
-    | { readonly type: 'pre-acting'; readonly toolUse: ToolUse; readonly parallelId?: string }
+    | {
+        readonly type: 'pre-acting';
+        readonly toolUse: ToolUse;
+        /**
+         * Reason why the call cannot run as it stands: no such tool, a tool that is not available,
+         * or arguments that do not fit. A handler may return a repaired call. The handlers after it
+         * and readers then see the problem that is left, if any.
+         */
+        readonly problem?: string;
+        readonly parallelId?: string;
+      }
     | {
         readonly type: 'acting-chunk';
         readonly toolUseId: string;

@@ -20,6 +20,15 @@ export type StopReason =
   | 'aborted'
   | 'error';
 
+/** Event at which a hook can end the call. */
+export type StopEvent =
+  | 'pre-call'
+  | 'pre-reasoning'
+  | 'post-reasoning'
+  | 'pre-acting'
+  | 'post-acting'
+  | 'pre-summary';
+
 export interface AgentResult<T = unknown> {
   readonly text: string;
   /** Last message of the call; `text` is its text. */
@@ -37,6 +46,11 @@ export interface AgentResult<T = unknown> {
   readonly iterations: number;
   /** Tool calls that a suspended call waits for; empty if it was only paused. */
   readonly pending: readonly PendingCall[];
+  /**
+   * Event at which a hook ended the call; only with reason `stopped-by-hook`. It tells a stop after
+   * reasoning (`post-reasoning`) from one after acting (`post-acting`).
+   */
+  readonly stoppedAt?: StopEvent;
   /** Value for `CallOptions.output`; absent if the call ended without a value. */
   readonly output?: T;
   /** Error of a rejected call, or of a failed one with `throwOnError: false`. */

@@ -33,7 +33,7 @@ export interface HookDispatcherOptions {
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
-  readonly #hooks: readonly Hook<never>[];
+  #hooks: readonly Hook<never>[];
   readonly #options: HookDispatcherOptions & { readonly misuse: Misuse };
   readonly #bound: Map<string, readonly Bound[]> = new Map();
 
@@ -47,19 +47,30 @@ export class HookDispatcher {
     return new HookDispatcher(hooks, this.#options);
   }
 
+  /** Sets the hooks from the next event on. */
+  setHooks(hooks: readonly Hook<never>[]): void {
+    this.#hooks = hooks;
+    this.#bound.clear();
+  }
+
   /**
    * Passes a modifiable event through the hooks and returns the result. Each hook gets the event
-   * that the previous one returned.
+   * that the previous one returned. `renew`: completes an event that a hook returned.
    */
-  async modify<K extends EventType>(event: EventOf<K>, control: Control = {}): Promise<EventOf<K>> {
+  async modify<K extends EventType>(
+    event: EventOf<K>,
+    control: Control = {},
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+  ): Promise<EventOf<K>> {
     const { type, seq }: AgentEvent = event;
     let current: EventOf<K> = event;
     for (const handle of this.handlers(type)) {
       if (this.#options.isOver?.(type)) break;
       const given = await this.#wait(handle(current, control), false);
       if (!given) continue;
-      current = given as EventOf<K>;
       if (given.type !== type || given.seq !== seq) throw invalidEvent(type);
+      const returned = given as EventOf<K>;
+      current = renew ? await renew(returned) : returned;
     }
     this.#throwMisuse();
     return current;

@@ -534,7 +534,7 @@ test('pre-call as a notification: hooks are told and change nothing', async () =
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['go']);
 });
 
-test('a hook added or taken off in the middle of a call counts from the next one on', async () => {
+test('a hook added or taken off in the middle of a call counts from the next event on', async () => {
   const { agent } = setUp(['one', 'two', 'three'], []);
   const heard: string[] = [];
   const listen = (name: string): Hook => ({
@@ -551,13 +551,71 @@ test('a hook added or taken off in the middle of a call counts from the next one
     },
   });
   await agent.call('go');
-  expect(heard.splice(0)).toEqual(['a']);
-  await agent.call('go');
   expect(heard.splice(0)).toEqual(['b']);
+  await agent.call('go');
+  expect(heard.splice(0)).toEqual(['b', 'b']);
   offB();
   offB();
   await agent.call('go');
-  expect(heard).toEqual(['b']);
+  expect(heard).toEqual(['b', 'b']);
+});
+
+test('a hook added during an event hears the next event, not this one, nor those before', async () => {
+  const { agent } = setUp(['one', 'two'], []);
+  const heard: string[] = [];
+  const stop = agent.addHook({
+    on: {
+      'pre-reasoning': () => {
+        stop();
+        agent.addHook({ onEvent: ({ type }) => void heard.push(type) });
+      },
+      'post-reasoning': () => void heard.push('taken off'),
+    },
+  });
+  await agent.call('go');
+  expect(heard.splice(0)).toEqual(['reasoning-chunk', 'post-reasoning', 'post-call', 'run-end']);
+  const stream = agent.stream('go');
+  agent.addHook({ on: { 'run-start': () => void heard.push('between stream() and reading') } });
+  await stream.result;
+  expect(heard.slice(0, 3)).toEqual(['run-start', 'between stream() and reading', 'pre-call']);
+});
+
+test('a hook added while a delta is streamed changes the answer of the same call', async () => {
+  const { agent } = setUp(['one two'], []);
+  const off = agent.addHook({
+    on: {
+      'reasoning-chunk': () => {
+        off();
+        agent.addHook({
+          on: {
+            'post-call': (event) => ({
+              ...event,
+              message: { ...event.message, content: [{ type: 'text', text: 'changed' }] },
+            }),
+          },
+        });
+      },
+    },
+  });
+  expect((await agent.call('go')).text).toBe('changed');
+});
+
+test('hooks and tools interrupt the agent through their context', async () => {
+  const { agent } = setUp(['one two'], []);
+  const off = agent.addHook({
+    on: { 'reasoning-chunk': (_event, _control, context) => void context.interrupt('By a hook.') },
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'By a hook.' });
+  off();
+  const stopper = tool({
+    name: 'stopper',
+    description: '',
+    input: { type: 'object' },
+    execute: (_input, context) => String(context.interrupt('By a tool.')),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'stopper' }] }]);
+  const other = new ReActAgent({ name: 'a', model, tools: [stopper] });
+  expect(await other.call('go')).toMatchObject({ reason: 'interrupted', text: 'By a tool.' });
 });
 
 test('stop() from post-reasoning keeps an answer and ends the call with it', async () => {

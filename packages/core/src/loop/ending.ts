@@ -20,6 +20,12 @@ export function finishWith(
   return { to: 'finish', reason, message, ...extras };
 }
 
+/** Returns the message as the agent's own, whoever wrote it. */
+export function asReply(run: Run, message: Msg): Msg {
+  const own = message.role === 'assistant' ? message.name : undefined;
+  return { ...message, role: 'assistant', name: own ?? run.setup.options.name };
+}
+
 export function finishWithValue(run: Run, { message, output }: OutputAnswer): Finish {
   return finishWith(run, 'stop', message, { output });
 }

@@ -159,7 +159,7 @@ test('the log says whose run a user’s message is, and which answer is an inter
     [undefined, undefined],
     [second.runId, undefined],
     [undefined, undefined],
-    [second.runId, 'interrupted'],
+    [undefined, 'interrupted'],
   ]);
   expect(log[0]!.metadata).toEqual({ locale: 'en', runId: first.runId });
 });

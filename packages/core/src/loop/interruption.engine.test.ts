@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  createMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { tool, type Tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentStream } from '../agent/agent-stream.ts';
@@ -85,7 +92,7 @@ test.for([
   });
   expect(result).toMatchObject({ reason: 'interrupted', text });
   if (text === textOf(message))
-    expect(result.message).toEqual({ ...message, metadata: { reason: 'interrupted' } });
+    expect(result.message).toEqual({ ...message, name: 'a', metadata: { reason: 'interrupted' } });
   const log = await agent.messages();
   expect(log.map(textOf)).toEqual(['go', 'one ', text]);
   expect(log[1]).toMatchObject({
@@ -125,25 +132,168 @@ test('a tool call that was being written when the reply was cut is not kept', as
   await expectWhole(agent, model);
 });
 
-test('under an interrupt tools run to their end, also those that wait for a place, and hear nothing of it', async () => {
+test('under an interrupt running tools end and hear nothing of it by their signal; those that wait for a place never start', async () => {
   const { gate, open, signals } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'], {
-    tools: [gate],
-    limits: { parallelTools: 1 },
-  });
-  const { result } = await read(
-    agent.stream('go'),
-    (event) =>
-      event.type === 'pre-acting' && event.toolUse.id === 'call_2' && agent.interrupt() && open(),
+  const first = gated('noisy');
+  const noisy: Tool = {
+    ...first.gate,
+    execute(given, context) {
+      context.emit('on');
+      return first.gate.execute!(given, context);
+    },
+  };
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'noisy' }, { name: 'gated' }, { name: 'gated' }] }, 'next'],
+    { tools: [gate, noisy], limits: { parallelTools: 2 } },
   );
+  const { result } = await read(agent.stream('go'), (event) => {
+    if (event.type !== 'acting-chunk') return;
+    agent.interrupt();
+    first.open();
+    open();
+  });
   expect(result.reason).toBe('interrupted');
-  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+  expect([...first.signals, ...signals].map(({ aborted }) => aborted)).toEqual([false, false]);
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
-    { output: 'finished' },
-    { output: 'finished' },
+    { state: 'success' },
+    { state: 'success', output: 'finished' },
+    { state: 'interrupted', output: 'Interrupted before it ran.' },
   ]);
   expect((await agent.call('again')).text).toBe('next');
   await expectWhole(agent, model);
+});
+
+test.for(['post-reasoning', 'pre-acting'] as const)(
+  'an interrupt at %s starts no tool',
+  async (at) => {
+    const { gate, signals } = gated();
+    const { agent, model } = setUp(
+      [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'],
+      {
+        tools: [gate],
+      },
+    );
+    const stop = agent.addHook({ on: { [at]: () => void agent.interrupt() } });
+    const { events, result } = await read(agent.stream('go'));
+    stop();
+    expect(result).toMatchObject({
+      reason: 'interrupted',
+      toolsUsed: at === 'pre-acting' ? ['gated'] : [],
+    });
+    expect(signals).toEqual([]);
+    const begun = events.filter(({ type }) => type === 'pre-acting');
+    expect(begun).toHaveLength(at === 'pre-acting' ? 1 : 0);
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      { state: 'interrupted', output: 'Interrupted before it ran.' },
+      { state: 'interrupted', output: 'Interrupted before it ran.' },
+    ]);
+    expect((await agent.call('again')).text).toBe('next');
+    await expectWhole(agent, model);
+  },
+);
+
+test('an interrupt while the store notes that a call starts keeps the tool from starting', async () => {
+  const { gate, signals } = gated();
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
+    tools: [gate],
+    memory,
+  });
+  const note = memory.note.bind(memory);
+  memory.note = async (records, options) => {
+    await note(records, options);
+    if (records.some(({ kind }) => kind === 'call-started')) agent.interrupt();
+  };
+  expect((await agent.call('go')).reason).toBe('interrupted');
+  expect(signals).toEqual([]);
+  expect((await agent.call('again')).text).toBe('next');
+  await expectWhole(agent, model);
+});
+
+test('an interrupt while somebody decides about a call keeps it from starting', async () => {
+  const { gate, signals } = gated();
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
+    tools: [{ ...gate, needsApproval: true }],
+    use: [
+      {
+        decide: () => {
+          agent.interrupt();
+          return { type: 'approve' };
+        },
+      },
+    ],
+  });
+  expect((await agent.call('go')).reason).toBe('interrupted');
+  expect(signals).toEqual([]);
+  expect((await agent.call('again')).text).toBe('next');
+  await expectWhole(agent, model);
+});
+
+test('an interrupt before a decision is carried out keeps results that it brings and starts nothing', async () => {
+  const { gate, signals } = gated();
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }, { name: 'gated' }] }, 'next'],
+    { tools: [{ ...gate, needsApproval: true }] },
+  );
+  expect((await agent.call('go')).reason).toBe('suspended');
+  const stop = agent.addHook({ on: { 'pre-call': () => void agent.interrupt() } });
+  const result = await agent.call([
+    { type: 'approve', toolUseId: 'call_1' },
+    { type: 'result', toolUseId: 'call_2', output: 'mine' },
+    { type: 'reject', toolUseId: 'call_3', reason: 'no' },
+  ]);
+  stop();
+  expect(result.reason).toBe('interrupted');
+  expect(signals).toEqual([]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'interrupted' },
+    { state: 'success', output: 'mine' },
+    { state: 'denied' },
+  ]);
+  expect((await agent.call('again')).text).toBe('next');
+  await expectWhole(agent, model);
+});
+
+test.for([
+  ['a user', userMessage('Stopped.', { name: 'Ann' })],
+  ['the system', createMessage('system', 'Stopped.')],
+  ['a tool', createMessage('tool', 'Stopped.')],
+  ['another agent', assistantMessage('Stopped.', { name: 'Bob' })],
+] as const)('the message of %s answers as the assistant', async ([who, said]) => {
+  const { agent, model } = setUp(['one two', 'next', 'three four']);
+  const stop = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
+  const { message: answer } = await agent.call('go');
+  stop();
+  const name = who === 'another agent' ? 'Bob' : 'a';
+  expect(answer).toMatchObject({ role: 'assistant', name, content: said.content });
+  await agent.call('again');
+  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'assistant',
+    'user',
+  ]);
+  const twice = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
+  const { message: second } = await agent.call('go');
+  twice();
+  expect((await agent.messages()).at(-1)).toEqual(second);
+  expect(second.id).not.toBe(answer.id);
+});
+
+test('an interrupt with tool blocks is refused', () => {
+  const { agent } = setUp([]);
+  const call = { type: 'tool_use', id: 'x', name: 'x', input: {} } as const;
+  const result = {
+    type: 'tool_result',
+    toolUseId: 'x',
+    name: 'x',
+    output: '',
+    state: 'success',
+  } as const;
+  for (const given of [assistantMessage([call]), toolMessage(result)])
+    expect(() => agent.interrupt(given)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining('tool') }),
+    );
 });
 
 test('an abort reaches the tools that run, and those that wait for a place never start', async () => {

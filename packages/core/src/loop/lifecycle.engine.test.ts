@@ -218,10 +218,10 @@ const rows: readonly Row[] = [
     name: 'a tool that throws',
     ...once('broken', 'pre-acting call_1', 'post-acting call_1 error'),
   },
-  { name: 'an unknown tool', ...once('none', 'post-acting call_1 error') },
+  { name: 'an unknown tool', ...once('none', 'pre-acting call_1', 'post-acting call_1 error') },
   {
     name: 'arguments that are no JSON',
-    ...once('add', 'post-acting call_1 error'),
+    ...once('add', 'pre-acting call_1', 'post-acting call_1 error'),
     replies: [{ toolCalls: [{ name: 'add', input: '{bad' }] }, 'Done.'],
   },
   {

@@ -1,7 +1,11 @@
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { AgentError } from '../error/agent-error.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { textStream } from '../stream/text-stream.ts';
+import { orderFaults } from '../testing/order-faults.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -93,18 +97,133 @@ test('a summary of messages of one’s own', async () => {
   );
 });
 
-test('a summary that calls a tool keeps its text alone; one that does nothing else fails', async () => {
-  const toolCalls = [{ name: 'step' }];
-  const { agent } = setUp(
-    [...steps(1), { text: 'in short', toolCalls }, ...steps(1), { toolCalls }, 'fine'],
-    {
-      limits: { iterations: 1 },
-    },
-  );
+test('a summary that calls a tool keeps its text alone', async () => {
+  const said = { text: 'in short', toolCalls: [{ name: 'step' }] };
+  const { agent } = setUp([...steps(1), said, 'fine'], { limits: { iterations: 1 } });
   expect((await agent.call('go')).message.content).toEqual([{ type: 'text', text: 'in short' }]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_BAD_RESPONSE' });
   expect(historyFaults(await agent.messages())).toEqual([]);
   expect((await agent.call('again')).text).toBe('fine');
+});
+
+const fixed = 'Maximum iterations (1) reached. Unable to generate summary.';
+
+test.for<[what: string, reply: ScriptedReply]>([
+  ['is empty', ''],
+  ['is white space', ' \n '],
+  ['has only thinking', { thinking: 'Hm.' }],
+  ['only calls a tool', { toolCalls: [{ name: 'step' }] }],
+  ['thinks and calls a tool', { thinking: 'Hm.', toolCalls: [{ name: 'step' }] }],
+])('a summary that %s gives a fixed text, which readers get, too', async ([, reply]) => {
+  const { agent } = setUp([...steps(1), reply, 'fine'], { limits: { iterations: 1 } });
+  const stream = agent.stream('go');
+  const events: AgentEvent[] = [];
+  for await (const event of stream) events.push(event);
+  expect(orderFaults(events)).toEqual([]);
+  const result = await stream.result;
+  expect(result).toMatchObject({ reason: 'max-iterations', text: fixed, iterations: 1 });
+  expect(result.message.content).toEqual([{ type: 'text', text: fixed }]);
+  expect(events.filter(({ type }) => type === 'summary-chunk').at(-1)).toMatchObject({
+    delta: fixed,
+  });
+  expect(events.filter(({ type }) => type === 'post-summary')).toHaveLength(1);
+  expect((await agent.messages()).at(-1)).toEqual(result.message);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect((await agent.call('again')).text).toBe('fine');
+});
+
+test('text readers get the fixed text alone', async () => {
+  const { agent } = setUp([...steps(1), ''], { limits: { iterations: 1 } });
+  const told: string[] = [];
+  for await (const text of textStream(agent.stream('go'))) told.push(text);
+  expect(told.join('')).toBe(fixed);
+});
+
+test('a summary of media alone is a summary', async () => {
+  const file = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const;
+  const deltas = [[file, { type: 'finish', reason: 'stop' } as const]];
+  const { agent } = setUp([...steps(1), { deltas }], { limits: { iterations: 1 } });
+  expect((await agent.call('go')).message.content).toMatchObject([{ type: 'image' }]);
+});
+
+test('an empty summary at the limit of tokens names that limit', async () => {
+  const { agent } = setUp([...steps(1), ''], { limits: { tokens: 15 } });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'limit',
+    text: 'Maximum tokens (15) reached. Unable to generate summary.',
+  });
+});
+
+const fails: ScriptedReply = [
+  { text: 'Half a ', error: new AgentError('MODEL_SERVER', 'secret of the provider') },
+];
+
+test('a summary that fails makes the call fail, unless the text is to answer', async () => {
+  const limits = { iterations: 1 };
+  await expect(setUp([...steps(1), fails], { limits }).agent.call('go')).rejects.toMatchObject({
+    code: 'MODEL_SERVER',
+  });
+  const onLimit = summarize({ onFailure: 'answer' });
+  const { agent } = setUp([...steps(1), fails, 'fine'], { limits, onLimit });
+  const stream = agent.stream('go');
+  const events: AgentEvent[] = [];
+  for await (const event of stream) events.push(event);
+  expect(orderFaults(events)).toEqual([]);
+  expect(await stream.result).toMatchObject({ reason: 'max-iterations', text: fixed });
+  expect(JSON.stringify(events)).not.toContain('secret');
+  expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
+  expect((await agent.messages()).at(-1)).toMatchObject({ content: [{ text: fixed }] });
+  expect((await agent.call('again')).text).toBe('fine');
+});
+
+test('a model of one’s own that throws anything is a failing summary, too', async () => {
+  const onLimit = summarize({ onFailure: 'answer' });
+  const options = { limits: { iterations: 0 }, onLimit };
+  const { agent } = setUp([[{ error: new TypeError('secret') }]], options);
+  expect((await agent.call('go')).text).toBe(fixed.replace('1', '0'));
+});
+
+test.for(['abort', 'interrupt', 'timeout'] as const)(
+  'during a summary, an %s stays what it is',
+  async (how) => {
+    const controller = new AbortController();
+    const { agent } = setUp([...steps(1), [{ text: 'Half ', hang: true }]], {
+      limits: { iterations: 1, ...(how === 'timeout' && { timeoutMs: 50 }) },
+      onLimit: summarize({ onFailure: 'answer' }),
+    });
+    agent.addHook({
+      on: {
+        'summary-chunk': () => {
+          if (how === 'abort') controller.abort(new Error('enough'));
+          if (how === 'interrupt') agent.interrupt();
+        },
+      },
+    });
+    const { signal } = controller;
+    const result = await agent.call('go', { signal, throwOnError: false });
+    expect(result.reason).toBe(
+      { abort: 'aborted', interrupt: 'interrupted', timeout: 'error' }[how],
+    );
+    expect(result.error?.code).toBe(how === 'timeout' ? 'CALL_TIMEOUT' : undefined);
+    expect(result.text).not.toContain('Maximum');
+  },
+);
+
+test('what is not the model’s failure still ends the call: a hook and a guard', async () => {
+  const options = { limits: { iterations: 0 }, onLimit: summarize({ onFailure: 'answer' }) };
+  const broken = () => {
+    throw new Error('broken');
+  };
+  const { agent } = setUp(['in short'], { ...options, use: [{ on: { 'pre-summary': broken } }] });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  const guard = new AgentError('GUARD_REJECTED', 'Not allowed.');
+  const guarded = setUp([[{ error: guard }]], options).agent;
+  expect(await guarded.call('go')).toMatchObject({ reason: 'rejected', text: 'Not allowed.' });
+});
+
+test('an option of summarize() of the wrong kind is refused', () => {
+  expect(() => summarize({ onFailure: 'hide' as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test('calls that were open before are done with before the summary is asked', async () => {

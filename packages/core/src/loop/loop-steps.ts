@@ -95,7 +95,7 @@ async function ask(
   adapt = (request: ModelRequest): ModelRequest => request,
 ): Promise<Reply> {
   const stop = (): void => {
-    run.stopped ??= { to: 'stop' } satisfies Jump;
+    run.stopped ??= { at: 'pre-summary', to: 'stop' } satisfies Jump;
   };
   const before = await run.modify('pre-summary', { messages }, { stop });
   await run.push([before]);

@@ -13,7 +13,7 @@ import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
 import { pendingCallsError } from './admission/pending-calls-error.ts';
 import { startCalls } from './admission/start-calls.ts';
-import { finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
+import { asReply, finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
 import { guardInput } from './guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import { controlOf, hookRejection, type Jump } from './jump.ts';
@@ -168,7 +168,7 @@ function isPrompt({ role, metadata }: Msg): boolean {
  * code allows it, its documentation does not.
  */
 async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<readonly Msg[]> {
-  const { stop, jumpTo } = controlOf(asked);
+  const { stop, jumpTo } = controlOf(asked, 'pre-call');
   const reject = (why: string): void => {
     run.refusal ??= hookRejection(why);
   };
@@ -215,8 +215,7 @@ async function reason(run: Run, isAsked?: boolean): Step {
     return finishWith(run, isLast ? 'max-iterations' : 'limit', message, extras);
   }
   const asked: Jump[] = [];
-  const control = controlOf(asked);
-  const before = await preReasoning(run, control);
+  const before = await preReasoning(run, controlOf(asked, 'pre-reasoning'));
   await run.push([before]);
   if (asked[0]) return jump(run, asked[0]);
   const request = { ...before.options, messages: before.messages, tools: before.tools };
@@ -224,6 +223,7 @@ async function reason(run: Run, isAsked?: boolean): Step {
   if (reply.type === 'cut') return recover(run, reply.message);
   run.unsaved = reply.message;
 
+  const control = controlOf(asked, 'post-reasoning');
   const message = await run.revise('post-reasoning', reply.message, control);
   if (asked[0]) return jump(run, asked[0], message, message);
   const toolUses = toolUsesOf(message);
@@ -266,11 +266,12 @@ async function takeIn(run: Run): Promise<void> {
  */
 async function jump(
   run: Run,
-  { to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
+  { at, to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
   reply?: Msg,
   ...fresh: Msg[]
 ): Step {
-  if (to === 'stop') return finishWith(run, why, reply);
+  const extras = why === 'stopped-by-hook' ? { stoppedAt: at } : {};
+  if (to === 'stop') return finishWith(run, why, reply, extras);
   run.pending = [];
   const messages = [...toCallInput(given, run.setup).messages];
   const last = to === 'end' ? messages.pop() : undefined;
@@ -278,8 +279,8 @@ async function jump(
   await run.append([...fresh, ...messages].filter(({ content }) => content.length));
   if (to !== 'end') return { to, ask: true };
   await closeCalls(run);
-  if (!last) return finishWith(run, why, reply);
-  return answer(run, why, { ...last, role: 'assistant' });
+  if (!last) return finishWith(run, why, reply, extras);
+  return answer(run, why, last, extras);
 }
 
 /**
@@ -354,12 +355,13 @@ async function recover(run: Run, partial?: Msg): Step {
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
   const { recoveryMessage = 'You interrupted me. What now?' } = run.setup.options;
   const { message: given = recoveryMessage } = run.interruption as StopRequest;
-  return answer(run, 'interrupted', given);
+  const isUsed = typeof given === 'object' && run.view.some(({ id }) => id === given.id);
+  return answer(run, 'interrupted', isUsed ? { ...given, id: run.setup.generateId() } : given);
 }
 
 /** Ends the call with a message that the model did not write. */
 async function answer(run: Run, why: StopReason, given: string | Msg, extras?: FinishExtras): Step {
-  const message = typeof given === 'object' ? given : run.message('assistant', given);
+  const message = typeof given === 'object' ? asReply(run, given) : run.message('assistant', given);
   const delta = textOf(message);
   await run.tell('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta });
   const marked = { ...message, metadata: { ...message.metadata, reason: why } };

@@ -1,11 +1,12 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { StopReason } from '../event/agent-result.ts';
+import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { Decision } from '../event/pending-call.ts';
 
 export interface FinishExtras {
   readonly output?: unknown;
   readonly error?: AgentErrorData;
+  readonly stoppedAt?: StopEvent;
 }
 
 /** The next step of the loop. */

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { AgentError } from '../error/agent-error.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { textOf } from '../message/message-text.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -48,6 +50,54 @@ test('ten rounds, then a summary asked for in its words', async () => {
   const last = model.requests.at(-1)!;
   expect(last.tools).toEqual([]);
   expect(textOf(last.messages.at(-1)!)).toContain('within the maximum iterations');
+});
+
+test.for([
+  [[agentscope()], undefined, 1],
+  [[agentscope()], Infinity, 3],
+  [[agentscope()], 2, 2],
+  [[], undefined, 3],
+] as const)(
+  'tools run one at a time, unless the agent says otherwise (%#)',
+  async ([use, parallelTools, most]) => {
+    let running = 0;
+    let seen = 0;
+    const slow = tool({
+      name: 'slow',
+      description: '',
+      input: {},
+      async execute() {
+        seen = Math.max(seen, (running += 1));
+        for (let tick = 0; tick < 5; tick += 1) await Promise.resolve();
+        running -= 1;
+      },
+    });
+    const toolCalls = Array.from({ length: 3 }, () => ({ name: 'slow' }));
+    const model = new ScriptedModel([{ toolCalls }, 'done']);
+    const limits = parallelTools === undefined ? {} : { parallelTools };
+    await new ReActAgent({ name: 'a', model, tools: [slow], use, limits }).call('go');
+    expect(seen).toBe(most);
+  },
+);
+
+test('a failing summary gives its words, without the text of the error', async () => {
+  const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
+  const replies = [round, [{ error: new AgentError('MODEL_SERVER', 'secret') }]];
+  const agent = (use: readonly (readonly Middleware[])[]): ReActAgent =>
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(replies),
+      tools: [search],
+      use,
+      limits: { iterations: 1 },
+    });
+  const result = await agent([agentscope()]).call('go');
+  expect(result).toMatchObject({
+    reason: 'max-iterations',
+    text: 'Maximum iterations (1) reached. Unable to generate summary.',
+  });
+  expect(JSON.stringify(result)).not.toContain('secret');
+  await expect(agent([]).call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
 test('its words after an interrupt', async () => {

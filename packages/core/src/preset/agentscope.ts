@@ -5,6 +5,7 @@ import { summarize } from '../loop/limit.ts';
  * Returns AgentScope Java's defaults where ours differ, for an agent's `use` list:
  * - `pre-call` hooks are notified and cannot change the input (its document);
  * - the model's value of a tool parameter wins over a preset one;
+ * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
  * - its wording at the limit and after an interrupt.
  *
  * Other defaults are the same as ours: a priority of 100, ten iterations and tool time-outs of 5
@@ -15,10 +16,11 @@ export function agentscope(): readonly Middleware[] {
     {
       name: 'agentscope',
       defaults: {
-        limits: { iterations: 10 },
+        limits: { iterations: 10, parallelTools: 1 },
         onLimit: summarize({
           prompt:
             'You have failed to generate response within the maximum iterations. Now respond directly by summarizing the current situation.',
+          onFailure: 'answer',
         }),
         preCall: 'notification',
         presetPriority: 'model',

@@ -112,7 +112,9 @@ function correct(
     now: () => at,
     metadata: { ...(part === 'reply' && metadata), correction: part },
   });
-  const reply = invalid.text.trim() ? [assistantMessage(invalid.text, about('reply'))] : [];
+  const speaker = message.name !== undefined && { name: message.name };
+  const said = { ...about('reply'), ...speaker };
+  const reply = invalid.text.trim() ? [assistantMessage(invalid.text, said)] : [];
   control.gotoReasoning([...reply, userMessage(invalid.message, about('message'))]);
 }
 

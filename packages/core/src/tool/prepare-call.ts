@@ -1,6 +1,7 @@
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { JsonValue } from '../message/json.ts';
+import type { ToolUse } from '../message/content-block.ts';
+import { dropNulls } from './drop-nulls.ts';
 import type { Validation } from '../schema/schema.ts';
-import { errorResult } from './tool-result.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './tool-set.ts';
 
@@ -17,13 +18,13 @@ export interface ReadyCall {
   readonly needs?: boolean | string;
 }
 
-/** Checks whether a call can run. If not, returns the result to show the model. */
+/** Checks whether a call can run. If not, returns the problem, which the model gets to see. */
 export async function prepareCall(
   tools: ToolSet,
   toolUse: ToolUse,
-): Promise<ReadyCall | { readonly ok: false; readonly result: ToolResult }> {
+): Promise<ReadyCall | { readonly ok: false; readonly problem: string }> {
   const { name, input, raw } = toolUse;
-  const refuse = (reason: string) => ({ ok: false, result: errorResult(toolUse, reason) }) as const;
+  const refuse = (problem: string) => ({ ok: false, problem }) as const;
   const tool =
     tools.find(name) ??
     `Tool not found: ${name}. Available: ${
@@ -36,8 +37,19 @@ export async function prepareCall(
   const checked: Validation<unknown> =
     input === null && raw
       ? { ok: false, issues: ['they are not valid JSON'] }
-      : await tool.input.validate(input);
+      : await validate(tool, input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
   const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
   return refuse(`The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);
+}
+
+/** Validates the arguments. If they fail, tries again without a `null` for an optional argument. */
+async function validate(
+  { input: schema, schema: shown, preset }: Tool,
+  input: JsonValue,
+): Promise<Validation<unknown>> {
+  const checked = await schema.validate(input);
+  if (checked.ok) return checked;
+  const kept = dropNulls(input, shown.parameters, preset);
+  return kept === input ? checked : schema.validate(kept);
 }

@@ -36,7 +36,8 @@ export interface RunCallOptions extends RunInfo {
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
-  /** See `ToolContext`. */
+  /** See `ToolContext`, also below. */
+  readonly interruptSignal: AbortSignal;
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 

@@ -16,6 +16,11 @@ import type { ForkOptions, ToolSet } from './tool-set.ts';
 export interface ToolContext {
   /** Signal that is aborted when the call is aborted or times out; pass it on to `fetch`. */
   readonly signal: AbortSignal;
+  /**
+   * Signal that is aborted when somebody interrupts the agent's call. The tool may end early; the
+   * call waits for it. Absent for tools on a page.
+   */
+  readonly interruptSignal?: AbortSignal;
   /** Session of the agent. */
   readonly sessionId: string;
   readonly userId?: string | undefined;

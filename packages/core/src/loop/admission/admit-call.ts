@@ -1,4 +1,5 @@
 import { messageOf } from '../../error/agent-error.ts';
+import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
 import {
@@ -32,13 +33,16 @@ interface OpenCall {
   readonly asks: boolean;
 }
 
-/** `needs`: whether the call needs approval, or the reason for it. */
+/**
+ * `needs`: whether the call needs approval, or the reason for it. `problem`: why the call cannot
+ * run.
+ */
 type Prepared =
-  | (ReadyCall & { readonly ok: true; readonly needs: boolean | string })
-  | { readonly ok: false; readonly result: ToolResult };
+  | (ReadyCall & { readonly needs: boolean | string })
+  | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /**
- * Admits one call: it exists, is active, fits its schema → `pre-acting` → approval. A call that was
+ * Admits one call: `pre-acting` → it exists, is active, fits its schema → approval. A call that was
  * open before this run continues where it was. If it waits without a decision, it keeps waiting. If
  * it may have started, its tool's `replay` decides.
  */
@@ -58,8 +62,9 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
     run.toolCalls += 1;
   }
   let call = await prepare(open, state.toolUse ?? edited);
-  if (!call.ok) return over(edited, call.result);
-  const stopped = stopBeforeReplay(open, call);
+  // No hook may repair a call that may have started.
+  if (!call.ok && state.started) return refused(edited, call);
+  const stopped = call.ok && stopBeforeReplay(open, call);
   if (stopped) return stopped;
   state.started = false;
 
@@ -67,8 +72,8 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
     const reviewed = await review(open, call);
     if (reviewed.type !== 'call') return reviewed;
     call = reviewed.call;
-    if (!call.ok) return over(edited, call.result);
   }
+  if (!call.ok) return refused(edited, call);
   if (isAgents) run.toolsUsed.add(call.tool.name);
   state.toolUse = call.toolUse;
   delete state.pending;
@@ -103,8 +108,8 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
 }
 
 /**
- * Returns the outcome of a call that a decision or abort ends, or that still waits for its
- * decision.
+ * Returns the outcome of a call that a decision, an interrupt or an abort ends, or that still waits
+ * for its decision.
  */
 function settledBefore(open: OpenCall): Admission | undefined {
   const { run, toolUse, state, isKnown, decision, asks } = open;
@@ -114,12 +119,17 @@ function settledBefore(open: OpenCall): Admission | undefined {
   if (decision?.type === 'reject' && !isForTool(open)) {
     return over(toolUse, deniedResult(toolUse, decision.reason));
   }
-  if (run.signal.aborted) {
+  if (startsNoTool(run)) {
     return over(toolUse, interruptedResult(toolUse, isKnown ? state : undefined));
   }
   const isAskedNow = asks && state.pending?.kind === 'approval';
   if (!decision && state.pending && !isAskedNow) return { type: 'pending', pending: state.pending };
   return undefined;
+}
+
+/** Returns whether an interrupt or abort keeps further tools from starting. A pause does not. */
+export function startsNoTool({ cut }: Run): boolean {
+  return cut !== undefined && cut !== 'paused';
 }
 
 /** Returns whether the tool itself takes the decision, such as an agent whose own calls wait. */
@@ -133,16 +143,16 @@ function isForTool({ run, toolUse, state }: OpenCall): boolean {
 }
 
 /** Finds the tool, validates the input, and asks whether the call needs approval. */
-async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Promise<Prepared> {
+async function prepare({ run, state }: OpenCall, edited: ToolUse): Promise<Prepared> {
   try {
     const ready = await run.waits.code(prepareCall(run.tools, edited));
-    if (!ready.ok) return ready;
+    if (!ready.ok) return { ...ready, toolUse: edited };
     const needs = await needsApproval(run, ready);
     return { ...ready, needs: !state.approved && needs };
   } catch (error) {
     if (run.waits.isAbort(error)) throw error;
     // If a schema or predicate throws, this call does not run, but the other calls do.
-    return { ok: false, result: errorResult(toolUse, messageOf(error)) };
+    return { ok: false, problem: messageOf(error), toolUse: edited };
   }
 }
 
@@ -177,23 +187,44 @@ function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admiss
   return replay === 'ask' ? wait(open, 'replay') : over(toolUse, interruptedResult(toolUse));
 }
 
-/** Shows the call to the `pre-acting` hooks, which may change or reject it. */
+/**
+ * Shows the call to the `pre-acting` hooks, with its problem if it cannot run. They may change or
+ * reject it. Each handler sees the problem of the call as the handlers before it left it.
+ */
 async function review(
   open: OpenCall,
-  call: Prepared & { ok: true },
+  call: Prepared,
 ): Promise<Admission | { readonly type: 'call'; readonly call: Prepared }> {
   const { run, toolUse } = open;
   let refusal: { readonly reason: string } | undefined;
   let isStopped = false;
   const reject = (reason: string): void => void (refusal ??= { reason });
   const stop = (): void => void (isStopped = true);
-  const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject, stop });
+  let seen = call.toolUse;
+  let left = call;
+  const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
+    if (given.toolUse === seen) return given;
+    seen = given.toolUse;
+    // The call keeps its id, because the result must answer the model's request.
+    left = await prepare(open, { ...seen, id: toolUse.id });
+    const { problem: _before, ...event } = given;
+    return { ...event, ...problemOf(left) };
+  };
+  const fields = { toolUse: seen, ...problemOf(call) };
+  const event = await run.modify('pre-acting', fields, { reject, stop }, renew);
   await run.push([event]);
   if (isStopped) return { type: 'stopped' };
   if (refusal) return over(toolUse, deniedResult(toolUse, refusal.reason));
-  if (event.toolUse === call.toolUse) return { type: 'call', call };
-  // The call keeps its id, because the result must answer the model's request.
-  return { type: 'call', call: await prepare(open, { ...event.toolUse, id: toolUse.id }) };
+  return { type: 'call', call: left };
+}
+
+function problemOf(call: Prepared): { readonly problem?: string } {
+  return call.ok ? {} : { problem: call.problem };
+}
+
+/** Ends a call that cannot run. The model sees why. */
+function refused(toolUse: ToolUse, call: Prepared & { readonly ok: false }): Admission {
+  return over(toolUse, errorResult(call.toolUse, call.problem));
 }
 
 function over(toolUse: ToolUse, result: ToolResult): Admission {

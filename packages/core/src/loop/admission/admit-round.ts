@@ -28,7 +28,7 @@ export async function admitRound(
   const decisionOf = ({ id }: ToolUse): Decision | undefined =>
     decisions?.find(({ toolUseId }) => toolUseId === id);
   const take = async (admission: Admission): Promise<void> => {
-    if (admission.type === 'stopped') asked.push({ to: 'stop' });
+    if (admission.type === 'stopped') asked.push({ at: 'pre-acting', to: 'stop' });
     if (admission.type === 'ready') ready.push(admission);
     if (admission.type === 'pending') pending.push(admission.pending);
     if (admission.type === 'result')

@@ -13,7 +13,11 @@ export async function conclude(
   result: ToolResult,
   asked: Jump[],
 ): Promise<void> {
-  const event = await run.modify('post-acting', { toolUse, result }, controlOf(asked));
+  const event = await run.modify(
+    'post-acting',
+    { toolUse, result },
+    controlOf(asked, 'post-acting'),
+  );
   await run.append([run.message('tool', [{ ...event.result, toolUseId: toolUse.id }])]);
   await run.push([event]);
 }

@@ -1,9 +1,10 @@
 import type { PendingCall } from '../../event/pending-call.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { Admission } from './admit-call.ts';
+import { startsNoTool, type Admission } from './admit-call.ts';
 import { decideCall } from './decide-call.ts';
 import type { ToolQueue } from './tool-queue.ts';
 
@@ -20,29 +21,49 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
   const { sessionId, status, memory, runTool } = run.setup;
   const { signal, toolContext: context } = run;
   const messages = run.request();
+  const interruptSignal = interruptSignalOf(run);
+  const isHeld = (): boolean => startsNoTool(run) || isStopped();
   for (const { call, decision } of ready) {
     const { id } = call.toolUse;
     queue.start(call.toolUse, async (sink) => {
-      if (signal.aborted) return interruptedResult(call.toolUse, {});
-      if (isStopped()) return undefined;
+      if (isHeld()) return heldOutcome(run, call.toolUse);
       let toRun = call;
       if (call.needs && !decision) {
         const decided = await decideCall(run, call);
         if (decided.type === 'result') return decided.result;
         if (decided.type === 'pending') return toSuspension(decided.pending);
-        if (decided.type === 'stopped') return undefined;
+        if (decided.type !== 'ready') return undefined;
         toRun = decided.call;
       }
       const { toolUse } = toRun;
-      status.calls.get(id)!.started = true;
+      const state = status.calls.get(id)!;
+      state.started = true;
       const note = { kind: 'call-started', toolUseId: id, toolUse } as const;
       await run.writes.wait(memory.note?.([note], { now: true }));
+      if (isHeld()) {
+        state.started = false;
+        return heldOutcome(run, toRun.toolUse);
+      }
       const idempotencyKey = `${sessionId}:${id}`;
       const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
       const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
-      return runTool(toRun, { ...about, ...sink, interrupt });
+      return runTool(toRun, { ...about, ...sink, interrupt, interruptSignal });
     });
   }
+}
+
+/** Returns a signal that an interrupt raises, but neither a pause nor an abort. */
+function interruptSignalOf(run: Run): AbortSignal {
+  const controller = new AbortController();
+  run.stopSignal.addEventListener('abort', () => {
+    if (run.cut === 'interrupted') controller.abort();
+  });
+  return controller.signal;
+}
+
+/** Returns the outcome of a call that must not start. After a hook's `stop` it stays open. */
+function heldOutcome(run: Run, toolUse: ToolUse): ToolResult | undefined {
+  return startsNoTool(run) ? interruptedResult(toolUse, {}) : undefined;
 }
 
 function toSuspension({ reason: suspended = 'Nobody has decided yet.' }: PendingCall): Suspension {

@@ -16,6 +16,7 @@ const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
   messages: (value) => areMessages(value) && !openCalls(value).length && forModel(value) === value,
   input: areMessages,
   toolUse: isBlock,
+  problem: () => true,
   result: isBlock,
   tools: Array.isArray,
   options: isRecord,

@@ -9,7 +9,7 @@ import type { Run } from './run.ts';
 
 /**
  * Asks a run to stop, to pause or to take messages in. Returns false without a run, or if the run
- * is about to end. Throws `INVALID_INPUT` for an invalid request.
+ * is about to end. Throws `INVALID_INPUT` for an invalid request, or for tool blocks in the answer.
  */
 export function interruptRun(
   run: Run | undefined,
@@ -18,12 +18,15 @@ export function interruptRun(
 ): boolean {
   const asked = toInterruptRequest(given);
   const isInjection = asked.mode === 'inject';
-  const { message } = asked as { readonly message?: string | Msg };
-  const own = typeof message === 'object' ? [message] : message;
+  const { message: words } = asked as { readonly message?: string | Msg };
+  const own = typeof words === 'object' ? [words] : words;
   const messages = toMessages(isInjection ? asked.messages : own, context);
+  const [message] = isInjection ? [] : messages;
+  if (message?.content.some(({ type }) => type === 'tool_use' || type === 'tool_result'))
+    throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
   if (!run || run.closed) return false;
   if (isInjection) inject(run, messages);
-  else run.interrupt(asked);
+  else run.interrupt(asked.mode === 'pause' || !message ? asked : { ...asked, message });
   return true;
 }
 

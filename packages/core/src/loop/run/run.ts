@@ -268,9 +268,10 @@ export class Run {
     type: K,
     fields: EventFields<K>,
     control?: ControlOf<K>,
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
-    const event = await this.hooks.modify<K>(given, control);
+    const event = await this.hooks.modify<K>(given, control, renew);
     // The run's own request is valid. Checking a long one again would cost more than the rest of
     // the step.
     const isOwn =
@@ -320,8 +321,9 @@ export class Run {
     content: string | readonly ContentBlock[],
     options: { id?: string; metadata?: JsonObject } = {},
   ): Msg {
-    const { generateId, now } = this.setup;
-    return createMessage(role, content, { ...options, generateId, now });
+    const { generateId, now, options: agent } = this.setup;
+    const speaker = role === 'assistant' && { name: agent.name };
+    return createMessage(role, content, { ...options, ...speaker, generateId, now });
   }
 
   get toolCallsLeft(): boolean {

@@ -60,7 +60,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
       'pre-acting': {
         priority: lastPriority,
         handle(event) {
-          if (counts(event.toolUse)) limit.add(event, event.toolUse.id);
+          if (!event.problem && counts(event.toolUse)) limit.add(event, event.toolUse.id);
         },
       },
       'post-acting': {

@@ -302,7 +302,8 @@ test('thinking goes back only where the server asks for it', () => {
 
 test('names of speakers, where the wire takes them', () => {
   expect(wire('user', 'Hi', {}, 'ann_1')).toEqual([{ role: 'user', name: 'ann_1', content: 'Hi' }]);
-  expect(wire('user', 'Hi', {}, '小明')).toEqual([{ role: 'user', content: 'Hi' }]);
+  expect(wire('user', 'Hi', {}, '小明')).toEqual([{ role: 'user', name: '小明', content: 'Hi' }]);
+  expect(wire('user', 'Hi', {}, 'Ann Lee')).toEqual([{ role: 'user', content: 'Hi' }]);
   expect(wire('assistant', 'Hi', {}, 'bot')).toEqual([{ role: 'assistant', content: 'Hi' }]);
 });
 

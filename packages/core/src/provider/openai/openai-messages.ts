@@ -33,7 +33,7 @@ export function toWireMessages(
     {
       role: role === 'tool' ? 'user' : role,
       // OpenAI accepts only such names for a speaker.
-      name: /^[\w-]{1,64}$/.test(name ?? '') ? name : undefined,
+      name: /^[^\s<|\\/>]{1,64}$/u.test(name ?? '') ? name : undefined,
       content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
     },
   ];

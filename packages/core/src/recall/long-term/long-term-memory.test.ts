@@ -57,7 +57,7 @@ async function remembering(...texts: readonly string[]): Promise<LongTermMemory>
 }
 
 const rolesOf = (request?: ModelRequest): string =>
-  request?.messages.map(({ role, name }) => name ?? role).join(' ') ?? '';
+  request?.messages.map(({ role, name }) => (role === 'user' && name) || role).join(' ') ?? '';
 const idle: LongTermMemory = {
   retrieve: async () => [],
   record: async () => {},
@@ -168,7 +168,7 @@ test('the input and the answer are recorded as one turn, once the log has them; 
   await first.extension.settled();
   const found = await memory.retrieve('cat');
   expect(found.map(({ text, sessionId }) => [text, sessionId])).toEqual([
-    ['user: My cat is Momo.\nassistant: Noted.', 'now'],
+    ['user: My cat is Momo.\na: Noted.', 'now'],
   ]);
   expect(await memory.retrieve('peacock')).toEqual([]);
 

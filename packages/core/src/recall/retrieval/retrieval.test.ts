@@ -56,7 +56,7 @@ function make(
 }
 
 const rolesOf = (request?: ModelRequest): string =>
-  request?.messages.map(({ role, name }) => name ?? role).join(' ') ?? '';
+  request?.messages.map(({ role, name }) => (role === 'user' && name) || role).join(' ') ?? '';
 
 /** What the model is shown between the tags; nothing where there is no such message. */
 function contextOf(request?: ModelRequest): string | undefined {

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import { structured } from '../output/structured.ts';
+import { openAiFormatter } from '../provider/openai/openai-formatter.ts';
+import { multiAgent } from '../provider/multi-agent.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+const direct = tool({
+  name: 'direct',
+  description: '',
+  input: {},
+  returnDirect: true,
+  execute: () => 'told',
+});
+
+function named(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  return new ReActAgent({ name: '小明', model, tools: [look, direct], ...options });
+}
+
+test.for<[what: string, agent: ReActAgent]>([
+  ['an answer', named(['done'])],
+  ['a request for tools', named([{ toolCalls: [{ name: 'look' }] }, 'done'])],
+  ['a summary', named(['in short'], { limits: { iterations: 0 } })],
+  ['the words for an empty summary', named([''], { limits: { iterations: 0 } })],
+  ['a direct answer', named([{ toolCalls: [{ name: 'direct' }] }])],
+  [
+    'an answer of a hook',
+    named([], { use: [{ on: { 'pre-call': (_event, { jumpTo }) => jumpTo('end', 'no') } }] }),
+  ],
+  [
+    'a rejection',
+    named([], { use: [{ on: { 'pre-call': (_event, { reject }) => reject('no') } }] }),
+  ],
+  [
+    'half a reply and the words after an interrupt',
+    named(['one two'], {
+      use: [{ on: { 'reasoning-chunk': (_event, _control, run) => void run.interrupt() } }],
+    }),
+  ],
+  [
+    'a corrected reply of the text protocol',
+    named([' ', '{"tool_name": "look"', 'done'], { use: [textToolCalls()] }),
+  ],
+])('%s carries the agent’s name', async ([, agent]) => {
+  const { message } = await agent.call('go');
+  expect(message).toMatchObject({ role: 'assistant', name: '小明' });
+  for (const { role, name } of await agent.messages())
+    expect(name).toBe(role === 'assistant' ? '小明' : undefined);
+});
+
+test('a value carries the agent’s name', async () => {
+  const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
+  const output = structured(z.object({ n: z.number() }));
+  const { message } = await named([value]).call('go', { output });
+  expect(message.name).toBe('小明');
+});
+
+test('in a conversation of several agents each line has its speaker’s name', async () => {
+  const says = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, '你好。', 'Again.']);
+  const model = multiAgent(says, { header: 'H' });
+  const agent = new ReActAgent({ name: '小明', model, tools: [look] });
+  await agent.call([
+    assistantMessage('Hi all.', { name: 'Bob' }),
+    userMessage('Hi', { name: 'Ann' }),
+  ]);
+  await agent.call(userMessage('And now?', { name: 'Ann' }));
+  const told = says.requests[2]!.messages.map(textOf);
+  expect(told[0]).toBe('H\n<history>\nBob: Hi all.\nAnn: Hi\n</history>');
+  expect(told.at(-1)).toBe('H\n<history>\n小明: 你好。\nAnn: And now?\n</history>');
+});
+
+test.for([
+  ['小明', '小明'],
+  ['Zoë_1', 'Zoë_1'],
+  ['Мария', 'Мария'],
+  ['😀'.repeat(64), '😀'.repeat(64)],
+  ['Ann Lee', undefined],
+  ['a/b', undefined],
+  ['a\\b', undefined],
+  ['<a>', undefined],
+  ['a|b', undefined],
+  ['', undefined],
+  ['x'.repeat(65), undefined],
+] as const)('chat completions get the name of a user %j as %j', ([name, sent]) => {
+  const formatter = openAiFormatter({
+    model: 'm',
+    features: { tools: true, media: [] },
+    maxTokensField: 'max_tokens',
+  });
+  const body = formatter.format({ messages: [userMessage('Hi', { name })], tools: [] });
+  expect(JSON.parse(body as string).messages[0].name).toBe(sent);
+});

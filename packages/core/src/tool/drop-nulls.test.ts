@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { outputText, toolResultsOf } from '../message/message-text.ts';
+import type { JsonValue } from '../message/json.ts';
+import { jsonSchema } from '../schema/json-schema.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { agentscope } from '../preset/agentscope.ts';
+import { tool, type ToolOptions } from './tool.ts';
+
+/** What the tool gets, or the text of the error. */
+async function given(
+  input: ToolOptions<z.ZodType>['input'],
+  args: JsonValue,
+  {
+    preset,
+    use,
+  }: { preset?: ToolOptions<z.ZodType>['preset']; use?: [ReturnType<typeof agentscope>] } = {},
+): Promise<unknown> {
+  let got: unknown;
+  const asked: unknown[] = [];
+  const echo = tool({
+    name: 'echo',
+    description: '',
+    input,
+    ...(preset && { preset }),
+    needsApproval: (checked) => {
+      asked.push(checked);
+      return false;
+    },
+    execute: (checked) => void (got = checked),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: args }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [echo], use: use ?? [] });
+  await agent.call('go');
+  const [result] = (await agent.messages()).flatMap(toolResultsOf);
+  if (result!.state === 'error') return outputText(result!.output);
+  expect(asked).toEqual([got]);
+  return got;
+}
+
+const address = z.object({ city: z.string(), zip: z.string().optional() });
+
+test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
+  ['an optional argument', z.object({ a: z.string().optional() }), { a: null }, {}],
+  ['one with a default', z.object({ a: z.number().default(5) }), { a: null }, { a: 5 }],
+  ['one of a strict object', z.strictObject({ a: z.string().optional() }), { a: null }, {}],
+  [
+    'one beside others',
+    z.object({ a: z.string(), b: z.enum(['x']).optional() }),
+    { a: 'A', b: null },
+    { a: 'A' },
+  ],
+  [
+    'one in an object',
+    z.object({ at: address }),
+    { at: { city: 'C', zip: null } },
+    { at: { city: 'C' } },
+  ],
+  [
+    'one in a list',
+    z.object({ at: z.array(address) }),
+    {
+      at: [
+        { city: 'C', zip: null },
+        { city: 'D', zip: '1' },
+      ],
+    },
+    { at: [{ city: 'C' }, { city: 'D', zip: '1' }] },
+  ],
+])('a null for %s is dropped', async ([, input, args, expected]) => {
+  expect(await given(input, args)).toEqual(expected);
+});
+
+test('a null that the schema allows stays, also beside one that is dropped', async () => {
+  const input = z.object({
+    a: z.string().nullish(),
+    b: z.string().optional(),
+    c: z.union([z.null(), z.number()]).optional(),
+    d: z.unknown().optional(),
+  });
+  const nulls = { a: null, b: null, c: null, d: null };
+  expect(await given(input, nulls)).toEqual({ a: null, c: null, d: null });
+  expect(await given(input, { a: null })).toEqual({ a: null });
+});
+
+test('a null for a required argument is an error that names it alone', async () => {
+  const input = z.object({ a: z.string(), b: z.string().optional() });
+  const text = await given(input, { a: null, b: null });
+  expect(text).toContain('- a: ');
+  expect(text).not.toContain('- b: ');
+});
+
+test('a wrong value is an error as before, and an argument that the schema does not name stays', async () => {
+  const input = z.strictObject({ a: z.string().optional() });
+  expect(await given(input, { a: 5 })).toContain('- a: ');
+  expect(await given(input, { other: null })).toContain('other');
+});
+
+test('JSON Schema that is checked drops them, too, with every way to allow a null', async () => {
+  const input = jsonSchema({
+    type: 'object',
+    properties: {
+      a: { type: 'string' },
+      b: { type: ['string', 'null'] },
+      c: { enum: ['x', null] },
+      d: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    },
+  });
+  const nulls = { a: null, b: null, c: null, d: null };
+  expect(await given(input as never, nulls)).toEqual({ b: null, c: null, d: null });
+});
+
+test('a null from the model does not hide a preset value', async () => {
+  const input = z.object({ query: z.string(), user: z.string() });
+  const args = { query: 'x', user: null };
+  const options = { preset: { user: 'preset' }, use: [agentscope()] } as const;
+  expect(await given(input, args, options as never)).toEqual({ query: 'x', user: 'preset' });
+});
+
+test('the log keeps the arguments as the model gave them', async () => {
+  const echo = tool({
+    name: 'echo',
+    description: '',
+    input: z.object({ a: z.string().optional() }),
+    execute: (input) => input,
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: { a: null } }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [echo] });
+  const problems: unknown[] = [];
+  agent.addHook({ on: { 'pre-acting': (event) => void problems.push(event.problem) } });
+  await agent.call('go');
+  expect(problems).toEqual([undefined]);
+  expect((await agent.messages())[1]!.content).toMatchObject([{ input: { a: null } }]);
+});

@@ -1,0 +1,46 @@
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
+
+/**
+ * Returns the arguments without each `null` that stands for an optional argument. A `null` that the
+ * schema allows stays, and so does one of a required argument. Nested objects and lists are
+ * searched, too. `hidden`: parameters that the schema does not show. Returns the same value if
+ * nothing changes.
+ */
+export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject = {}): JsonValue {
+  if (!isRecord(value) || !isRecord(schema)) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => dropNulls(item, schema['items']));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const { properties, required } = schema as {
+    readonly properties?: JsonObject;
+    readonly required?: readonly string[];
+  };
+  const known = { ...hidden, ...properties };
+  const isDropped = (key: string, item: JsonValue): boolean =>
+    item === null &&
+    Object.hasOwn(known, key) &&
+    !required?.includes(key) &&
+    !allowsNull(properties?.[key]);
+  const entries = Object.entries(value as JsonObject);
+  const kept = entries
+    .filter(([key, item]) => !isDropped(key, item))
+    .map(([key, item]) => [key, dropNulls(item, properties?.[key])] as const);
+  const isSame =
+    kept.length === entries.length && kept.every(([, item], index) => item === entries[index]![1]);
+  return isSame ? value : Object.fromEntries(kept);
+}
+
+/** Keywords that can exclude `null`. */
+const limiting = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', '$ref'];
+
+/** Returns whether a schema says that `null` is a value. */
+function allowsNull(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  if (!limiting.some((keyword) => keyword in schema)) return true;
+  const { type, enum: values, anyOf, oneOf } = schema;
+  const parts = [anyOf, oneOf].filter(Array.isArray).flat();
+  const isNull = type === 'null' || (Array.isArray(type) && type.includes('null'));
+  return isNull || (Array.isArray(values) && values.includes(null)) || parts.some(allowsNull);
+}
