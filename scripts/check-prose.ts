@@ -6,6 +6,7 @@ import { root } from './root.ts';
 
 const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   ['Packages', prose(['packages/*/src/**/*.ts'], sourceProse, ['**/*.test.ts'])],
+  ['Tests of core', prose(['packages/core/src/**/*.test.ts'], sourceProse)],
   ['Tests of web-worker', prose(['packages/web-worker/src/**/*.test.ts'], sourceProse)],
   [
     'Scripts, demo, tests',

@@ -57,7 +57,7 @@ async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promi
   return outcome;
 }
 
-/** What the server got. */
+/** What the server received. */
 const echoed = async (request: Partial<ModelRequest>, options?: Partial<DashScopeOptions>) =>
   JSON.parse((await run(at('echo', options), request)).text) as {
     readonly path: string;
@@ -88,7 +88,7 @@ const script = [
   'They say: {results}',
 ];
 
-test('text, with its reason and usage', async () => {
+test('reads text with its finish reason and usage', async () => {
   expect(await run(at('scripted'), { providerOptions: { script: ['晴れ です'] } })).toEqual({
     text: '晴れ です',
     thinking: '',
@@ -101,7 +101,7 @@ test('text, with its reason and usage', async () => {
   });
 });
 
-test('thinking comes apart from the text', async () => {
+test('separates thinking from the text', async () => {
   const { thinking, text } = await run(at('scripted', { thinkingBudget: 50 }), {
     providerOptions: { script: ['Yes.'] },
   });
@@ -135,7 +135,7 @@ test.each<[endpoint: string, options: Partial<DashScopeOptions>]>([
   ]);
 });
 
-test('body, service, key and headers', async () => {
+test('sends body, service, key and headers', async () => {
   const apiKey = vi.fn(async () => ' key-1\n');
   const request = { messages: [userMessage('東京')], maxTokens: 9, providerOptions: { seed: 1 } };
   const options = {
@@ -160,7 +160,7 @@ test('body, service, key and headers', async () => {
   expect(apiKey).toHaveBeenCalledTimes(1);
 });
 
-test('media go to the multimodal service where the model takes them, else as text', async () => {
+test('sends media to the multimodal service if the model supports them, otherwise as text', async () => {
   const messages = [
     systemMessage('Be brief.'),
     userMessage([image, { type: 'text', text: 'What is it?' }]),
@@ -179,7 +179,7 @@ test('media go to the multimodal service where the model takes them, else as tex
   });
 });
 
-test('a model’s name says which service has it and what it takes', () => {
+test('the name of a model determines its service and media', () => {
   const mediaOf = (model: string): readonly string[] => dashscope({ model }).features.media;
   expect(mediaOf('qwen-plus')).toEqual([]);
   expect(mediaOf('qwen3-max')).toEqual([]);
@@ -189,7 +189,7 @@ test('a model’s name says which service has it and what it takes', () => {
   expect(mediaOf('qwen-audio-turbo')).toEqual(['audio']);
 });
 
-test('the service can be said', async () => {
+test('`service` is configurable', async () => {
   expect((await echoed({}, { endpoint: 'multimodal' })).path).toMatch(
     /\/multimodal-generation\/generation$/,
   );
@@ -198,7 +198,7 @@ test('the service can be said', async () => {
   );
 });
 
-test('a server that does not stream, and one that sends byte by byte', async () => {
+test('accepts a server that does not stream, and one that sends byte by byte', async () => {
   const { text, finish } = await run(
     at('scripted', { headers: { 'x-dashscope-sse': 'disable' } }),
     {
@@ -243,7 +243,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   expect(error?.message).toContain(words);
 });
 
-test('a signal raised while the server is silent ends the wait and the connection', async () => {
+test('a signal that fires while the server is silent ends the wait and the connection', async () => {
   const key = crypto.randomUUID();
   const controller = new AbortController();
   const stream = streamOf(
@@ -260,7 +260,7 @@ test('a signal raised while the server is silent ends the wait and the connectio
   });
 });
 
-test('a reader that leaves closes the connection', async () => {
+test('closes the connection when the reader leaves', async () => {
   const key = crypto.randomUUID();
   const stream = streamOf(at('hang-mid', { headers: { 'x-test-key': key } }));
   await stream.next();
@@ -270,7 +270,7 @@ test('a reader that leaves closes the connection', async () => {
   });
 });
 
-test('a key that the server quotes is not in the error', async () => {
+test('removes a key that the server quotes from the error', async () => {
   const apiKey = 'sk-secret-0123456789';
   const body = `event:error\ndata:{"code":"InvalidApiKey","message":"Wrong key ${apiKey} given"}\n\n`;
   const { error } = await run(at('-', { apiKey, fetch: async () => new Response(body) }));
@@ -288,13 +288,13 @@ test.each<[problem: string, options: Partial<DashScopeOptions>]>([
   ['not 0', { thinkingBudget: 0 }],
   ['not 1.5', { thinkingBudget: 1.5 }],
   ['not NaN', { thinkingBudget: NaN }],
-])('options that make no sense: %s', (words, options) => {
+])('rejects invalid options: %s', (words, options) => {
   expect(() => at('scripted', options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
   );
 });
 
-test('a provider option against the protocol is refused before anything is sent', async () => {
+test('rejects a provider option that breaks the protocol before sending anything', async () => {
   const send = vi.fn(async () => new Response(''));
   const { error } = await run(at('echo', { fetch: send }), {
     providerOptions: { incremental_output: false },
@@ -318,7 +318,7 @@ const talk: readonly Msg[] = [
   createMessage('user', [{ type: 'text', text: 'And this?' }, image], { name: 'Ann' }),
 ];
 
-test('several agents’ turns over the wire', async () => {
+test('sends the turns of several agents', async () => {
   const model = multiAgent(at('echo', { features: { media: ['image'] } }), { header: 'So far:' });
   const { body } = JSON.parse((await run(model, { messages: talk })).text);
   expect(body.input.messages).toEqual([
@@ -343,7 +343,7 @@ test('several agents’ turns over the wire', async () => {
   ]);
 });
 
-test('an agent among others: the log keeps the turns, the model gets one history', async () => {
+test('with several agents the log keeps the turns, and the model gets one history', async () => {
   const agent = new ReActAgent({ name: 'Cal', model: multiAgent(at('echo')), tools: [] });
   await agent.observe([
     assistantMessage('Hi.', { name: 'Ann' }),

@@ -188,7 +188,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   './testing': [async () => new ScriptedModel(['x']).requests, []],
 };
 
-test('every entry, which are the files beside this one, has a smoke test', () => {
+test('each file beside this test is an entry and has a smoke test', () => {
   const files = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts']));
   const entries = files.map((file) => file.slice(0, -'.ts'.length));
   expect(Object.keys(smoke).toSorted()).toEqual(entries.toSorted());

@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((tools) => tools.close()));
 });
 
-/** A server of its own, and what a test does to it. */
+/** Starts a server for one test and returns functions to control it. */
 function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
   const base = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
   const ask = async (path: string): Promise<Record<string, unknown>> =>
@@ -39,7 +39,7 @@ function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
   return { url: `${base}/${kind}`, ask, count, open };
 }
 
-/** What the model is told of calls made at once, by an agent of its own. */
+/** Returns the results that the model gets for simultaneous calls of a new agent. */
 async function resultsOf(
   tools: McpTools,
   toolCalls: readonly { name: string; input?: JsonObject }[],
@@ -61,14 +61,14 @@ async function resultOf(
   return (await resultsOf(tools, [{ name, input }]))[0]!;
 }
 
-/** A promise and what resolves it. */
+/** Returns a promise and its resolve function. */
 function deferred<T = void>() {
   let resolve!: (value: T) => void;
   const promise = new Promise<T>((settle) => (resolve = settle));
   return { promise, resolve };
 }
 
-test('approval rules know the tools of a server, also after its connection closed', async () => {
+test('approval rules know the tools of a server, even after its connection closed', async () => {
   const tools = await newServer().open({ prefix: 'calc_' });
   const agent = new ReActAgent({
     name: 'a',
@@ -81,7 +81,7 @@ test('approval rules know the tools of a server, also after its connection close
   expect((await agent.call()).reason).toBe('suspended');
 });
 
-test('the tools of a server, all pages of them, are an agent’s tools', async () => {
+test('all pages of a server’s tools become tools of the agent', async () => {
   const tools = await newServer().open();
   const names = tools.schemas().map(({ name }) => name);
   expect(names.length).toBeGreaterThan(8);
@@ -106,7 +106,7 @@ test('the tools of a server, all pages of them, are an agent’s tools', async (
   expect(tools.schemas()).toBe(tools.schemas());
 });
 
-test('names that no provider takes are made ones, and go to the server as they were', async () => {
+test('replaces names that providers reject, and sends the original names to the server', async () => {
   const tools = await newServer().open({
     include: ['odd.name/with spaces', 'add'],
     prefix: 'srv-',
@@ -115,7 +115,7 @@ test('names that no provider takes are made ones, and go to the server as they w
   expect(await resultOf(tools, 'srv-odd_name_with_spaces')).toMatchObject({ output: 'odd' });
 });
 
-test('names that become the same are told apart', async () => {
+test('keeps names apart that would become the same', async () => {
   const server = newServer();
   for (const name of ['a.b', 'a_b', 'a b', 'x'.repeat(70), 'x'.repeat(71)])
     await server.ask(`add/${encodeURIComponent(name)}`);
@@ -125,7 +125,7 @@ test('names that become the same are told apart', async () => {
   expect(await resultOf(tools, 'a_b_3')).toMatchObject({ output: expect.stringContaining('a') });
 });
 
-test('include and exclude', async () => {
+test('include and exclude select tools', async () => {
   const server = newServer();
   const chosen = await server.open({ include: ['add', 'echo', 'gone'], exclude: ['echo'] });
   expect(chosen.list().map(({ name }) => name)).toEqual(['add']);
@@ -135,7 +135,7 @@ test('include and exclude', async () => {
   });
 });
 
-test('text, images, sound, documents and links are what the model gets', async () => {
+test('the model gets text, images, sound, documents and links', async () => {
   const tools = await newServer().open();
   expect((await resultOf(tools, 'picture')).output).toEqual([
     { type: 'text', text: 'A pixel:' },
@@ -167,7 +167,7 @@ test('text, images, sound, documents and links are what the model gets', async (
   });
 });
 
-test('a long text is cut with a mark, never within a character', async () => {
+test('cuts a long text with a mark, never inside a character', async () => {
   const tools = await newServer().open({ maxOutputChars: 9 });
   expect((await resultOf(tools, 'long', { count: 9 })).output).toBe('xxxxxxxxx');
   expect((await resultOf(tools, 'long', { count: 10 })).output).toBe(
@@ -182,7 +182,7 @@ test('a long text is cut with a mark, never within a character', async () => {
   );
 });
 
-test('what a tool says of its failure is an error result; so is what the server refuses', async () => {
+test('an error of a tool is an error result, and so is a rejection by the server', async () => {
   const tools = await newServer().open();
   expect(await resultOf(tools, 'fail', { why: 'no stock' })).toMatchObject({
     output: 'Error: no stock',
@@ -203,7 +203,7 @@ test('what a tool says of its failure is an error result; so is what the server 
   });
 });
 
-test('arguments are checked before they are sent where a schema is given, a schema that is refused costs one tool its check', async () => {
+test('with `schema` it validates arguments before it sends them; a rejected schema turns off one tool’s check', async () => {
   const errors: AgentError[] = [];
   const server = newServer();
   const schema = vi.fn((given: JsonObject) => {
@@ -228,7 +228,7 @@ test('arguments are checked before they are sent where a schema is given, a sche
 });
 
 test.each([[undefined], [7], [{}]])(
-  'a schema() that gives %j costs the check, and no session',
+  'a schema() that returns %j turns off the check, but the tool works',
   async (given) => {
     const errors: AgentError[] = [];
     const tools = await newServer().open({
@@ -276,7 +276,7 @@ test('an abort cancels the call at the server', async () => {
   await server.ask('await/cancelled');
 });
 
-test('an abort ends the request where the server answers by one body', async () => {
+test('an abort ends the request if the server answers in one body', async () => {
   const server = newServer('stateless');
   const tools = await server.open();
   const agent = new ReActAgent({
@@ -292,7 +292,7 @@ test('an abort ends the request where the server answers by one body', async () 
   await server.ask('await/dropped');
 });
 
-test('calls that are cancelled leave no connection behind: a browser has six', async () => {
+test('canceled calls leave no connection open, because a browser has only six', async () => {
   const server = newServer();
   const tools = await server.open();
   for (let call = 1; call <= 8; call += 1) {
@@ -320,7 +320,7 @@ test('a call that takes too long is an error result', async () => {
   });
 });
 
-test('new tools of the server are the agent’s from its next request on', async () => {
+test('the agent gets new tools of the server from its next request on', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ onToolsChanged: changed.resolve });
@@ -359,7 +359,7 @@ test('new tools of the server are the agent’s from its next request on', async
   expect((await changed.promise).map(({ name }) => name)).toContain('later');
 });
 
-test('a server without sessions, streams and notifications: refresh() lists anew', async () => {
+test('on a server without sessions, streams and notifications, refresh() lists the tools again', async () => {
   const server = newServer('stateless');
   const errors: unknown[] = [];
   const tools = await server.open({ onError: (error) => errors.push(error) });
@@ -376,7 +376,7 @@ test('a server without sessions, streams and notifications: refresh() lists anew
   expect(errors).toEqual([]);
 });
 
-test('a stream that ends in the middle is taken up again where the server keeps its events, and else fails the call', async () => {
+test('resumes a broken stream if the server keeps its events, otherwise the call fails', async () => {
   const keeping = await newServer('resumable').open();
   expect(await resultOf(keeping, 'cut')).toMatchObject({
     output: 'after the cut',
@@ -389,7 +389,7 @@ test('a stream that ends in the middle is taken up again where the server keeps 
   });
 });
 
-test('a server that forgot the session is connected to anew, and the call made again', async () => {
+test('connects again to a server that forgot the session and repeats the call', async () => {
   const server = newServer();
   const tools = await server.open({ reconnect: { attempts: 0 } });
   await server.ask('await/stream');
@@ -403,7 +403,7 @@ test('a server that forgot the session is connected to anew, and the call made a
 });
 
 test.each(['mcp', 'resumable', 'stateless'] as const)(
-  'calls made at once after a restart all run, each once: %s',
+  'simultaneous calls after a restart all run, each once: %s',
   async (kind) => {
     const server = newServer(kind);
     const tools = await server.open({ reconnect: { attempts: 0 } });
@@ -422,10 +422,9 @@ test.each([
   ['resumable', 'forget'],
   ['mcp', 'down'],
   ['resumable', 'down'],
-  // One that is there again at once: a browser makes a request of its own accord again that got no
-  // answer at all.
+  // This server is back at once. A browser repeats a request by itself if it got no answer.
   ['stateless', 'down'],
-] as const)('a server that dies in the middle of a call: %s, %s', async (kind, how) => {
+] as const)('a server that dies during a call: %s, %s', async (kind, how) => {
   const server = newServer(kind);
   const tools = await server.open({ reconnect: { attempts: 0 } });
   const call = resultsOf(tools, [{ name: 'slow' }, { name: 'slow' }]);
@@ -436,14 +435,14 @@ test.each([
     output: expect.stringContaining('There is no connection to the MCP server "test"'),
   };
   expect(await call).toMatchObject([lost, lost]);
-  // It may have run: it is not made again.
+  // The calls may have run, so they are not repeated.
   expect(await server.count('call')).toBe(2);
   await server.ask('up');
   await server.ask('forget');
   expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
 });
 
-test('close() ends a call that still runs in a session that was left', async () => {
+test('close() ends a call that still runs in an abandoned session', async () => {
   const server = newServer();
   let isBlocked = false;
   const stalling = (async (url: string, init: RequestInit) => {
@@ -464,7 +463,7 @@ test('close() ends a call that still runs in a session that was left', async () 
 });
 
 test.each([404, 400, 401, 500, 7, -32_000, -32_001, -32_602])(
-  'a protocol error %i is what the server says, of one call',
+  'a protocol error %i fails one call with the message of the server',
   async (code) => {
     const server = newServer();
     const tools = await server.open({ reconnect: { attempts: 0 } });
@@ -486,7 +485,7 @@ test.each([
   { name: 'x', inputSchema: { type: 'object', properties: 7 } },
   { name: 'x', inputSchema: { type: 'object', required: 'a' } },
   null,
-])('what is listed and is no tool is told, and costs no other tool: %j', async (odd) => {
+])('reports an invalid tool in the list and keeps the other tools: %j', async (odd) => {
   const errors: AgentError[] = [];
   const server = newServer();
   await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
@@ -502,7 +501,7 @@ test.each([
   expect(errors).toHaveLength(1);
 });
 
-test('a tool is not refused for what nobody reads of it', async () => {
+test('accepts a tool with invalid fields that nobody reads', async () => {
   const server = newServer();
   const odd = {
     name: 'odd',
@@ -518,7 +517,7 @@ test('a tool is not refused for what nobody reads of it', async () => {
   ]);
 });
 
-test('a tool of the server comes after one of one’s own with its name', async () => {
+test('the agent’s own tool takes precedence over a server’s tool of the same name', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ include: ['add', 'own'], onToolsChanged: changed.resolve });
@@ -544,7 +543,7 @@ test('a tool of the server comes after one of one’s own with its name', async 
   }
 });
 
-test('a server that restarts is reconnected to in the background', async () => {
+test('reconnects to a restarted server in the background', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({
@@ -559,7 +558,7 @@ test('a server that restarts is reconnected to in the background', async () => {
   await expect.poll(() => tools.connected).toBe(true);
 });
 
-test('the waits before five attempts double up to a limit; then a call connects on demand', async () => {
+test('doubles the wait before each of five attempts up to a limit; then a call connects on demand', async () => {
   const server = newServer();
   const waits: number[] = [];
   const failures: string[] = [];
@@ -583,7 +582,7 @@ test('the waits before five attempts double up to a limit; then a call connects 
   expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
 });
 
-test('the tools of an optional server are told of when they come; a listener that throws breaks nothing', async () => {
+test('reports the tools of an optional server when they arrive; a listener that throws breaks nothing', async () => {
   const server = newServer();
   const errors: AgentError[] = [];
   const told: number[] = [];
@@ -621,7 +620,7 @@ test('a server that is down is an error result; the next call finds it when it i
   expect(await resultOf(tools, 'echo')).toMatchObject({ output: '{}' });
 });
 
-test('reconnecting ends when the tools are closed, and when a call has connected', async () => {
+test('stops reconnecting after close() and after a call has connected', async () => {
   const server = newServer();
   await server.ask('down');
   const signals: AbortSignal[] = [];
@@ -666,7 +665,7 @@ test('close() ends the session at the server, running calls and the tools', asyn
   await tools.close();
 });
 
-test('headers go with each request, and a function is asked each time', async () => {
+test('sends headers with each request and calls a headers function each time', async () => {
   const server = newServer();
   let asked = 0;
   const tools = await server.open({ headers: () => ({ 'x-turn': String((asked += 1)) }) });
@@ -701,7 +700,7 @@ test('headers go with each request, and a function is asked each time', async ()
   }
 });
 
-test('a fetch of one’s own is called on its own', async () => {
+test('calls a custom fetch without `this`', async () => {
   const server = newServer();
   const seen: unknown[] = [];
   const own = async function (
@@ -717,7 +716,7 @@ test('a fetch of one’s own is called on its own', async () => {
   expect(seen.every((self) => self === undefined)).toBe(true);
 });
 
-test('approval and the toolkit’s groups', async () => {
+test('works with approval and the toolkit’s groups', async () => {
   const tools = await newServer().open({
     group: 'numbers',
     needsApproval: (_input, { name }) => name === 'add',
@@ -739,7 +738,7 @@ test('approval and the toolkit’s groups', async () => {
   expect(tools.find('add')).toMatchObject({ replay: 'safe', groups: ['numbers'] });
 });
 
-test('own tools and two servers side by side', async () => {
+test('works with own tools and two servers side by side', async () => {
   const [one, two] = await Promise.all([
     newServer().open({ include: ['add'] }),
     newServer().open({ include: ['add'], prefix: 'two_' }),
@@ -764,7 +763,7 @@ test('own tools and two servers side by side', async () => {
   await agent.call('Go');
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['clock', 'add', 'two_add']);
   const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
-  // As they come.
+  // In the order of arrival.
   expect(outputs.toSorted()).toEqual(['2', '4', 'noon']);
 });
 
@@ -786,7 +785,7 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
   ['busy', 'MCP_UNREACHABLE', true, 'failed (429)'],
   ['reset', 'MCP_UNREACHABLE', true, 'There is no connection'],
   ['empty-stream', 'MCP_UNREACHABLE', true, 'the connection ended before the answer'],
-])('a server that is none: %s', async (fault, code, retryable, words) => {
+])('a faulty server fails to connect: %s', async (fault, code, retryable, words) => {
   const opening = mcpTools({
     url: `${inject('mcpUrl')}/fault/${fault}`,
     name: 'odd',
@@ -803,7 +802,7 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
   expect(JSON.stringify((error as AgentError).toJSON())).not.toContain('secret');
 });
 
-test('a server that says nothing', async () => {
+test('gives up on a silent server', async () => {
   await expect(
     mcpTools({ url: `${inject('mcpUrl')}/fault/hang`, name: 'mute', connectTimeoutMs: 5 }),
   ).rejects.toMatchObject({
@@ -845,7 +844,7 @@ test.each<[options: object, words: string]>([
     { allowedServers: ['github'] },
     'mcpTools(): the server "localhost:1" is not in allowedServers.',
   ],
-])('wrong options are refused by name, before anything is asked: %j', async (options, words) => {
+])('the error for invalid options names them before any request: %j', async (options, words) => {
   const own = vi.fn<typeof fetch>();
   const opening = mcpTools({ url: 'http://localhost:1', fetch: own, optional: true, ...options });
   const error = await opening.catch((thrown: unknown) => thrown);
@@ -854,7 +853,7 @@ test.each<[options: object, words: string]>([
   expect(own).not.toHaveBeenCalled();
 });
 
-test('a server that is allowed', async () => {
+test('accepts a server in allowedServers', async () => {
   const tools = await newServer().open({
     name: 'github',
     allowedServers: ['github'],
@@ -863,7 +862,7 @@ test('a server that is allowed', async () => {
   expect(tools.name).toBe('github');
 });
 
-test('failures in the background are told on the console where nobody listens', async () => {
+test('without a listener it reports background failures on the console', async () => {
   const server = newServer();
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   await server.ask('down');
@@ -876,7 +875,7 @@ test('failures in the background are told on the console where nobody listens', 
   warn.mockRestore();
 });
 
-test('an event of every kind, in order', async () => {
+test('reports an event of every kind, in order', async () => {
   const tools = await newServer().open({ include: ['add'] });
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] },

@@ -47,14 +47,14 @@ const echoed = async (model: ChatModel, request: Partial<ModelRequest>) =>
   JSON.parse(String((await ask(model, request))['text'])).body;
 
 test.each(['alibaba-reasoning', 'alibaba-tool-call'])(
-  'the compatible mode’s recorded stream %s',
+  'reads the recorded stream %s of the compatible mode',
   async (name) => {
     const { model: _model, ...reply } = golden[name]!;
     expect(await ask(compatible(`/replay/${name}`))).toEqual(reply);
   },
 );
 
-test('the compatible mode is told to think by provider options', async () => {
+test('provider options turn thinking on in the compatible mode', async () => {
   const request = {
     maxTokens: 50,
     providerOptions: { enable_thinking: true, thinking_budget: 100 },
@@ -91,7 +91,7 @@ const talk: readonly Msg[] = [
   ),
 ];
 
-test('several agents’ turns over the wire', async () => {
+test('sends the turns of several agents', async () => {
   const { messages } = await echoed(multiAgent(compatible('/echo'), { header: 'So far:' }), {
     messages: talk,
   });

@@ -16,7 +16,7 @@ const golden = JSON.parse(goldenText) as Record<
 const at = (path: string, options: Partial<OpenAiOptions> = {}): ChatModel =>
   openai({ model: 'm', baseURL: `${inject('providerUrl')}${path}`, ...options });
 
-/** A model whose server is this response. */
+/** Creates a model whose server returns this response. */
 const served = (
   respond: (init: RequestInit) => Response,
   options: Partial<OpenAiOptions> = {},
@@ -32,8 +32,8 @@ const event = (content: string, finishReason: string | null = null): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finishReason }] })}\n\n`;
 
 /**
- * A body that gives these pieces, one a read, then stays open; tells how often it was read and
- * whether it was let go.
+ * Creates a body that emits one of these pieces per read, then stays open. Reports the number of
+ * reads and whether it was canceled.
  */
 const openBody = (...pieces: readonly string[]) => {
   const state = { reads: 0, cancelled: false };
@@ -95,7 +95,7 @@ test.each(Object.keys(golden))('reads the recorded stream %s', async (name) => {
 });
 
 test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
-  'takes %s',
+  'accepts %s',
   async (fault) => {
     expect(await run(at(`/fault/${fault}/v1`))).toMatchObject({
       text: 'Hello, world.',
@@ -104,7 +104,7 @@ test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
   },
 );
 
-test('takes characters that are split over reads, and an event of four megabytes', async () => {
+test('reads characters that are split over reads, and an event of four megabytes', async () => {
   expect((await run(at('/fault/split-utf8/v1'))).text).toBe(
     '東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻',
   );
@@ -145,8 +145,8 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   expect(error?.message.length).toBeLessThan(300);
 });
 
-test('a connection that breaks within the reply', async () => {
-  // How much of the text arrives before is up to the runtime.
+test('reports a connection that breaks within the reply', async () => {
+  // The runtime decides how much of the text arrives first.
   const { finish, error } = await run(at('/fault/cut/v1'));
   expect([error?.code, error?.retryable, finish]).toEqual(['MODEL_UNREACHABLE', true, undefined]);
   expect(error?.message).toContain(
@@ -154,7 +154,7 @@ test('a connection that breaks within the reply', async () => {
   );
 });
 
-test('a rate limit says how long to wait', async () => {
+test('a rate limit states how long to wait', async () => {
   expect((await errorOf(at('/fault/429/v1'))).details).toEqual({
     status: 429,
     providerCode: 'rate_limit_exceeded',
@@ -162,7 +162,7 @@ test('a rate limit says how long to wait', async () => {
   });
 });
 
-test('nobody at the address', async () => {
+test('reports an address without a server', async () => {
   const error = await errorOf(openai({ model: 'm', baseURL: 'http://127.0.0.1:9/v1' }));
   expect([error.code, error.retryable]).toEqual(['MODEL_UNREACHABLE', true]);
   expect(error.message).toContain('http://127.0.0.1:9/v1');
@@ -187,7 +187,7 @@ test('sends body, key and headers', async () => {
   }
 });
 
-test('without a key there is no authorization; headers may bring their own', async () => {
+test('sends no authorization without a key; headers may contain their own', async () => {
   const headersOf = async (options: Partial<OpenAiOptions>) =>
     JSON.parse((await run(at('/echo/v1', options))).text).headers as Record<string, string>;
   expect(await headersOf({})).not.toHaveProperty('authorization');
@@ -196,7 +196,7 @@ test('without a key there is no authorization; headers may bring their own', asy
   ).toBe('Basic x');
 });
 
-test('the field for the token limit follows the server', async () => {
+test('the field for the token limit depends on the server', async () => {
   const fieldAt = async (baseURL: string | undefined, options: Partial<OpenAiOptions> = {}) => {
     let body = '';
     const model = served(
@@ -216,7 +216,7 @@ test('the field for the token limit follows the server', async () => {
   expect(await fieldAt(undefined, { maxTokensField: 'max_tokens' })).toEqual(['max_tokens']);
 });
 
-test('a key that a server quotes is not in the error', async () => {
+test('removes a key that the server quotes from the error', async () => {
   const apiKey = 'sk-secret-0123456789';
   const quoting = `{"error":{"message":"Wrong key ${apiKey} given"}}`;
   const errors = [
@@ -239,14 +239,14 @@ test('a key that a server quotes is not in the error', async () => {
   expect(errors[0]?.message).toContain('Wrong key *** given');
 });
 
-test('a key that cannot be had', async () => {
+test('reports a key function that fails', async () => {
   const error = await errorOf(
     at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }),
   );
   expect([error.code, error.message]).toEqual(['MODEL_AUTH', 'signed out']);
 });
 
-test('a signal raised before the request stops it', async () => {
+test('a signal that fired before the request stops it', async () => {
   const request = vi.fn(() => eventStream('data: [DONE]\n\n'));
   const reason = new Error('enough');
   await expect(
@@ -256,7 +256,7 @@ test('a signal raised before the request stops it', async () => {
 });
 
 test.each(['hang', 'hang-mid'])(
-  'a signal raised while the server does %s ends the wait and the connection',
+  'a signal that fires while the server does %s ends the wait and the connection',
   async (fault) => {
     const key = crypto.randomUUID();
     const controller = new AbortController();
@@ -277,7 +277,7 @@ test.each(['hang', 'hang-mid'])(
   },
 );
 
-test('a reader that leaves closes the connection', async () => {
+test('closes the connection when the reader leaves', async () => {
   const key = crypto.randomUUID();
   const stream = streamOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
   await stream.next();
@@ -287,7 +287,7 @@ test('a reader that leaves closes the connection', async () => {
   });
 });
 
-test('the network is read as far as the reader goes, one array a read', async () => {
+test('reads the network only as far as the reader reads, one array a read', async () => {
   const { state, stream } = openBody(event('a') + event('b'), event('c'), event('d'));
   const deltas = streamOf(served(() => eventStream(stream)));
   expect((await deltas.next()).value).toMatchObject([{ delta: 'a' }, { delta: 'b' }]);
@@ -298,7 +298,7 @@ test('the network is read as far as the reader goes, one array a read', async ()
   expect(state).toEqual({ reads: 2, cancelled: true });
 });
 
-test('an injected fetch that ignores the signal is left behind', async () => {
+test('does not wait for a custom fetch that ignores the signal', async () => {
   const controller = new AbortController();
   const { state, stream } = openBody(event('a'));
   const deltas = streamOf(
@@ -313,7 +313,7 @@ test('an injected fetch that ignores the signal is left behind', async () => {
   expect(state.cancelled).toBe(true);
 });
 
-test('a silent server is given up, before the reply and within it', async () => {
+test('gives up on a silent server, before the reply and within it', async () => {
   expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({
     code: 'MODEL_TIMEOUT',
     retryable: true,
@@ -323,7 +323,7 @@ test('a silent server is given up, before the reply and within it', async () => 
   expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
 });
 
-test('the time a reader takes is not the server’s', async () => {
+test('the time that a reader takes does not count as silence of the server', async () => {
   vi.useFakeTimers();
   const { stream } = openBody(event('a'), event('b'));
   const deltas = streamOf(served(() => eventStream(stream), { timeoutMs: 1000 }));
@@ -335,7 +335,7 @@ test('the time a reader takes is not the server’s', async () => {
   await expect(next).rejects.toMatchObject({ code: 'MODEL_TIMEOUT' });
 });
 
-test('a connection that stays open after [DONE] is closed', async () => {
+test('closes a connection that stays open after [DONE]', async () => {
   vi.useFakeTimers();
   const { state, stream } = openBody(`${event('a', 'stop')}data: [DONE]\n\n`);
   const deltas = streamOf(served(() => eventStream(stream)));
@@ -349,7 +349,7 @@ test('a connection that stays open after [DONE] is closed', async () => {
   expect(state.cancelled).toBe(true);
 });
 
-test('a connection that breaks after the finish reason leaves the reply whole', async () => {
+test('a connection that breaks after the finish reason leaves the reply complete', async () => {
   const pieces = [event('a', 'stop')];
   const body = new ReadableStream({
     pull(controller) {
@@ -372,14 +372,14 @@ test.each([
     `event: ping\ndata: {}\n\ndata:\n\n${event('a', 'stop')}`,
   ],
   ['a usage that is cut off', `${event('a', 'stop')}data: {"choices":[],"usa`],
-])('%s does no harm', async (_, body) => {
+])('tolerates %s', async (_, body) => {
   expect(await run(served(() => eventStream(body)))).toMatchObject({
     text: 'a',
     finish: { reason: 'stop' },
   });
 });
 
-test('a content type other than JSON or HTML is no obstacle', async () => {
+test('accepts content types other than JSON and HTML', async () => {
   const respond = (body: string) =>
     served(() => new Response(body, { headers: { 'content-type': 'text/plain' } }));
   expect(await run(respond(`${event('a', 'stop')}`))).toMatchObject({
@@ -393,7 +393,7 @@ test('a content type other than JSON or HTML is no obstacle', async () => {
 });
 
 test.each(['', 'not JSON', '{}', '[]', '{"choices":[]}'])(
-  'a JSON reply %j that is no completion',
+  'rejects a JSON reply %j that is not a completion',
   async (body) => {
     const model = served(
       () => new Response(body, { headers: { 'content-type': 'application/json' } }),

@@ -16,7 +16,7 @@ const echo = tool({
   execute: async (input) => JSON.stringify(input),
 });
 
-test('an agent built anew on the same session goes on where the last one stopped', async () => {
+test('a new agent on the same session continues where the last one stopped', async () => {
   const store = new MemoryStore();
   const first = new ScriptedModel([
     {
@@ -55,7 +55,7 @@ test('an agent built anew on the same session goes on where the last one stopped
   ]);
 });
 
-test('a call that the store refuses ends with its code, and the conversation is whole', async () => {
+test("a call that the store rejects ends with the store's code, and the conversation is complete", async () => {
   class FullStore extends MemoryStore {
     full = false;
     override setMany(entries: readonly (readonly [string, string])[]): Promise<void> {

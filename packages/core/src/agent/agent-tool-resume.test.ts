@@ -8,10 +8,7 @@ import { agentTool } from './agent-tool.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/**
- * A parent whose child wants to run tools: one that needs approval, and one whose result is
- * somebody else's.
- */
+/** Creates a parent whose child calls two tools: one that needs approval, and an external one. */
 function build(childAsks: readonly string[]) {
   const ran: string[] = [];
   const guarded = tool({
@@ -51,7 +48,7 @@ function build(childAsks: readonly string[]) {
 }
 const answer = 'session_id: c\n\nchild done';
 
-test('a child that waits suspends its parent, which says for what', async () => {
+test('a child with pending calls suspends its parent, which lists them', async () => {
   const { parent, ran, model } = build(['guarded']);
   const result = await parent.call('go');
   expect(result.reason).toBe('suspended');
@@ -86,7 +83,7 @@ test.for([
   ],
   ['result', ['external'], { type: 'result', output: '42' }, ['42'], []],
 ] as const)(
-  'the child goes on with what was decided about the parent’s call: %s',
+  'the child continues with the decision about the parent’s call: %s',
   async ([, asks, decision, childSaw, executed]) => {
     const { parent, model, childModel, ran, outputs } = build(asks);
     await parent.call('go');
@@ -95,7 +92,7 @@ test.for([
     expect(outputs(childModel)).toEqual(childSaw);
     expect(outputs(model)).toEqual([answer]);
     expect(ran).toEqual(executed);
-    // The message was given to the child once.
+    // The child got the message once.
     expect(childModel.requests.at(-1)!.messages.filter(({ role }) => role === 'user')).toHaveLength(
       1,
     );
@@ -115,7 +112,7 @@ test.for([
   expect(ran).toEqual([]);
 });
 
-test('a child that was answered by itself gives the parent its answer', async () => {
+test('a child that already has its answer returns it to the parent', async () => {
   const { parent, model, child, outputs } = build(['external']);
   await parent.call('go');
   await child.call([{ toolUseId: 'child_0', type: 'result', output: '42' }]);
@@ -126,7 +123,7 @@ test('a child that was answered by itself gives the parent its answer', async ()
 test.for([
   ['a tool that waits', 'waits', 'helper waits: suspended of waits (for the boss)'],
   ['a pause', 'paused', 'helper waits: paused'],
-] as const)('the parent says what its child waits for: %s', async ([, how, reason]) => {
+] as const)('the parent reports what its child waits for: %s', async ([, how, reason]) => {
   const waits = tool({
     name: 'waits',
     description: '',
@@ -164,7 +161,7 @@ test.for([
     ['user', 'assistant'],
   ],
 ] as const)(
-  'a call that was lost %s goes on from the child’s log',
+  'a call that was lost %s continues from the child’s log',
   async ([, said, ended, roles]) => {
     const external = tool({ name: 'external', description: '', input: {} });
     const childMemory = new InMemoryMemory([userMessage('go', { id: 's:p1' }), ...said]);

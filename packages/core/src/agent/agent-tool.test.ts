@@ -28,7 +28,7 @@ interface Built {
   readonly made: { sessionId: string; model: ScriptedModel; agent: ReActAgent }[];
 }
 
-/** A parent with one agent tool; each child it makes answers with the next script. */
+/** Creates a parent with one agent tool. Each child answers with the next script. */
 function build(
   parentSays: readonly ScriptedReply[],
   childrenSay: readonly (readonly ScriptedReply[])[],
@@ -52,7 +52,7 @@ function build(
   };
 }
 
-test('a child answers with its session id, and goes on under it in a later call of the parent', async () => {
+test('a child answers with its session id and continues under it in a later call of the parent', async () => {
   const { parent, model, made } = build(
     [{ toolCalls: [call('hello')] }, 'first', { toolCalls: [call('more', 'call_1')] }, 'second'],
     [['hi', 'hi again']],
@@ -70,7 +70,7 @@ test('a child answers with its session id, and goes on under it in a later call 
   ]);
 });
 
-test('each call without a session id opens one, at the same time as well', async () => {
+test('each call without a session id opens a session, also in parallel', async () => {
   const { parent, model, made } = build(
     [{ toolCalls: [call('a'), call('b')] }, 'done'],
     [['one'], ['two']],
@@ -83,7 +83,7 @@ test('each call without a session id opens one, at the same time as well', async
   expect(made.map(({ sessionId }) => sessionId)).toEqual(['s:call_1', 's:call_2']);
 });
 
-test('two calls of one session wait for each other', async () => {
+test('two calls of one session run one after the other', async () => {
   const { parent, model } = build(
     [{ toolCalls: [call('a')] }, { toolCalls: [call('b', 'call_1'), call('c', 'call_1')] }, 'done'],
     [['one', 'two', 'three']],
@@ -95,7 +95,7 @@ test('two calls of one session wait for each other', async () => {
 });
 
 test.for([['nope'], ['other_1']])(
-  'a session id that is none of this tool’s is an error result: %s',
+  'a session id of another tool is an error result: %s',
   async ([id]) => {
     const { parent, model, made } = build([{ toolCalls: [call('a', id)] }, 'done'], [['never']]);
     await parent.call('go');
@@ -106,7 +106,7 @@ test.for([['nope'], ['other_1']])(
   },
 );
 
-test('another host takes a session up again from the child’s own log', async () => {
+test('another host continues a session from the child’s own log', async () => {
   const stores = { boss: new MemoryStore(), helper: new MemoryStore() };
   const host = (parentSays: readonly ScriptedReply[], childSays: readonly ScriptedReply[]) => {
     const model = new ScriptedModel(parentSays);
@@ -169,7 +169,7 @@ test('the child’s events reach the parent’s readers with the path of names, 
   );
 });
 
-test('a child’s failure is an error result, and its session can be used again', async () => {
+test('a child’s failure is an error result, and its session stays usable', async () => {
   const { parent, model } = build(
     [{ toolCalls: [call('a')] }, { toolCalls: [call('b', 'call_1')] }, 'done'],
     [[{ error: new Error('broken') }, 'well again']],
@@ -189,7 +189,7 @@ test('the parent’s signal stops the child', async () => {
     if (event.type === 'reasoning-chunk' && event.agentPath.length === 2) abort.abort();
   }
   expect((await stream.result).reason).toBe('aborted');
-  // The child puts its log in order after the parent has let go of it.
+  // The child closes its log after the parent has released it.
   await expect.poll(() => made[0]!.agent.busy).toBe(false);
   expect((await made[0]!.agent.messages()).at(-1)).toMatchObject({
     role: 'assistant',
@@ -197,7 +197,7 @@ test('the parent’s signal stops the child', async () => {
   });
 });
 
-test('no two agents share a child', async () => {
+test('two agents never share a child', async () => {
   const made: string[] = [];
   const helper = agentTool(
     ({ sessionId }) => {
@@ -214,7 +214,7 @@ test('no two agents share a child', async () => {
   expect(made).toEqual(['s:call_1', 's:call_1']);
 });
 
-test('a copy with other fields stays one in each agent, with children of its own', async () => {
+test('a copy with other fields stays one tool in each agent, with children of its own', async () => {
   const made: string[] = [];
   const child = ({ sessionId }: { readonly sessionId: string }): ChildAgent => {
     made.push(sessionId);
@@ -237,7 +237,7 @@ test('a copy with other fields stays one in each agent, with children of its own
   expect(made).toEqual(['s:x', 't:x']);
 });
 
-test('an agent given itself is one session', async () => {
+test('an agent as the tool is one session', async () => {
   const child = new ReActAgent({
     name: 'the helper!',
     sessionId: 'c',
@@ -262,7 +262,7 @@ test('an agent given itself is one session', async () => {
   ]);
 });
 
-test('names are cut to what providers take, and one of no letters is a mistake', () => {
+test('cuts names to the length that providers accept, and rejects one without letters', () => {
   const named = (name: string) =>
     agentTool(() => Promise.reject(new Error('never')), { name, description: '' });
   expect(named('x'.repeat(100)).name).toBe(`call_${'x'.repeat(59)}`);
@@ -273,7 +273,7 @@ test('names are cut to what providers take, and one of no letters is a mistake',
 });
 
 test.for([[{}], [{ message: ' ' }], [{ message: 1 }], [{ message: 'a', session_id: 1 }], ['text']])(
-  'bad arguments: %j',
+  'rejects the arguments %j',
   async ([input]) => {
     const { parent, model, made } = build(
       [{ toolCalls: [{ name: 'call_helper', input: input as never }] }, 'done'],
@@ -295,7 +295,7 @@ test('a child whose factory fails is an error result', async () => {
   expect(results(model)).toEqual([['error', 'Error: no room']]);
 });
 
-test('the model is told what the tool takes', () => {
+test('the model gets the name, description and parameters of the tool', () => {
   const { agent } = lone();
   expect(agentTool(agent, { description: 'Helps' }).schema).toMatchObject({
     name: 'call_x',
@@ -312,13 +312,13 @@ test('the model is told what the tool takes', () => {
   });
 });
 
-test('it has the limits and the groups of any tool', () => {
+test('has the limits and groups of any tool', () => {
   const { agent } = lone();
   const helper = agentTool(agent, { description: '', timeoutMs: 5, group: 'g', replay: 'safe' });
   expect(helper).toMatchObject({ timeoutMs: 5, groups: ['g'], replay: 'safe' });
 });
 
-test('a factory needs a name, also one that is a function with a name', () => {
+test('a factory needs a name option, even if the function has a name', () => {
   function helper(): ReActAgent {
     return lone().agent;
   }
@@ -331,7 +331,7 @@ test.for([
   ['null', 'message: a string that is not blank'],
   [{ message: ' ' }, 'message: a string that is not blank'],
   [{ message: 'go', session_id: 5 }, 'session_id: a text'],
-] as const)('arguments that do not fit are told: %j', async ([input, words]) => {
+] as const)('reports invalid arguments: %j', async ([input, words]) => {
   const { parent, model, made } = build(
     [{ toolCalls: [{ name: 'call_helper', input }] }, 'ok'],
     [],
@@ -341,7 +341,7 @@ test.for([
   expect(made).toEqual([]);
 });
 
-test.for(['', null])('a session id of nothing opens a session: %j', async (session_id) => {
+test.for(['', null])('an empty session id opens a session: %j', async (session_id) => {
   const { parent, model } = build(
     [{ toolCalls: [{ name: 'call_helper', input: { message: 'go', session_id } }] }, 'ok'],
     [['hi']],
@@ -350,7 +350,7 @@ test.for(['', null])('a session id of nothing opens a session: %j', async (sessi
   expect(results(model)).toEqual([['success', 'session_id: call_1\n\nhi']]);
 });
 
-test('a call of another tool names no session', async () => {
+test('a call of another tool does not count as a session', async () => {
   const { parent, model, made } = build(
     [{ toolCalls: [{ name: 'none', id: 'n1' }] }, { toolCalls: [call('go', 'n1')] }, 'ok'],
     [['hi']],
@@ -363,7 +363,7 @@ test('a call of another tool names no session', async () => {
   expect(made).toEqual([]);
 });
 
-test('two calls that take a session up again at the same time share its child', async () => {
+test('two parallel calls that continue a session share its child', async () => {
   const child = new InMemoryMemory([userMessage('hello'), assistantMessage('hi')]);
   const models: ScriptedModel[] = [];
   const helper = agentTool(
@@ -400,7 +400,7 @@ test('two calls that take a session up again at the same time share its child', 
   expect(models.map(({ requests }) => requests.length).toSorted()).toEqual([0, 2]);
 });
 
-test('a call that waited for its turn at a child gives it nothing when the parent is aborted', async () => {
+test('a call that waits for a child sends it nothing when the parent is aborted', async () => {
   const controller = new AbortController();
   const model = new ScriptedModel([{ wait: async () => controller.abort(), hang: true }, 'late']);
   const agent = new ReActAgent({ name: 'helper', model });
@@ -417,7 +417,7 @@ test('a call that waited for its turn at a child gives it nothing when the paren
   expect((await agent.messages()).map(textOf)).toEqual(['one']);
 });
 
-test('a child whose run ends with its failure as a result is an error result', async () => {
+test('a child whose run returns a failure as its result is an error result', async () => {
   const { agent } = lone([{ error: new Error('down') }]);
   const { name, sessionId } = agent;
   const kind: ChildAgent = {
@@ -438,7 +438,7 @@ test('a child whose run ends with its failure as a result is an error result', a
   ]);
 });
 
-test('a child that says nothing tells how it ended', async () => {
+test('a child without text reports how it ended', async () => {
   const { parent, model } = build([{ toolCalls: [call('go')] }, 'ok'], [[{ text: '' }]]);
   await parent.call('go');
   expect(results(model)).toEqual([
@@ -446,7 +446,7 @@ test('a child that says nothing tells how it ended', async () => {
   ]);
 });
 
-/** An agent of one letter, in session `c`. */
+/** Creates an agent named by one letter, in session `c`. */
 function lone(says: readonly ScriptedReply[] = []): { readonly agent: ReActAgent } {
   return { agent: new ReActAgent({ name: 'x', sessionId: 'c', model: new ScriptedModel(says) }) };
 }

@@ -18,15 +18,15 @@ async function readAll(stream: AsyncIterable<AgentEvent> | null): Promise<AgentE
 
 const thought = { thinking: 'so it is, is it not, yes', text: 'one two three four five six' };
 
-/** What the events say, however their deltas are joined. */
+/** Returns the content of the events, however their deltas are joined. */
 const said = (events: readonly AgentEvent[]): string =>
   events
     .map((event) => (event.type === 'reasoning-chunk' ? event.delta : `<${event.type}>`))
     .join('');
 
-test('a reader that comes back after any event gets exactly what followed it', async () => {
+test('a reader that comes back after any event gets exactly the events after it', async () => {
   const agent = setUp([thought, thought]);
-  // The first reader is as fast as the run, so it has every delta by itself.
+  // The first reader is as fast as the run, so it gets every delta separately.
   const single: AgentEvent[] = [];
   agent.addHook({ onEvent: (event) => void single.push(event) });
   const { runId, result } = agent.stream('go', { detached: true });
@@ -39,7 +39,7 @@ test('a reader that comes back after any event gets exactly what followed it', a
   expect(said(await readAll(attach(agent)))).toBe(said(single));
 });
 
-test('a reader leaves in the middle of a running answer and comes back by sequence', async () => {
+test('a reader leaves in the middle of a running answer and comes back by sequence number', async () => {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   const agent = setUp([[{ text: 'one two ' }, { wait }, { text: 'three four' }]]);
@@ -73,7 +73,7 @@ test('fast, slow and late readers get the same', async () => {
   expect(said(await late)).toBe(said(await fast));
 });
 
-test('there is nothing to attach to before a stream, at another run, and where a reader sets the pace', async () => {
+test('attach() returns null before a stream, for another run, and for a run that a reader paces', async () => {
   const agent = setUp(['one', 'two', 'three']);
   expect(attach(agent)).toBeNull();
   await agent.call('go');
@@ -88,7 +88,7 @@ test('there is nothing to attach to before a stream, at another run, and where a
   expect(attach(agent, { runId })).not.toBeNull();
 });
 
-test('a failed run’s later readers see its end and its error', async () => {
+test('late readers of a failed run get its end and its error', async () => {
   const agent = setUp([{ text: 'half ', error: new Error('down') }]);
   const stream = agent.stream('go', { detached: true });
   await expect(stream.result).rejects.toMatchObject({ code: 'INTERNAL' });
@@ -100,7 +100,7 @@ test('a failed run’s later readers see its end and its error', async () => {
   expect(seen.slice(-2)).toEqual(['error', 'run-end']);
 });
 
-test('a long answer is kept as its text, not as its deltas', async () => {
+test('stores a long answer as its text, not as its deltas', async () => {
   const deltas = Array.from({ length: 1000 }, (): readonly ModelDelta[] =>
     Array.from({ length: 100 }, () => ({ type: 'text', id: 't', delta: 'ab, ' })),
   );
@@ -115,14 +115,14 @@ test('a long answer is kept as its text, not as its deltas', async () => {
   expect(kept.length).toBeLessThan(600);
 });
 
-/** A reply that ends when the test says so. */
+/** A reply that ends when the test opens it. */
 function gate(text: string) {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   return { open, reply: [{ text }, { wait }] as ScriptedReply };
 }
 
-test('a stream that is refused because the agent is busy takes no reader from the one that runs', async () => {
+test('a stream that is rejected by a busy agent takes no reader from the running one', async () => {
   const { open, reply } = gate('first');
   const agent = setUp([reply]);
   const running = agent.stream('one', { detached: true });
@@ -136,7 +136,7 @@ test('a stream that is refused because the agent is busy takes no reader from th
   expect(said(await later)).toBe(said(await readAll(running)));
 });
 
-test('while a stream waits for its turn, readers get the one that runs; then its own', async () => {
+test('while a stream is queued, attach() returns the running one; then its own', async () => {
   const { open, reply } = gate('first');
   const agent = setUp([reply, 'second', 'third'], { whenBusy: 'queue' });
   const one = agent.stream('one', { detached: true });
@@ -152,7 +152,7 @@ test('while a stream waits for its turn, readers get the one that runs; then its
   });
 });
 
-test('readers of a run that had no pace because its result was asked for first are as many as come', async () => {
+test('a run whose result was requested first has no pace, so it accepts any number of readers', async () => {
   const agent = setUp(['one two three']);
   const stream = agent.stream('go');
   const { result } = stream;
@@ -165,7 +165,7 @@ test('readers of a run that had no pace because its result was asked for first a
 });
 
 test.for([false, true])(
-  'reads that overlap get each event once, in order (detached: %s)',
+  'overlapping reads get each event once, in order (detached: %s)',
   async (detached) => {
     const deltas: readonly ModelDelta[][] = [['a', 'b', 'c'], ['d'], ['e', 'f']].map((texts) =>
       texts.map((delta) => ({ type: 'text', id: 't', delta })),
@@ -188,7 +188,7 @@ test.for([false, true])(
   },
 );
 
-test('a cancelled readable aborts a paced run, its network read too, and does nothing to a detached one', async () => {
+test('canceling a readable aborts a paced run with its network read, but not a detached one', async () => {
   const model = new ScriptedModel([
     'one two three four',
     [{ text: 'five six ' }, { text: 'seven' }],
@@ -207,7 +207,7 @@ test('a cancelled readable aborts a paced run, its network read too, and does no
   expect((await detached.result).text).toBe('five six seven');
 });
 
-test('deltas of two blocks, and of calls between them, come back by sequence at every point', async () => {
+test('deltas of two blocks, and of calls between them, come back by sequence number at every point', async () => {
   const piece = (index: number, delta: string): ModelDelta => ({
     type: 'tool-input',
     index,
@@ -251,7 +251,7 @@ test('deltas of two blocks, and of calls between them, come back by sequence at 
   }
 });
 
-test('a stream that is cancelled while its reader goes on tells it how the run ended', async () => {
+test('canceling a stream that is still read tells the reader how the run ended', async () => {
   for (let at = 1; at < 12; at += 1) {
     const agent = setUp(['one two three four', 'next']);
     const heard: AgentEvent[] = [];
@@ -268,7 +268,7 @@ test('a stream that is cancelled while its reader goes on tells it how the run e
   }
 });
 
-test('a cancelled run that fails on its way out fails for the reader that goes on', async () => {
+test('if a canceled run fails while it ends, its remaining reader gets the failure', async () => {
   const agent = setUp(['one two three']);
   const hook = { on: { 'run-end': () => Promise.reject(new Error('hook down')) } };
   agent.addHook(hook);
@@ -281,7 +281,7 @@ test('a cancelled run that fails on its way out fails for the reader that goes o
   expect(seen.slice(-2)).toEqual(['error', 'run-end']);
 });
 
-test('a failure that nobody reads is nowhere an unhandled rejection, and whoever asks later gets it', async () => {
+test('an unread failure is never an unhandled rejection, and a later reader gets it', async () => {
   const failing = (options: Partial<AgentOptions> = {}) => {
     let fail!: () => void;
     const wait = new Promise<void>((resolve) => (fail = resolve));

@@ -21,7 +21,7 @@ import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
 import { ReActAgent } from './react-agent.ts';
 import { structured } from '../output/structured.ts';
 
-/** What JavaScript, or JSON read from somewhere, may give in place of what the types ask for. */
+/** A value that JavaScript or parsed JSON may pass instead of the declared type. */
 const wrong = <T>(value: unknown): T => value as T;
 const failure = (code: AgentErrorCode, message: string) =>
   expect.objectContaining({ name: 'AgentError', code, message: expect.stringContaining(message) });
@@ -67,11 +67,11 @@ test.each<[option: string, options: unknown]>([
   ['onLimit', { onLimit: 'stop' }],
   ['context', { context: {} }],
   ['toolContext', { toolContext: { db: 1 } }],
-])('an agent is not made with a wrong %s: %j', (option, options) => {
+])('the constructor rejects an invalid %s: %j', (option, options) => {
   expect(() => setUp([], wrong(options))).toThrow(failure('CONFIGURATION', option));
 });
 
-test('an agent is not made without options', () => {
+test('the constructor rejects missing options', () => {
   expect(() => new ReActAgent(wrong(undefined))).toThrow(
     failure('CONFIGURATION', 'ReActAgent must be an object'),
   );
@@ -88,19 +88,19 @@ test.each<[part: object, message: string]>([
   [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],
   [{ defaults: { limits: { iteration: 1 } } }, 'no option `iteration`'],
   [{ defaults: { recovery: 'x' } }, 'no option `recovery`'],
-])('a part that would do nothing is refused: %j', (part, message) => {
+])('rejects a part without effect: %j', (part, message) => {
   for (const use of [[part], [[part]]]) {
     expect(() => setUp([], wrong({ use }))).toThrow(failure('CONFIGURATION', message));
   }
 });
 
-test('a hook is no whole middleware', () => {
+test('addHook rejects middleware that is not a hook', () => {
   expect(() => setUp().agent.addHook(wrong({ wrapRun: () => {} }))).toThrow(
     failure('CONFIGURATION', 'Use `use: [middleware]`'),
   );
 });
 
-test.each([null, { onEvent: 'x' }])('%j is no hook to add', (hook) => {
+test.each([null, { onEvent: 'x' }])('addHook rejects %j', (hook) => {
   expect(() => setUp().agent.addHook(wrong(hook))).toThrow(failure('CONFIGURATION', 'addHook()'));
 });
 
@@ -110,7 +110,7 @@ test.each<[what: string, options: unknown]>([
   ['allowTools', { allowTools: 'noop' }],
   ['output', { output: { type: 'object' } }],
   ['context', { context: { db: 1 } }],
-])('a call with wrong options is refused, and asks nobody: %s', async (what, options) => {
+])('rejects a call with invalid options without a model request: %s', async (what, options) => {
   const { agent, model } = setUp();
   await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(
     failure('INVALID_INPUT', what),
@@ -131,7 +131,7 @@ test.each<unknown>([
   { id: '1', role: 'user', content: [{ type: 'image', source: { type: 'url' } }] },
   { id: '1', role: 'robot', content: [{ type: 'text', text: 'x' }] },
   { role: 'user', content: [{ type: 'text', text: 'x' }] },
-])('what is no message gets into no log: %j', async (message) => {
+])('stores no invalid message: %j', async (message) => {
   const { agent } = setUp([{ text: 'one two' }]);
   const error = failure('INVALID_INPUT', 'Item 1');
   await expect(agent.call(wrong([userMessage('x'), message]))).rejects.toThrow(error);
@@ -143,7 +143,7 @@ test.each<unknown>([
 });
 
 test.each<unknown>(['', ' \n', 42, null, [{ toolUseId: '1', type: 'maybe' }]])(
-  'what is no input is a result where failures are: %j',
+  'with `throwOnError: false` invalid input is a result: %j',
   async (input) => {
     const { agent } = setUp(['fine']);
     const options = { throwOnError: false };
@@ -177,7 +177,7 @@ test.each<[what: string, request: unknown]>([
   ['Item 0', { role: 'assistant' }],
   ['messages', { mode: 'inject' }],
   ['decisions', { mode: 'inject', messages: [{ toolUseId: '1', type: 'approve' }] }],
-])('what is no interrupt stops nothing: %s, %j', async (what, request) => {
+])('an invalid interrupt stops nothing: %s, %j', async (what, request) => {
   const { agent } = setUp(['one two']);
   for await (const { type } of agent.stream('x')) {
     if (type === 'reasoning-chunk')
@@ -186,7 +186,7 @@ test.each<[what: string, request: unknown]>([
   expect((await agent.messages()).at(-1)?.content).toEqual([{ type: 'text', text: 'one two' }]);
 });
 
-test('decisions are not observed', async () => {
+test('observe() rejects decisions', async () => {
   const { agent } = setUp();
   await expect(agent.observe(wrong([{ toolUseId: '1', type: 'approve' }]))).rejects.toThrow(
     failure('INVALID_INPUT', 'decisions'),
@@ -201,7 +201,7 @@ test.each<unknown>([
   { type: 'result', output: 'x', state: 'fine' },
   { type: 'edit' },
   { type: 'allow' },
-])('a decision of another shape leaves the call open: %j', async (decision) => {
+])('an invalid decision leaves the call open: %j', async (decision) => {
   const external = tool({
     name: 'noop',
     description: 'Somebody else does it',
@@ -233,7 +233,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   ['post-call', 'message', {}],
   ['pre-summary', 'messages', [null]],
   ['post-summary', 'message', null],
-])('what a hook makes of %s is looked at before it counts: %s %j', async (type, field, value) => {
+])('validates what a hook makes of %s: %s %j', async (type, field, value) => {
   const spoil = (event: AgentEvent) =>
     event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined;
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
@@ -245,7 +245,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
     expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
 });
 
-test('gotoReasoning takes messages', async () => {
+test('gotoReasoning accepts messages only', async () => {
   const again = (more: unknown) =>
     [
       { on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } },
@@ -254,7 +254,7 @@ test('gotoReasoning takes messages', async () => {
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
 
-test('a call without a result that a memory brings is closed before the model sees it', async () => {
+test('closes a call without a result in a custom memory before the model request', async () => {
   const asked = assistantMessage([{ type: 'tool_use', id: 'c', name: 'noop', input: {} }]);
   const memory = new InMemoryMemory([userMessage('x'), asked]);
   const { agent, model } = setUp(undefined, { memory, use: [patchToolCalls()] });
@@ -267,7 +267,7 @@ test.each<[what: string, output: unknown]>([
   ['a search result', { content: [{ title: 'A page', source: 'the web' }] }],
   ['a medium without its bytes', { content: [{ type: 'image', source: null }] }],
   ['a text that is none', { content: [{ type: 'text', text: 5 }] }],
-])('%s is no content for a model, but JSON', async (_what, output) => {
+])('sends %s as JSON, because it is not content for a model', async (_what, output) => {
   const { agent } = setUp([call, 'done'], {
     tools: [
       tool({
@@ -326,7 +326,7 @@ const throwing = {
 };
 
 test.each(Object.entries(throwing))(
-  '%s that throws is an error result of its call alone',
+  '%s that throws is an error result of its call only',
   async (_what, fails) => {
     const { agent } = setUp([{ toolCalls: [{ name: 'fails' }, { name: 'noop' }] }, 'done'], {
       tools: [fails, noop],
@@ -339,7 +339,7 @@ test.each(Object.entries(throwing))(
   },
 );
 
-test('a schema that has no JSON Schema is told by the name of its tool', async () => {
+test('the error for a schema without JSON Schema names its tool', async () => {
   const dated = tool({
     name: 'book',
     description: '',
@@ -353,7 +353,7 @@ test('a schema that has no JSON Schema is told by the name of its tool', async (
   expect(model.requests).toEqual([]);
 });
 
-test('a factory that makes no agent is told by the name of its tool', async () => {
+test('a factory that returns no agent causes an error with the name of its tool', async () => {
   const child = agentTool(() => wrong({}), { name: 'child', description: '' });
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'call_child', input: { message: 'x' } }] }, 'done'],
@@ -365,7 +365,7 @@ test('a factory that makes no agent is told by the name of its tool', async () =
   );
 });
 
-test('an interrupt that comes when the answer is done says that it does nothing', async () => {
+test('interrupt() returns false once the answer is complete', async () => {
   const told: boolean[] = [];
   const { agent } = setUp(['done'], {
     use: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }],
@@ -417,7 +417,7 @@ test.each<[what: string, make: () => unknown]>([
   expect(make).toThrow(failure('CONFIGURATION', what));
 });
 
-test('groups are switched by an array of names', () => {
+test('switching groups requires an array of names', () => {
   const kit = new Toolkit([], { groups: [{ name: 'g', description: '' }] });
   expect(() => kit.updateGroups(wrong('g'), false)).toThrow(
     failure('INVALID_INPUT', 'names must be an array'),
@@ -446,11 +446,11 @@ test.each([
   ],
   ['summarize(null)', () => summarize(null as never)],
   ['a prompt that is no text', () => summarize({ prompt: 5 } as never)],
-])('%s: refused with a code', (_what, make) => {
+])('rejects %s with a code', (_what, make) => {
   expect(make).toThrow(expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' }));
 });
 
-test('attach() with what is no place in a run', async () => {
+test('attach() rejects an invalid position', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['ok']) });
   const stream = agent.stream('Hi', { detached: true });
   await stream.result;

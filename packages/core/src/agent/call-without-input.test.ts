@@ -44,7 +44,7 @@ async function goOn(agent: ReActAgent, options = {}) {
   return { events, result, types: events.map(({ type }) => type) };
 }
 
-/** Puts records into the log of a session, as a host left them. */
+/** Writes records into the log of a session as a host left them. */
 async function leave(store: MemoryStore, ...records: readonly LogRecord[]): Promise<void> {
   await new SessionMemory(store, 's').adopt(records);
 }
@@ -63,7 +63,7 @@ test.each([
   ['a message', assistantMessage('Stopped.', { id: 'own', metadata: { by: 'Ann' } })],
   ['a message of the user', userMessage('Stop!', { id: 'own' })],
 ] as const)(
-  'an interrupted reply and %s are cut, and the model is asked again',
+  'removes an interrupted reply and %s, and asks the model again',
   async (_name, words) => {
     const first = open(['One two three.']);
     const stream = first.agent.stream('Count.');
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test('the agent that was interrupted goes on in the same way, also without a log', async () => {
+test('the interrupted agent itself continues in the same way, also without a log', async () => {
   const model = new ScriptedModel(['One two.', 'Three.']);
   const agent = new ReActAgent({ name: 'a', model, memory: new InMemoryMemory() });
   const stream = agent.stream('Count.');
@@ -119,7 +119,7 @@ test('after an interrupt closed calls stay closed, and no tool runs again', asyn
   expect(results.map(({ state }) => state)).toEqual(['success', 'interrupted']);
 });
 
-test('a resumed run that is interrupted, too, can be continued again', async () => {
+test('a resumed run that is interrupted can be continued again', async () => {
   const store = new MemoryStore();
   await leave(store, begun, asked);
   for (const _time of [1, 2]) {
@@ -133,7 +133,7 @@ test('a resumed run that is interrupted, too, can be continued again', async () 
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
 });
 
-test('new input after an interrupt or a pause cuts nothing', async () => {
+test('new input after an interrupt or a pause removes nothing', async () => {
   const first = open(['One two.', 'Hello.']);
   const stream = first.agent.stream('Count.');
   for await (const event of stream)
@@ -148,7 +148,7 @@ test('new input after an interrupt or a pause cuts nothing', async () => {
   ]);
 });
 
-test.each(['aborted', 'paused'])('a reply that was %s is cut behind a step-reset', async (how) => {
+test.each(['aborted', 'paused'])('removes a reply that was %s behind a step-reset', async (how) => {
   const first = open(['One two three.']);
   const controller = new AbortController();
   const stream = first.agent.stream('Count.', { signal: controller.signal });
@@ -168,7 +168,7 @@ test.each(['aborted', 'paused'])('a reply that was %s is cut behind a step-reset
   expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Four.']);
 });
 
-test('a cut reply and the new run are written together', async () => {
+test('writes the removal of a reply and the new run together', async () => {
   const store = new MemoryStore();
   const half = assistantMessage('One', { id: 'half', metadata: { partial: 'paused' } });
   await leave(store, begun, asked, message(half), {
@@ -197,7 +197,7 @@ async function unended(metadata = {}, text = 'Because.'): Promise<MemoryStore> {
   return store;
 }
 
-test('an answer without its end is returned, after its hooks were notified, and costs no request', async () => {
+test('returns an answer without its end, after its hooks were notified, and makes no model request', async () => {
   const store = await unended();
   const seen: string[] = [];
   const use = [
@@ -228,7 +228,7 @@ test('an answer without its end is returned, after its hooks were notified, and 
   await expect(agent.call()).rejects.toThrow('needs an input');
 });
 
-test('every stream shows an answer that is told again', async () => {
+test('every stream shows an answer that is returned again', async () => {
   const read = async (take: (agent: ReActAgent) => Promise<string>): Promise<string> =>
     take(open([], { store: await unended() }).agent);
   const ui = await read(async (agent) => {
@@ -262,7 +262,7 @@ test('a post-call hook that throws leaves the answer without its end for the nex
   expect((await open([], { store }).agent.call()).text).toBe('Because.');
 });
 
-test('an answer whose write failed once is returned by the next call', async () => {
+test('the next call returns an answer whose write failed once', async () => {
   class Failing extends SessionMemory {
     override async append(messages: readonly Msg[]): Promise<void> {
       await super.append(messages);
@@ -310,7 +310,7 @@ test.each(tries)(
 );
 
 test.each(tries)(
-  'a stored answer without a value, or with one that does not fit, is asked again: %s',
+  'asks the model again for a stored answer without a valid value: %s',
   async (_name, output, reply) => {
     for (const metadata of [{}, { output: { n: 'two' } }]) {
       const store = await unended(metadata);
@@ -331,7 +331,7 @@ test('a stored answer with the value in its text gives the value, and the log ha
   expect(await agent.messages()).toMatchObject([{ id: 'why' }, result.message]);
 });
 
-test('a value that was given to the tool before the host died needs no further request', async () => {
+test('a value that the tool got before the host died needs no further request', async () => {
   const store = new MemoryStore();
   const call = { type: 'tool_use', id: 'v', name: 'generate_response', input: { n: 2 } } as const;
   const given = toolMessage({
@@ -358,7 +358,7 @@ test('after a call that found no value the next one asks again without the last 
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: {"n":4}']);
 });
 
-test('an invalid reply of the text protocol is no answer', async () => {
+test('an invalid reply of the text protocol is not an answer', async () => {
   const store = new MemoryStore();
   const invalid = assistantMessage('{', { id: 'bad', metadata: { correction: 'reply' } });
   await leave(store, asked, message(invalid), begun);
@@ -367,7 +367,7 @@ test('an invalid reply of the text protocol is no answer', async () => {
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
 });
 
-test('results that are the answer are told without a request', async () => {
+test('returns results that are the answer without a model request', async () => {
   const direct = tool({
     name: 'direct',
     description: '',
@@ -427,7 +427,7 @@ test('a stream without input on a finished log fails with INVALID_INPUT', async 
   );
 });
 
-test('a call that is aborted before it begins cuts nothing, and the next one continues', async () => {
+test('a call that is aborted before it begins removes nothing, and the next one continues', async () => {
   const store = new MemoryStore();
   const half = assistantMessage('One', { id: 'half', metadata: { partial: 'interrupted' } });
   await leave(store, asked, message(half), {

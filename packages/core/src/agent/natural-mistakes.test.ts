@@ -91,7 +91,7 @@ test.each<[mistake: string, options: object, message: string]>([
   const agent = new ReActAgent({ name: 'a', model });
   const error = expect.objectContaining({ code: 'INVALID_INPUT', message });
   await expect(agent.call('hi', options)).rejects.toThrow(error);
-  // It would be too easy to overlook in a result.
+  // A result would be too easy to overlook.
   if (options) {
     const lenient = { ...options, throwOnError: false };
     await expect(agent.call('hi', lenient)).rejects.toThrow(error);
@@ -99,13 +99,13 @@ test.each<[mistake: string, options: object, message: string]>([
   expect(() => agent.stream('hi', options)).toThrow(error);
 });
 
-test('an option of the agent that is `undefined` is none of the call’s', async () => {
+test('an agent option that is `undefined` does not count as a call option', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
   const options: object = { sessionId: undefined, limits: undefined };
   expect((await agent.call('hi', options)).text).toBe('Fine.');
 });
 
-test('messages as other libraries write them are taken', async () => {
+test('accepts messages in the format of other libraries', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
   await agent.call([
     { role: 'user', content: 'Hello' },

@@ -8,7 +8,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/** Runs one tool in a conversation that is stored, beside another tool that works. */
+/** Runs one tool in a stored conversation, beside another tool that works. */
 async function outcomeOf(execute: (emit: (progress: JsonValue) => void) => unknown) {
   const input = { type: 'object' } as const;
   const odd = tool({
@@ -97,7 +97,7 @@ const withForm: readonly (readonly [what: string, value: unknown, json: unknown]
 ];
 
 test.for(withForm)(
-  '%s is its evident JSON, as a result and as progress',
+  'converts %s to its obvious JSON, as a result and as progress',
   async ([, value, json]) => {
     const { result, progress } = await outcomeOf((emit) => {
       emit(value as JsonValue);
@@ -218,7 +218,7 @@ const withoutForm: readonly (readonly [what: string, value: () => unknown, words
 ];
 
 test.for(withoutForm)(
-  '%s is an error of that call, which says what came and what to return',
+  '%s is an error of that call, which names the value and what to return',
   async ([, value, words]) => {
     const { result } = await outcomeOf(value);
     expect(result).toEqual(['error', expect.stringContaining(words)]);
@@ -228,7 +228,7 @@ test.for(withoutForm)(
 );
 
 test.for(withoutForm.slice(0, -2))(
-  '%s as progress is an error of its call, too',
+  '%s as progress is also an error of its call',
   async ([, value, words]) => {
     const { result, progress } = await outcomeOf((emit) => emit(value() as JsonValue));
     expect(result).toEqual(['error', expect.stringContaining(words)]);
@@ -268,7 +268,7 @@ test.for<readonly [what: string, thrown: () => unknown]>([
   expect(result).toEqual(['error', expect.stringMatching(/^Error: ./)]);
 });
 
-test('a result of nothing is empty, a text and media go to the model as they are', async () => {
+test('an empty result stays empty; a text and media reach the model unchanged', async () => {
   expect((await outcomeOf(() => undefined)).result).toEqual(['success', '']);
   expect((await outcomeOf(() => 'NaN')).result).toEqual(['success', 'NaN']);
   const long = 'x'.repeat(1_000_000);
@@ -277,7 +277,7 @@ test('a result of nothing is empty, a text and media go to the model as they are
   expect((await outcomeOf(() => ({ content }))).result).toEqual(['success', content]);
 });
 
-test('a result does not change with what the tool keeps', async () => {
+test('a tool that changes an object later does not change its result', async () => {
   const content = [{ type: 'text', text: 'before' }];
   const { result } = await outcomeOf(() => ({ content }));
   content[0]!.text = 'after';

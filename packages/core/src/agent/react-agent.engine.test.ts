@@ -51,8 +51,8 @@ const types = (events: readonly AgentEvent[]): string[] => events.map((event) =>
 const call = (a: number, b: number) => ({ name: 'add', input: { a, b } });
 
 /**
- * What every request has to satisfy: each tool call is followed at once by its results, in order,
- * and no result is alone.
+ * Checks each request: the results follow their tool calls at once, in order, and no result is
+ * alone.
  */
 function expectValid(messages: readonly Msg[]): void {
   const expected: string[] = [];
@@ -67,7 +67,7 @@ function expectValid(messages: readonly Msg[]): void {
   expect(expected).toEqual([]);
 }
 
-test('answers, and keeps the conversation', async () => {
+test('answers and keeps the conversation', async () => {
   const { agent, model } = setUp(['Hello there.', 'You said hi.'], { systemPrompt: 'Be brief.' });
   const first = await agent.call('hi');
   expect(first).toMatchObject({
@@ -85,7 +85,7 @@ test('answers, and keeps the conversation', async () => {
   ]);
 });
 
-test('events of a run with a tool come in the order of the law', async () => {
+test('emits the events of a run with a tool in the documented order', async () => {
   const { agent } = setUp([{ text: 'I add.', toolCalls: [call(1, 2)] }, 'It is 3.']);
   const stream = agent.stream('1+2?');
   const events = await collect(stream);
@@ -121,7 +121,7 @@ test('events of a run with a tool come in the order of the law', async () => {
   });
 });
 
-test('parallel tools: results are stored as they come, the memory and the model show them in request order', async () => {
+test('parallel tools: stores results as they finish; the memory and the model get them in request order', async () => {
   const gates = new Map<number, () => void>();
   const wait = tool({
     name: 'wait',
@@ -154,7 +154,7 @@ async function openWhenReady(gates: ReadonlyMap<number, () => void>, n: number):
   gates.get(n)!();
 }
 
-test('a cap on parallel tools is kept', async () => {
+test('respects a limit on parallel tools', async () => {
   let running = 0;
   let most = 0;
   const slow = tool({
@@ -187,7 +187,7 @@ test.for([
     /do not fit its schema:\n- b: /,
   ],
 ] as const)(
-  '%s is an error result that the model sees, and the tool does not run',
+  '%s is an error result that the model gets, and the tool does not run',
   async ([, toolCall, message]) => {
     let ran = false;
     const guarded = tool({
@@ -207,7 +207,7 @@ test.for([
   },
 );
 
-test('a tool that throws is an error result; the call goes on', async () => {
+test('a tool that throws is an error result; the call continues', async () => {
   const broken = tool({
     name: 'broken',
     description: 'Fails',
@@ -226,7 +226,7 @@ test('a tool that throws is an error result; the call goes on', async () => {
   ]);
 });
 
-test('a tool that takes too long is told so and answered for', async () => {
+test('a tool that takes too long is aborted and gets an error result', async () => {
   let reason: unknown;
   const stuck = tool({
     name: 'stuck',
@@ -283,7 +283,7 @@ test('at the limit of iterations the answer is a summary without tools', async (
   ]);
 });
 
-test('a second call on a busy agent is refused, and the first goes on', async () => {
+test('a busy agent rejects a second call, and the first continues', async () => {
   const { agent } = setUp(['fine']);
   const stream = agent.stream('one');
   const iterator = stream[Symbol.asyncIterator]();
@@ -311,7 +311,7 @@ test('a model failure rejects with its code, after error and run-end, and the ne
   expect((await agent.call('again')).text).toBe('whole');
 });
 
-test('throwOnError: false gives a failure as a result', async () => {
+test('throwOnError: false returns a failure as a result', async () => {
   const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
   expect(await agent.call('go', { throwOnError: false })).toMatchObject({
     reason: 'error',
@@ -320,7 +320,7 @@ test('throwOnError: false gives a failure as a result', async () => {
   });
 });
 
-test('abort while the model answers resolves, keeps the released text, and the next call works', async () => {
+test('an abort while the model answers resolves, keeps the released text, and the next call works', async () => {
   const { agent, model } = setUp([{ text: 'one two', hang: true }, 'fresh']);
   const controller = new AbortController();
   const stream = agent.stream('count', { signal: controller.signal });
@@ -335,7 +335,7 @@ test('abort while the model answers resolves, keeps the released text, and the n
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two', 'go on']);
 });
 
-test('abort while tools run closes their calls as interrupted, also of one that does not listen', async () => {
+test('an abort while tools run closes their calls as interrupted, even of a tool that ignores the signal', async () => {
   const deaf = tool({
     name: 'deaf',
     description: 'Never ends',
@@ -357,13 +357,13 @@ test('abort while tools run closes their calls as interrupted, also of one that 
   ]);
 });
 
-test('an abort before the call starts asks nothing of the model', async () => {
+test('an abort before the call starts makes no model request', async () => {
   const { agent, model } = setUp(['never']);
   expect((await agent.call('go', { signal: AbortSignal.abort() })).reason).toBe('aborted');
   expect(model.requests).toEqual([]);
 });
 
-test('leaving the loop cancels the run and its log is in order', async () => {
+test('leaving the loop cancels the run and leaves a valid log', async () => {
   const { agent, model } = setUp([{ text: 'one two three' }, 'fresh']);
   const stream = agent.stream('count');
   for await (const event of stream) if (event.type === 'reasoning-chunk') break;
@@ -373,7 +373,7 @@ test('leaving the loop cancels the run and its log is in order', async () => {
   expect((await agent.call('again')).text).toBe('fresh');
 });
 
-test('a reader that stops stops the model read', async () => {
+test('a reader that stops also stops reading the model', async () => {
   const { agent, model } = setUp(['a b c d e f']);
   const iterator = agent.stream('go').batches()[Symbol.asyncIterator]();
   for (let batch = 0; batch < 5; batch += 1) await iterator.next();
@@ -381,7 +381,7 @@ test('a reader that stops stops the model read', async () => {
   await iterator.return(undefined);
 });
 
-test('a detached run goes on without a reader, and a later one gets all of it with deltas joined', async () => {
+test('a detached run continues without a reader, and a later one gets all of it with joined deltas', async () => {
   const { agent } = setUp(['a b c d']);
   const stream = agent.stream('go', { detached: true });
   expect((await stream.result).text).toBe('a b c d');
@@ -399,7 +399,7 @@ test('a detached run goes on without a reader, and a later one gets all of it wi
   expect(await collect(stream)).toEqual(events);
 });
 
-test('a reader of a detached run loses nothing that comes while it is busy, and several readers get the same text', async () => {
+test('a busy reader of a detached run misses nothing, and several readers get the same text', async () => {
   const { agent } = setUp(['one two three four five six']);
   const stream = agent.stream('go', { detached: true });
   const read = async (busyFor: number): Promise<string> => {
@@ -415,7 +415,7 @@ test('a reader of a detached run loses nothing that comes while it is busy, and 
   );
 });
 
-test('leaving a detached run does nothing to it', async () => {
+test('leaving a detached run does not affect it', async () => {
   const { agent } = setUp(['one two three']);
   const stream = agent.stream('go', { detached: true });
   for await (const event of stream) if (event.type === 'pre-reasoning') break;
@@ -423,7 +423,7 @@ test('leaving a detached run does nothing to it', async () => {
   expect((await stream.result).text).toBe('one two three');
 });
 
-test('the closing request at the limit is made to fit as well', async () => {
+test('the context policy also fits the closing request at the limit', async () => {
   const seen: number[] = [];
   const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, 'done'], {
     limits: { iterations: 1 },
@@ -449,7 +449,7 @@ test('the closing request at the limit is made to fit as well', async () => {
   expect(model.requests[1]!.messages).toHaveLength(2);
 });
 
-test('a run lets go of the caller’s signal when it ends', async () => {
+test('a run removes its listener from the caller’s signal when it ends', async () => {
   const { signal } = new AbortController();
   let listening = 0;
   const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
@@ -469,7 +469,7 @@ test('an unread failure is not an unhandled rejection, and result has it', async
   await expect(agent.stream('go').result).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
-test('interrupt between deltas keeps the partial text and answers with the recovery message', async () => {
+test('an interrupt between deltas keeps the partial text and answers with the recovery message', async () => {
   const { agent } = setUp([{ text: 'one two three', hang: true }, 'as you like']);
   const stream = agent.stream('count');
   const events: AgentEvent[] = [];
@@ -487,7 +487,7 @@ test('interrupt between deltas keeps the partial text and answers with the recov
   expect((await agent.call('stop at two')).text).toBe('as you like');
 });
 
-test('interrupt reaches a model that says nothing, and answers with the given message', async () => {
+test('an interrupt reaches a silent model and answers with the given message', async () => {
   const { agent } = setUp([{ hang: true }]);
   const stream = agent.stream('go');
   for await (const event of stream)
@@ -495,7 +495,7 @@ test('interrupt reaches a model that says nothing, and answers with the given me
   expect(await stream.result).toMatchObject({ reason: 'interrupted', text: 'Stopped by you.' });
 });
 
-test('under an interrupt tools run to their end', async () => {
+test('an interrupt lets running tools finish', async () => {
   const self: { agent?: ReActAgent } = {};
   const slow = tool({
     name: 'slow',
@@ -515,7 +515,7 @@ test('under an interrupt tools run to their end', async () => {
   ]);
 });
 
-test('a log that ends with open calls is closed before the model is asked', async () => {
+test('closes the open calls of a log before the model request', async () => {
   const memory = new InMemoryMemory([
     userMessage('go', { id: 'u1' }),
     {
@@ -534,7 +534,7 @@ test('a log that ends with open calls is closed before the model is asked', asyn
   });
 });
 
-test('tool call ids that are empty or taken are replaced, and the provider’s is kept', async () => {
+test('replaces empty and duplicate tool call ids, and keeps other ids of the provider', async () => {
   const { agent, model } = setUp([
     { toolCalls: [{ ...call(1, 1), id: 'same' }] },
     {
@@ -556,13 +556,13 @@ test('tool call ids that are empty or taken are replaced, and the provider’s i
   expectValid(model.requests[2]!.messages);
 });
 
-test.for(['', '   \n'])('an empty input (%j) is refused', async (input) => {
+test.for(['', '   \n'])('rejects an empty input (%j)', async (input) => {
   const { agent, model } = setUp(['x']);
   await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   expect(model.requests).toEqual([]);
 });
 
-test('a call without input on an empty or an answered conversation is refused', async () => {
+test('rejects a call without input on an empty or an answered conversation', async () => {
   const { agent } = setUp(['done']);
   await expect(agent.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await agent.call('hi');
@@ -593,7 +593,7 @@ test('a full store rejects with its code and leaves no tool running', async () =
   expect(stopped).toBe(true);
 });
 
-test('messages observed are part of the next request', async () => {
+test('observed messages are part of the next request', async () => {
   const { agent, model } = setUp(['I know.']);
   await agent.observe('The meeting moved to three.');
   await agent.call('when is it?');
@@ -603,7 +603,7 @@ test('messages observed are part of the next request', async () => {
   ]);
 });
 
-test('a call takes a text, a message, or messages, each with options of its own', async () => {
+test('a call accepts a text, a message, or messages, each with options', async () => {
   const model = new ScriptedModel(['1', '2', '3', '4']);
   const agent = new ReActAgent({ name: 'a', model, generate: { temperature: 1, maxTokens: 9 } });
   await agent.call('text');

@@ -25,7 +25,7 @@ import type { AgentOptions } from './agent-options.ts';
 
 type Durability = 'step' | 'turn';
 
-/** A process that does something at one of its points, such as to interrupt its agent. */
+/** A process that runs an action, such as an interrupt, at one of its points. */
 class StartledProcess extends MortalProcess {
   at = Infinity;
   act: () => void = () => {};
@@ -41,9 +41,9 @@ interface Scenario {
   readonly options: (process: MortalProcess) => Partial<AgentOptions>;
   readonly reply: (messages: readonly Msg[]) => ScriptedReply;
   readonly output?: OutputMode;
-  /** How the uncut run ends. */
+  /** Final text of the run without a crash. */
   readonly text: string;
-  /** Other ends that a cut-off call may lead to. */
+  /** Other valid final texts after a crash. */
   readonly also?: RegExp;
 }
 
@@ -199,7 +199,7 @@ const question = userMessage('Go.', { id: 'question' });
 const approve = ({ pending }: AgentResult): readonly Decision[] =>
   pending.map(({ toolUseId }) => ({ toolUseId, type: 'approve' }));
 
-/** Makes a call, approves what waits, and checks that what was shown last is the answer. */
+/** Makes a call, approves pending calls, and checks that the text shown last is the answer. */
 async function finish(
   agent: ReActAgent,
   first: Msg | undefined,
@@ -233,7 +233,7 @@ async function begin(
   return finish(agent, question, { ...(output && { output }), signal: process.signal });
 }
 
-/** Follows the README: looks into the log with a fresh agent and goes on with what was cut off. */
+/** Follows the README: reads the log with a new agent and continues the interrupted run. */
 async function recover(
   scenario: Scenario,
   process: MortalProcess,
@@ -259,7 +259,7 @@ async function recover(
 
 const openRun = async (memory: SessionMemory): Promise<boolean> =>
   (await memory.view()).openRun !== undefined;
-/** Goes on with what was cut off, and with what waits for an answer. */
+/** Continues an interrupted run, and a suspended one. */
 const cutOff = async (memory: SessionMemory): Promise<boolean> => {
   const view = await memory.view();
   return isCutOff(view) || view.calls.size > 0;
@@ -291,7 +291,7 @@ test.each(all)(
           throw new Error(`${where}: ${String(error)}`, { cause: error });
         },
       );
-      // Somebody has said that `ask` may run again. Of a turn that was lost, all tools run again.
+      // A user has approved that `ask` runs again. In a lost turn all tools run again.
       const faults = witness.faults.filter((fault) => !fault.startsWith('ask ran 2'));
       const left = durability === 'step' ? faults : [];
       expect(left, where).toEqual([]);

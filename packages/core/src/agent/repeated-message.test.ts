@@ -49,7 +49,7 @@ const known = {
 test.for([
   ['a session', () => new SessionMemory(new MemoryStore(), 's')],
   ['messages alone', () => new InMemoryMemory()],
-] as const)('a message that the conversation has already is an error: %s', async ([, open]) => {
+] as const)('a message that is already in the conversation is an error: %s', async ([, open]) => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['A.', 'B.']),
@@ -63,7 +63,7 @@ test.for([
   expect((await agent.call(two)).text).toBe('B.');
 });
 
-test('a message that was cut may come again', async () => {
+test('a removed message may come again', async () => {
   const agent = setUp();
   await agent.call(one);
   await agent.memory.delete((await agent.messages()).map(({ id }) => id));
@@ -127,7 +127,7 @@ test('a message that the running call has, or will have, is not injected again',
   expect(ids.filter((id) => id === 'one' || id === 'two')).toEqual(['one', 'two']);
 });
 
-test('a call that steers a busy agent with a message it has rejects, and the busy call goes on', async () => {
+test('a call that injects a message which the busy agent already has rejects, and the busy call continues', async () => {
   let goOn!: () => void;
   const waits = tool({
     name: 'waits',

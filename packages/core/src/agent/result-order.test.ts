@@ -12,7 +12,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/** Tools whose calls end in the order `third`, `first`, `second`; each end needs `endNext`. */
+/** Tools whose calls end in the order `third`, `first`, `second`. Each end needs `endNext`. */
 function raceTools() {
   const ends = ['third', 'first', 'second'];
   const running = new Map<string, () => void>();
@@ -70,7 +70,7 @@ function order(messages: readonly Msg[]): readonly string[] {
 
 const asked = ['?first', '?second', '?third', 'first', 'second', 'third'];
 
-/** A program's own memory, which knows nothing of an order. */
+/** A custom memory that knows nothing about order. */
 function plainMemory(): Memory {
   let messages: readonly Msg[] = [];
   return {
@@ -89,21 +89,18 @@ test.for([
     () => new EchoMemory(new MemoryStore(), 's', { secrets: ['x'.repeat(32)] }),
   ],
   ['a program’s own memory', plainMemory],
-] as const)(
-  'results that finish in another order are shown in request order: %s',
-  async ([, open]) => {
-    const { agent, model, finished } = racer(open());
-    await agent.call(userMessage('go', { id: 'u' }));
-    expect(finished).toEqual(['third', 'first', 'second']);
-    expect(order(await agent.messages())).toEqual(['u', ...asked]);
-    expect(order(model.requests[1]!.messages)).toEqual(['u', ...asked]);
-    const saved = await saveState(agent);
-    expect(order(saved.messages)).toEqual(['u', ...asked]);
-    const other = racer(new InMemoryMemory()).agent;
-    await loadState(other, saved);
-    expect(order(await other.messages())).toEqual(['u', ...asked]);
-  },
-);
+] as const)('shows results that finish in another order in request order: %s', async ([, open]) => {
+  const { agent, model, finished } = racer(open());
+  await agent.call(userMessage('go', { id: 'u' }));
+  expect(finished).toEqual(['third', 'first', 'second']);
+  expect(order(await agent.messages())).toEqual(['u', ...asked]);
+  expect(order(model.requests[1]!.messages)).toEqual(['u', ...asked]);
+  const saved = await saveState(agent);
+  expect(order(saved.messages)).toEqual(['u', ...asked]);
+  const other = racer(new InMemoryMemory()).agent;
+  await loadState(other, saved);
+  expect(order(await other.messages())).toEqual(['u', ...asked]);
+});
 
 test('the log keeps the order of completion; reads, views and exports show request order', async () => {
   const store = new MemoryStore();
@@ -123,7 +120,7 @@ test('the log keeps the order of completion; reads, views and exports show reque
   expect(order(exported)).toEqual(['u', ...asked]);
 });
 
-test('a round that ended without a further request is in order, too', async () => {
+test('a round that ended without a further request is in order too', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const { agent } = racer(memory, [round]);
   agent.addHook({
@@ -146,7 +143,7 @@ const gives = (name: string, id = `r-${name}`): Msg =>
 const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
 
 test.each([1, 256])(
-  'cuts, replacements and late results keep the order (compacted after %i)',
+  'removed, replaced and late results keep the order (compacted after %i)',
   async (compactAfter) => {
     const store = new MemoryStore();
     const open = () => new SessionMemory(store, 's', { compactAfter });
@@ -171,7 +168,7 @@ test.each([1, 256])(
   },
 );
 
-test('results of calls that waited come behind their calls, whenever they arrive', async () => {
+test('results of pending calls come behind their calls, whenever they arrive', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const names = ['one', 'two', 'three'];
   const model = new ScriptedModel([

@@ -21,8 +21,8 @@ const amount = z.object({ amount: z.number() });
 type Amount = typeof amount;
 
 /**
- * An agent whose every step is watched: what ran, what the hooks saw, and whether the history is
- * whole.
+ * An agent that records each step: the tools that ran, the hooks' events, and faults of the
+ * history.
  */
 function setUp(
   replies: readonly ScriptedReply[],
@@ -108,7 +108,7 @@ const result = (toolUseId: string, output = 'done there'): Decision => ({
 const first = <K extends AgentEvent['type']>(events: readonly AgentEvent[], type: K) =>
   events.find((event): event is EventOf<K> => event.type === type);
 
-test('a rejection without a reason is a denied result as well', async () => {
+test('a rejection without a reason is a denied result too', async () => {
   const { read, ran, results, ids } = setUp([calls('asks'), 'noted']);
   await read('go');
   expect((await read([{ type: 'reject', toolUseId: 'call_1' }])).result.text).toBe('noted');
@@ -116,7 +116,7 @@ test('a rejection without a reason is a denied result as well', async () => {
   expect([ids('pre-acting'), ids('post-acting')]).toEqual([['call_1'], ['call_1']]);
 });
 
-test('an edit changes the arguments of the call as the hooks left it, its tool too', async () => {
+test('an edit applies to the call as a hook changed it, including its tool', async () => {
   const redirect = (event: EventOf<'pre-acting'>) => ({
     ...event,
     toolUse: { ...event.toolUse, name: 'asks' },
@@ -148,7 +148,7 @@ test.for([
   expect([ids('pre-acting'), ids('post-acting')]).toEqual([['call_1'], ['call_1']]);
 });
 
-test('results come as tool messages as well, also several, also with media', async () => {
+test('accepts results as tool messages, also several, also with media', async () => {
   const { read, agent, model } = setUp([calls('external', 'external', 'asks'), 'seen']);
   await read('go');
   const image = {
@@ -230,7 +230,7 @@ const refused: readonly (readonly [string, AgentInput, string])[] = [
 test.for(
   refused.flatMap((row) => [true, false].map((throwOnError) => [...row, throwOnError] as const)),
 )(
-  '%s is refused and changes nothing: %j %s, throwOnError %s',
+  'rejects %s and changes nothing: %j %s, throwOnError %s',
   async ([, input, code, throwOnError]) => {
     const { agent, read, ran, ids } = setUp([calls('asks', 'external', 'free'), 'ok']);
     const before = await read('go');
@@ -248,7 +248,7 @@ test.for(
   },
 );
 
-test('another agent takes decisions at once, with the hooks that its calls have not had there', async () => {
+test('another agent accepts decisions at once, and runs the hooks that its calls have not had', async () => {
   const one = setUp([calls('external', 'asks', 'asks')]);
   await one.read('go');
   const two = setUp(['ok'], {}, one.memory);
@@ -262,7 +262,7 @@ test('another agent takes decisions at once, with the hooks that its calls have 
   expect(two.ids('pre-acting')).toEqual(['call_2', 'call_3']);
 });
 
-/** A conversation whose one call may have been started by a host that is gone. */
+/** Creates a conversation with one call that a host may have started before it died. */
 function left(name: string, input: { readonly amount: number } = { amount: 7 }): InMemoryMemory {
   const createdAt = '2026-01-01T00:00:00.000Z';
   return new InMemoryMemory([
@@ -291,7 +291,7 @@ test.for([
   },
 );
 
-test('a call that another host left open and that needed nobody’s yes may have run there: its predicate is asked first', async () => {
+test('a call without approval that another host left open may have run; its predicate decides first', async () => {
   const small = setUp(['ok'], {}, left('big', { amount: 1 }));
   await small.read();
   expect([small.ran, await small.results()]).toEqual([[], ['call_1 interrupted']]);
@@ -312,7 +312,7 @@ test.for([
   ['reject', { type: 'reject', toolUseId: 'call_1' }, [], 'denied'],
   ['result', result('call_1'), [], 'success'],
 ] as const)(
-  'a call left open whose tool says replay: ask waits; %s',
+  'an open call of a tool with replay: ask waits; %s',
   async ([, decision, executed, state]) => {
     const { read, results, ran } = setUp(['ok'], {}, left('ask'));
     expect((await read()).result).toMatchObject({
@@ -325,7 +325,7 @@ test.for([
   },
 );
 
-test('a failure in the middle of a batch: what had finished stays, what had started is lost, what had not runs with the next call', async () => {
+test('a failure during a batch keeps finished calls, loses started ones, and runs the others with the next call', async () => {
   let fail = true;
   const stuck = tool({
     name: 'stuck',
@@ -373,7 +373,7 @@ test('a failure in the middle of a batch: what had finished stays, what had star
 });
 
 test.for(['stop', 'error', 'error as a result'] as const)(
-  'a run that goes on with what another one left open says so: %s',
+  'a run that continues the open calls of another one says so: %s',
   async (how) => {
     let broken = true;
     const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
@@ -403,7 +403,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
   },
 );
 
-test('a call that a guard refuses, or that is aborted before it begins, leaves open what the next one resumes', async () => {
+test('a call that a guard rejects, or that is aborted before it begins, leaves open calls for the next one', async () => {
   let isAllowed = true;
   const guards = inputGuards([permission(() => isAllowed)]);
   const { agent, read } = setUp([calls('asks'), 'ok'], { use: [guards] });
@@ -419,7 +419,7 @@ test('a call that a guard refuses, or that is aborted before it begins, leaves o
   expect([ended.result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
 });
 
-test('a tool that ends the call keeps the next one from starting', async () => {
+test('a tool that ends the call prevents the next tool from starting', async () => {
   const fatal = tool({
     name: 'fatal',
     description: 'Ends the call',
@@ -441,7 +441,7 @@ test('a tool that ends the call keeps the next one from starting', async () => {
   ]);
 });
 
-test('a result that the store refused is not there; the calls follow their replay', async () => {
+test('a result that the store rejected is lost; the calls follow their replay', async () => {
   class Full extends InMemoryMemory {
     full = true;
     override async append(messages: readonly Msg[]): Promise<void> {
@@ -482,7 +482,7 @@ test('a hook that throws before the third of four calls: none of them has run, a
   ]);
 });
 
-test('what waits, waits through an error of the model and a queue of empty calls', async () => {
+test('pending calls stay pending after a model error and several calls without input', async () => {
   const { agent, read, ran } = setUp([
     calls('external'),
     { error: new AgentError('MODEL_SERVER', 'down') },
@@ -496,7 +496,7 @@ test('what waits, waits through an error of the model and a queue of empty calls
 });
 
 test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
-  'a call that never started runs whatever its replay (%s) says',
+  'a call that never started runs, whatever its replay is (%s)',
   async (replay) => {
     let runs = 0;
     const own = tool({
@@ -518,7 +518,7 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
   },
 );
 
-test('a call that another host left open does not run because the store failed while it was settled', async () => {
+test('a call that another host left open does not run if the store fails while it is closed', async () => {
   let full = true;
   class Full extends InMemoryMemory {
     override async append(messages: readonly Msg[]): Promise<void> {
@@ -536,7 +536,7 @@ test('a call that another host left open does not run because the store failed w
   }
 });
 
-test('a pause before anything was said answers with nothing, not with what was said before', async () => {
+test('a pause before any text answers with an empty message, not with an earlier one', async () => {
   const { agent, read } = setUp(['Paris', 'Rome', calls('external')]);
   await read('first');
   const off = agent.addHook({
@@ -558,7 +558,7 @@ test('a pause before anything was said answers with nothing, not with what was s
   expect(paused.result.message.content[0]).toMatchObject({ type: 'tool_use', id: 'call_1' });
 });
 
-/** Asks for three calls, then answers: wherever its conversation begins. */
+/** Requests three calls, then answers, wherever its conversation begins. */
 const anywhere: ScriptedReply = ({ messages }) =>
   messages.some(({ role }) => role === 'tool') ? 'all done' : threeCalls;
 const threeCalls = {
@@ -569,7 +569,7 @@ const threeCalls = {
   })),
 };
 
-test('a host that dies after any event leaves a log that another one can go on from, and no finished or unsafe tool runs again', async () => {
+test('another host can continue the log of a host that dies after any event, and no finished or unsafe tool runs again', async () => {
   const outcomes = new Set<string>();
   for (let point = 0; ; point += 1) {
     const one = setUp([anywhere, anywhere]);

@@ -21,10 +21,7 @@ import { ReActAgent } from './react-agent.ts';
 const names = ['free', 'safe', 'ask', 'asks', 'waits', 'broken', 'external', 'nonsense'] as const;
 const rounds = 3;
 
-/**
- * A conversation in which anything may go wrong until its luck has run out: then it comes to an
- * end.
- */
+/** A conversation in which anything may fail a limited number of times. Then it ends normally. */
 function world(seed: number) {
   const random = randomOf(seed);
   const chance = (odds: number): boolean => random() < odds;
@@ -33,7 +30,7 @@ function world(seed: number) {
   const strikes = (odds: number): boolean => trouble > 0 && chance(odds) && trouble-- > 0;
 
   const runs = new Map<string, number>();
-  /** How often somebody said yes to a call. */
+  /** Number of approvals per call. */
   const yeses = new Map<string, number>();
   const run = (id: string): string => {
     runs.set(id, (runs.get(id) ?? 0) + 1);
@@ -187,7 +184,7 @@ test.for(seeds({ quick: 60, full: 300 }))('whatever happens on the way, seed %i'
     const open = openCalls(messages).map(({ id }) => id);
     const at = `seed ${seed}, turn ${turn}, ${ended.reason} ${ended.error?.message ?? ''}`;
     expect(historyFaults(messages, open), at).toEqual([]);
-    // The message of an interrupt was told, then the store refused it.
+    // Readers got the message of an interrupt, then the store rejected it.
     const told = ended.error?.message === 'lost' ? /reasoning-chunk: outside/ : /^$/;
     expect(
       orderFaults(events).filter((fault) => !told.test(fault)),

@@ -16,7 +16,7 @@ import { ReActAgent } from './react-agent.ts';
 
 const input = z.object({ n: z.number() });
 
-/** Tools of every kind, and how often each ran. */
+/** Tools of every kind, with the number of their runs. */
 function kit(replay: ReplayPolicy = 'never') {
   const ran: string[] = [];
   const run = (name: string, n: number): string => {
@@ -70,7 +70,7 @@ function setUp(
   return { agent, model, ran, events };
 }
 
-/** `call_1` for the first name, and so on; each with its number. */
+/** Makes calls of these tools, numbered from `call_1`. */
 const calls = (...names: string[]): ScriptedReply => ({
   toolCalls: names.map((name, index) => ({
     name,
@@ -87,7 +87,7 @@ async function expectWhole(agent: ReActAgent, model: ScriptedModel): Promise<voi
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
 }
 
-test('a batch runs what it may and suspends with the rest', async () => {
+test('a batch runs the calls that may run and suspends with the rest', async () => {
   const { agent, ran, events } = setUp([
     calls('plain', 'guarded', 'elsewhere', 'patient', 'large'),
   ]);
@@ -104,7 +104,7 @@ test('a batch runs what it may and suspends with the rest', async () => {
   });
 });
 
-test('without input what is undecided suspends again: no hook and no tool runs twice', async () => {
+test('without input undecided calls suspend again: no hook and no tool runs twice', async () => {
   const { agent, model, ran, events } = setUp([calls('plain', 'guarded', 'elsewhere', 'patient')]);
   const first = await agent.call('go');
   const { length } = events;
@@ -116,7 +116,7 @@ test('without input what is undecided suspends again: no hook and no tool runs t
   expect(model.requests).toHaveLength(1);
 });
 
-test('every kind of decision, all at once; the model sees the results in the order it asked', async () => {
+test('accepts every kind of decision at once; the model gets the results in request order', async () => {
   const { agent, model, ran, events } = setUp([
     calls('guarded', 'guarded', 'guarded', 'elsewhere', 'patient'),
     'done',
@@ -144,7 +144,7 @@ test('every kind of decision, all at once; the model sees the results in the ord
   await expectWhole(agent, model);
 });
 
-test('a subset is applied, the rest suspends again', async () => {
+test('applies a subset of decisions and suspends again with the rest', async () => {
   const { agent, model, ran } = setUp([calls('guarded', 'elsewhere'), 'done']);
   await agent.call('go');
   const second = await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
@@ -163,7 +163,7 @@ test('a subset is applied, the rest suspends again', async () => {
   await expectWhole(agent, model);
 });
 
-test('tool messages are results too, and say which run they resume', async () => {
+test('accepts results as tool messages, which name the run they resume', async () => {
   const { agent, model, events } = setUp([calls('elsewhere', 'elsewhere'), 'done']);
   await agent.call('go');
   const { runId } = events[0]!;
@@ -182,7 +182,7 @@ test('tool messages are results too, and say which run they resume', async () =>
   await expectWhole(agent, model);
 });
 
-test('an edit is validated again', async () => {
+test('validates an edit again', async () => {
   const { agent, model, ran } = setUp([calls('guarded'), 'done']);
   await agent.call('go');
   await agent.call([{ toolUseId: 'call_1', type: 'edit', input: { n: 'many' } }]);
@@ -193,7 +193,7 @@ test('an edit is validated again', async () => {
   });
 });
 
-test('the predicate sees the arguments as a hook left them', async () => {
+test('the predicate gets the arguments that a hook changed', async () => {
   const raise: Hook = {
     on: {
       'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { n: 10 } } }),
@@ -242,7 +242,7 @@ test.for([
       },
     ],
   ],
-] as const)('%s is refused and changes nothing', async ([, given]) => {
+] as const)('rejects %s and changes nothing', async ([, given]) => {
   const { agent, ran } = setUp([calls('guarded'), 'done']);
   await agent.call('go');
   const before = await agent.messages();
@@ -252,7 +252,7 @@ test.for([
   expect((await agent.call([{ toolUseId: 'call_1', type: 'approve' }])).text).toBe('done');
 });
 
-test('a decision where nothing is open is refused', async () => {
+test('rejects a decision if nothing is open', async () => {
   const { agent } = setUp(['hello']);
   await agent.call('hi');
   await expect(agent.call([{ toolUseId: 'call_1', type: 'approve' }])).rejects.toMatchObject({
@@ -260,7 +260,7 @@ test('a decision where nothing is open is refused', async () => {
   });
 });
 
-test('other input is refused with the ids, unless patchToolCalls() closes the calls', async () => {
+test('rejects other input and names the ids, unless patchToolCalls() closes the calls', async () => {
   const strict = setUp([calls('guarded', 'elsewhere'), 'done']);
   await strict.agent.call('go');
   const before = await strict.agent.messages();
@@ -276,13 +276,13 @@ test('other input is refused with the ids, unless patchToolCalls() closes the ca
   expect(lenient.ran).toEqual([]);
   expect(lenient.model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
     { state: 'interrupted', output: expect.stringContaining('It did not run.') as string },
-    // Where it was to run somebody may have begun.
+    // An external system may have started the call.
     { state: 'interrupted', output: expect.stringContaining('It may have had effects.') as string },
   ]);
   await expectWhole(lenient.agent, lenient.model);
 });
 
-test('of calls that an abort closes only those that began may have had effects', async () => {
+test('of the calls that an abort closes, only started ones may have had effects', async () => {
   const controller = new AbortController();
   const hang = tool({
     name: 'hang',
@@ -332,7 +332,7 @@ test.for([
   },
 );
 
-test('what stop() left open has not started: it runs, whatever its replay', async () => {
+test('a call that stop() left open has not started: it runs, whatever its replay is', async () => {
   const stop: Hook = {
     on: {
       'post-reasoning': (event, control) =>
@@ -351,7 +351,7 @@ test('what stop() left open has not started: it runs, whatever its replay', asyn
   await expectWhole(agent, model);
 });
 
-test('another agent on the same memory knows no states: what needs somebody waits, the rest may have started', async () => {
+test('another agent without the call states keeps pending calls; it treats the others as possibly started', async () => {
   const memory = new InMemoryMemory();
   const stop: Hook = { on: { 'post-reasoning': (_event, control) => control.stop() } };
   await setUp([calls('plain', 'guarded', 'elsewhere')], { memory, use: [stop] }).agent.call('go');

@@ -62,7 +62,7 @@ test.each<[string, readonly Msg[], string]>([
     ],
     'uat',
   ],
-])('a call takes a transcript: %s', async (_, messages, roles) => {
+])('a call accepts a transcript: %s', async (_, messages, roles) => {
   const { agent, model } = agentWith(['Done.', 'Again.'], { use: [springAiAlibaba()] });
   expect(await agent.call(messages)).toMatchObject({ reason: 'stop', text: 'Done.' });
   expect(rolesOf(model.requests[0]?.messages)).toBe(roles);
@@ -73,7 +73,7 @@ test.each<[string, readonly Msg[], string]>([
   expect(ran).toEqual([]);
 });
 
-test('a transcript may come behind earlier calls, in a stream, and beside plain messages', async () => {
+test('accepts a transcript behind earlier calls, in a stream, and beside plain messages', async () => {
   const { agent, model } = agentWith(['One.', 'Two.']);
   await agent.call('go');
   const more = [{ role: 'user', content: 'a' }, calls('1'), result('1')] as const;
@@ -100,7 +100,7 @@ test.each<[string, readonly Msg[], number]>([
   expect([await memory.read(), model.requests]).toEqual([[], []]);
 });
 
-test('the error says what to do, and that works', async () => {
+test('the error names a solution that works', async () => {
   const messages = [userMessage('a'), calls('1')];
   await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
     'Item 1 of the input has a tool call without a result: "lookup" (1). Add a tool message with its result behind it, or leave the call out. To run the call, give the messages to the agent\'s memory and call without input.',
@@ -111,7 +111,7 @@ test('the error says what to do, and that works', async () => {
   expect((await agent.call([{ toolUseId: '1', type: 'approve' }])).text).toBe('Done.');
 });
 
-test('an id of a call that the conversation has already is an error', async () => {
+test('rejects a call id that the conversation already has', async () => {
   const { agent } = agentWith(['One.', 'Two.']);
   await agent.call([userMessage('a'), calls('1'), result('1')]);
   await expect(agent.call([userMessage('b'), calls('1'), result('1')])).rejects.toMatchObject({
@@ -121,7 +121,7 @@ test('an id of a call that the conversation has already is an error', async () =
   expect((await agent.call([userMessage('b'), calls('2'), result('2')])).text).toBe('Two.');
 });
 
-test('results of the conversation’s own open calls stay decisions', async () => {
+test('results of the conversation’s own open calls remain decisions', async () => {
   const asks = { toolCalls: [{ name: 'lookup', id: 'own' }] };
   const { agent } = agentWith([asks, 'Done.']);
   await agent.call('go');

@@ -26,7 +26,7 @@ const tokensOf = ({ tools, beside }: RandomRequest, messages: readonly Msg[]): n
     countTools(tools),
   );
 
-/** What no policy may do to a request. */
+/** Returns the violations that no policy may cause in a request. */
 function faults(
   request: RandomRequest,
   { messages, before, after }: FittedContext,
@@ -36,8 +36,7 @@ function faults(
   const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
   const given = ids(messages).filter((id) => ids(request.messages).includes(id));
   const inOrder = ids(request.messages).filter((id) => kept.has(id));
-  // Which calls and results belong together is not changed, so what is whole in the request is
-  // whole in the view.
+  // A policy keeps calls and results together, so a valid request has a valid view.
   const openNow = messages.flatMap(toolUsesOf).filter(({ id }) => open.includes(id));
   return [
     ...historyFaults(
@@ -56,7 +55,9 @@ function faults(
   ];
 }
 
-/** What stays in the smallest view: the head, the prompt, and the newest group of its turn. */
+/**
+ * Returns the length of the smallest view: the head, the prompt and the newest group of its turn.
+ */
 function smallest({ messages, head, promptId }: RandomRequest): number {
   const prompt = messages.findIndex(({ id }) => id === promptId);
   const last = messages.findLastIndex((message) => !isResult(message));
@@ -65,7 +66,7 @@ function smallest({ messages, head, promptId }: RandomRequest): number {
   return start + 1 + (last > prompt ? messages.length - last : 0);
 }
 
-/** The same, and what does not fit though there was more to leave out. */
+/** Returns the same faults, plus a view that is too long although more could be removed. */
 function faultsIn(
   request: RandomRequest,
   fitted: FittedContext,
@@ -81,7 +82,7 @@ function faultsIn(
 }
 
 test.each([undefined, 0, 100])(
-  'fitContext, with a step of %s: the laws hold, and it fits or is the smallest there is',
+  'fitContext with a step of %s obeys the laws and fits, or returns the smallest view',
   (step) => {
     for (const seed of allSeeds) {
       const request = randomRequest(seed);
@@ -99,7 +100,7 @@ test.each([undefined, 0, 100])(
   },
 );
 
-test('without a step fitContext takes out no group that has room', () => {
+test('without a step fitContext removes no group that has room', () => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const window = 10 + Math.floor(randomOf(seed)() * 3000);
@@ -112,7 +113,7 @@ test('without a step fitContext takes out no group that has room', () => {
     const gone = request.messages
       .map((message, index) => ({ message, index }))
       .filter(({ message }) => !kept.has(message));
-    // The last thing that went of a phase: a whole group, or, before the prompt, all up to a user's
+    // The last removal of a phase: a whole group, or, before the prompt, everything up to a user
     // message.
     const last = gone.at(-1)!.index;
     const from =
@@ -152,7 +153,7 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
   ],
 ];
 
-test.each(views)('%s: the laws hold, and the current turn is whole', async (name, policy) => {
+test.each(views)('%s obeys the laws and keeps the current turn whole', async (name, policy) => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const fitted = await policy().fit(request);
@@ -166,7 +167,7 @@ test.each(views)('%s: the laws hold, and the current turn is whole', async (name
   }
 });
 
-test('a chain of clearing, views and a summary: the laws hold, and it fits or is the smallest there is', async () => {
+test('a chain of clearing, views and a summary obeys the laws and fits, or returns the smallest view', async () => {
   let summaries = 0;
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
@@ -183,7 +184,7 @@ test('a chain of clearing, views and a summary: the laws hold, and it fits or is
   expect(summaries).toBeGreaterThan(allSeeds.length / 4);
 });
 
-test('a request that grows by one message at a time gives what each would give by itself', () => {
+test('a request that grows message by message gets the same views as each request alone', () => {
   for (const seed of allSeeds.slice(0, 50)) {
     const request = randomRequest(seed);
     const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
@@ -204,7 +205,7 @@ test('a request that grows by one message at a time gives what each would give b
   }
 });
 
-test('a conversation that grows under one chain, whose summaries fail now and then, keeps the laws at each request', async () => {
+test('a growing conversation under one chain with failing summaries obeys the laws at each request', async () => {
   let [summaries, failures] = [0, 0];
   const some = allSeeds.slice(0, 150);
   for (const seed of some) {
@@ -244,7 +245,7 @@ test('a conversation that grows under one chain, whose summaries fail now and th
       const request = { ...whole, messages, promptId, open };
       const fitted = await policy.fit(request);
       expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
-      // A system message right behind a summary stays, as one at the head does.
+      // A system message right behind a summary stays, like one in the head.
       const history = fitted.messages.filter((message) => message.role !== 'system');
       if (fitted.after > window)
         expect(history.length, `seed ${seed}`).toBeLessThanOrEqual(smallest(request) + 1);
@@ -255,8 +256,8 @@ test('a conversation that grows under one chain, whose summaries fail now and th
   expect(summaries).toBeGreaterThan((some.length * 4) / 3);
 });
 
-test('the random requests have what the laws are about', () => {
-  // The generator has to make what the laws are about.
+test('the random requests contain what the laws are about', () => {
+  // Otherwise the laws above would hold without testing anything.
   const requests = allSeeds.map(randomRequest);
   const all = requests.flatMap(({ messages }) => messages);
   expect(requests.some(({ open }) => open.length > 1)).toBe(true);

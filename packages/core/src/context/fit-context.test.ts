@@ -38,12 +38,12 @@ async function fit(
   });
 }
 
-test('a request that fits is passed on as it is', async () => {
+test('passes on a request that fits unchanged', async () => {
   expect(await fit(600)).toEqual({ messages, removed: 0, before: 510, after: 510 });
   expect((await fit(600)).messages).toBe(messages);
 });
 
-test('the budget is the window without system prompt, tools and the reserve for the answer', async () => {
+test('the budget is the window minus system prompt, tools and the reserve for the answer', async () => {
   expect(await fit(560)).toMatchObject({ removed: 0 });
   expect(await fit(559)).toMatchObject({ removed: 2, before: 510, after: 490 });
 
@@ -59,20 +59,20 @@ test('the budget is the window without system prompt, tools and the reserve for 
   });
 });
 
-test('system prompt and current prompt stay, however small the window', async () => {
+test('keeps the system prompt and the current prompt, however small the window is', async () => {
   const fitted = await fit(51);
   expect(fitted.messages).toEqual([system, prompt]);
   expect(fitted).toMatchObject({ removed: 40, after: 110 });
 });
 
-test('a later user message does not take the place of the prompt', async () => {
+test('a later user message does not replace the prompt', async () => {
   const hint = userMessage(tokens(10), { id: 'hint' });
   const policy = fitContext({ window: 170, reserveOutput: 50, step: 0 });
   const fitted = await policy.fit({ messages: [...messages, hint], tools: [], promptId: 'prompt' });
   expect(fitted.messages).toEqual([system, prompt, hint]);
 });
 
-test('by default a cut holds for a tenth of the window', async () => {
+test('by default a cut lasts for a tenth of the window', async () => {
   const policy = fitContext({ window: 400, reserveOutput: 50 });
   const cut = async (length: number): Promise<string | undefined> =>
     (
@@ -85,7 +85,7 @@ test('by default a cut holds for a tenth of the window', async () => {
   expect(await Promise.all([25, 27, 29, 31, 33].map(cut))).toEqual(['u0', 'u2', 'u2', 'u4', 'u4']);
 });
 
-test('another profile counts the request', async () => {
+test('counts the request with another profile', async () => {
   const profile = {
     ...arc,
     name: 'twice',
@@ -99,7 +99,7 @@ test('another profile counts the request', async () => {
   expect(fitted.before).toBe(1020);
 });
 
-test('the window is the model’s own where it says so', async () => {
+test('uses the window of the model if the model states one', async () => {
   const model = new ScriptedModel([], { features: { contextWindow: 559 } });
   const request = { messages, tools: [], promptId: 'prompt', model };
   expect(await fitContext({ reserveOutput: 50, step: 0 }).fit(request)).toMatchObject({
@@ -110,7 +110,7 @@ test('the window is the model’s own where it says so', async () => {
   });
 });
 
-test('what stands before the history is counted and stays: recalled messages as the system prompt', async () => {
+test('counts and keeps messages before the history: recalled messages and the system prompt', async () => {
   const recalled = userMessage(tokens(100), { id: 'recalled' });
   const request = {
     messages: [system, recalled, ...history, prompt],
@@ -123,7 +123,7 @@ test('what stands before the history is counted and stays: recalled messages as 
   expect(fitted).toMatchObject({ before: 610, after: 290, removed: 32 });
 });
 
-test('what is sent beside the messages is counted', async () => {
+test('counts content that is sent beside the messages', async () => {
   const beside = systemMessage(tokens(40));
   const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 }).fit({
     messages,
@@ -134,7 +134,7 @@ test('what is sent beside the messages is counted', async () => {
   expect(fitted).toMatchObject({ before: 550, after: 510, removed: 4 });
 });
 
-test('what is known of a model’s real counts corrects the estimate, for that model', async () => {
+test('the real counts of a model correct the estimates for that model', async () => {
   const ratios: Record<string, number> = { twice: 2, near: 1.01, less: 0.5 };
   const calibration = { ratioOf: (modelId: string): number => ratios[modelId] ?? 1 };
   const policy = fitContext({ window: 650, reserveOutput: 50, step: 0, calibration });
@@ -145,15 +145,15 @@ test('what is known of a model’s real counts corrects the estimate, for that m
       promptId: 'prompt',
       model: new ScriptedModel([], { modelId }),
     });
-  // 600 of its tokens are 300 of ours.
+  // 600 of the provider's tokens are 300 estimated ones.
   expect(fitFor('twice')).toMatchObject({ before: 1020, after: 580, removed: 22 });
   expect(fitFor('unknown')).toMatchObject({ before: 510, after: 510 });
   expect(fitFor('less')).toMatchObject({ before: 255, after: 255 });
-  // In steps, so that the cut does not move with each reply.
+  // The ratio moves in steps, so that the cut does not move with each reply.
   expect(fitFor('near')).toMatchObject({ before: 536, after: 536 });
 });
 
-test('a ratio that moves a little with each reply does not move the cut', () => {
+test('a ratio that changes a little with each reply does not move the cut', () => {
   let ratio = 1.2;
   const policy = fitContext({
     window: 400,
@@ -169,7 +169,7 @@ test('a ratio that moves a little with each reply does not move the cut', () => 
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
-test('with `reference` it cuts as Arc Reactor does, no more than needed', () => {
+test('with `step: 0` it cuts like Arc Reactor, no more than needed', () => {
   const step = [
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
     toolMessage({
@@ -223,7 +223,7 @@ test('with `reference` it counts as Arc Reactor does: no tools, no media, no thi
   expect(tight.fit(request)).toMatchObject({ removed: 1, before: 210, after: 200 });
 });
 
-test('a long history costs what is new in it', async () => {
+test('a long history costs only as much as its new messages', async () => {
   let counted = 0;
   const profile = {
     ...arc,
@@ -285,7 +285,7 @@ test.each<[string, FitContextOptions, RegExp]>([
     { window: 9000, calibration: {} as TokenRatios },
     /fitContext\(\): calibration/,
   ],
-])('%s is refused', (_name, options, message) => {
+])('rejects %s', (_name, options, message) => {
   expect(() => fitContext(options)).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
@@ -294,7 +294,7 @@ test.each<[string, FitContextOptions, RegExp]>([
   );
 });
 
-test('what is only known when the model is asked is refused then', () => {
+test('rejects options that it can check only at a model call', () => {
   const request = { messages, tools: [], promptId: 'prompt' };
   const small = new ScriptedModel([], { modelId: 'small', features: { contextWindow: 4000 } });
   const message = (text: string): unknown =>

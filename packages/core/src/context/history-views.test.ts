@@ -43,7 +43,7 @@ function setUp(
 
 const down = { error: new AgentError('MODEL_SERVER', 'down') };
 
-test('successfulTurns leaves out what failed at once, on the way, and in the middle of a reply', async () => {
+test('successfulTurns omits turns that failed at once, later or in mid-reply', async () => {
   const { agent, lastSeen } = setUp(
     ['One.', down, call, down, { text: 'Half of', ...down }, call, 'Two.', 'Last.'],
     successfulTurns(),
@@ -67,7 +67,7 @@ test('successfulTurns leaves out what failed at once, on the way, and in the mid
   );
 });
 
-test('successfulTurns leaves out what never fitted a schema, though its text stays in the log', async () => {
+test('successfulTurns omits a turn that never matched its schema, but the log keeps its text', async () => {
   const { agent, lastSeen } = setUp(['never', 'nor now', 'Last.'], successfulTurns());
   expect(await agent.call('as JSON', { output: jsonMode(), throwOnError: false })).toMatchObject({
     reason: 'error',
@@ -78,7 +78,7 @@ test('successfulTurns leaves out what never fitted a schema, though its text sta
   expect((await agent.messages()).map(textOf)).toContain('nor now');
 });
 
-test('successfulTurns leaves out what was interrupted or aborted, before, in and after a reply', async () => {
+test('successfulTurns omits turns that were interrupted or aborted before, during or after a reply', async () => {
   const { agent, lastSeen } = setUp(
     [call, { text: 'one two' }, { text: 'three four' }, 'Last.'],
     successfulTurns(),
@@ -102,7 +102,7 @@ test('successfulTurns leaves out what was interrupted or aborted, before, in and
   expect(lastSeen()).toEqual(['user: last']);
 });
 
-test('successfulTurns: what was repaired and answered is a success; an answered call that nobody closed is not', async () => {
+test('successfulTurns counts a repaired answer as a success, but not an answered call without an end', async () => {
   const replies = [call, down, 'Answered after all.', call, 'Last.'];
   const { agent, lastSeen } = setUp(replies, successfulTurns(), {
     tools: [tool({ name: 'look', description: '', input: {} })],
@@ -124,7 +124,7 @@ test('successfulTurns: what was repaired and answered is a success; an answered 
   ]);
 });
 
-test('a limit’s answer is an answer, and an input of several messages is one question', async () => {
+test('successfulTurns keeps the answer of a limit, and an input of several messages as one question', async () => {
   const { agent, lastSeen } = setUp([call, 'In short.', 'Last.'], successfulTurns(), {
     limits: { iterations: 1 },
   });
@@ -140,7 +140,7 @@ test('a limit’s answer is an answer, and an input of several messages is one q
   ]);
 });
 
-test('what was observed goes with the question after it', async () => {
+test('observed messages belong to the question after them', async () => {
   const { agent, lastSeen } = setUp([down, 'Answer.', 'Last.'], successfulTurns());
   await agent.call('broken', { throwOnError: false });
   await agent.observe('By the way.');
@@ -154,7 +154,7 @@ test('what was observed goes with the question after it', async () => {
   ]);
 });
 
-test('what is said to a run on its way is part of its turn', async () => {
+test('injected messages belong to the turn of the running call', async () => {
   const { agent, lastSeen } = setUp(
     [call, 'Answer.', 'Other.', 'Last.'],
     inTurn(answersOnly(), lastTurns(1)),
@@ -171,7 +171,7 @@ test('what is said to a run on its way is part of its turn', async () => {
   ]);
 });
 
-test('lastTurns: so many turns before the current one, which is whole', async () => {
+test('lastTurns keeps that many turns before the current one, which stays whole', async () => {
   const { agent, model, lastSeen } = setUp(['1', '2', call, '3', call, call, '4'], lastTurns(1));
   for (const question of ['one', 'two', 'three', 'four']) await agent.call(question);
   expect(lastSeen().slice(0, 5)).toEqual([
@@ -186,7 +186,7 @@ test('lastTurns: so many turns before the current one, which is whole', async ()
   expect(await agent.messages()).toHaveLength(14);
 });
 
-test('lastTurns(0) shows the current turn alone, and no count is refused', async () => {
+test('lastTurns(0) shows the current turn alone, and lastTurns rejects invalid counts', async () => {
   const { agent, lastSeen } = setUp(['1', '2'], lastTurns(0));
   await agent.call('one');
   await agent.call('two');
@@ -196,7 +196,7 @@ test('lastTurns(0) shows the current turn alone, and no count is refused', async
   }
 });
 
-test('answersOnly: question and the last iteration’s text, without tools and thinking', async () => {
+test('answersOnly shows the question and the text of the last iteration, without tools and thinking', async () => {
   const thinks = { thinking: 'Hm.', text: 'Found it.' };
   const { agent, model, lastSeen } = setUp(
     [{ text: 'I look.', ...call }, thinks, call, 'Other.', 'Last.'],
@@ -214,13 +214,13 @@ test('answersOnly: question and the last iteration’s text, without tools and t
   expect(model.requests.at(-1)!.messages[1]!.content).toEqual([
     { type: 'text', text: 'Found it.' },
   ]);
-  // The same objects in each request: what is cached on them holds.
+  // The same objects in each request keep the values that are cached on them.
   expect(model.requests.at(-1)!.messages[1]).toBe(model.requests.at(-2)!.messages[1]);
   await agent.call('last');
   expect(lastSeen()).toEqual([...earlier, 'user: and now?', 'assistant: Other.', 'user: last']);
 });
 
-test('system prompt and what was recalled stay before all views, and the event says what went', async () => {
+test('all views keep the system prompt and recalled messages, and the event counts removed messages', async () => {
   const recalled = userMessage('You know Ann.');
   const { agent, lastSeen } = setUp(
     ['1', '2', '3'],
@@ -245,7 +245,7 @@ test('system prompt and what was recalled stay before all views, and the event s
   expect(events).toMatchObject([{ removed: 2, before: 22, after: 20 }]);
 });
 
-test('a log without marks, as an imported one: a turn begins with each question', async () => {
+test('in an imported log without run ids a turn begins with each question', async () => {
   const failed = [
     userMessage('failed'),
     assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]),
@@ -279,7 +279,7 @@ test('a log without marks, as an imported one: a turn begins with each question'
   ]);
 });
 
-test('results that a user’s message brings stay with their calls, and go with them', async () => {
+test('results in a user message stay or go together with their calls', async () => {
   const asking = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
   const result: ContentBlock = {
     type: 'tool_result',
@@ -332,7 +332,7 @@ test('without a prompt the last turn is the current one', () => {
   ]);
 });
 
-test('answersOnly shows no correction of a reply that could not be read as a question', async () => {
+test('answersOnly does not show a correction of an unreadable reply as a question', async () => {
   const { agent, lastSeen } = setUp(['Last.'], answersOnly());
   await agent.observe([
     userMessage('first', { metadata: { runId: '1' } }),

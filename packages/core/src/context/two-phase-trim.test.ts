@@ -35,7 +35,7 @@ interface Golden {
 const golden: readonly Golden[] = JSON.parse(vectors);
 
 test.for(golden)(
-  'trims as Arc to a budget of $budget',
+  'trims like Arc Reactor to a budget of $budget',
   ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
     expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
     const log = messages.map(fromGolden);
@@ -62,7 +62,7 @@ test.for(golden)(
   },
 );
 
-test('as Arc: a single message after the prompt is never removed, a budget of nothing leaves the prompt alone', () => {
+test('like Arc Reactor, never removes a single message after the prompt; a zero budget keeps the prompt', () => {
   const log = conversation('u a u a');
   expect(
     idsOf(twoPhaseTrim(log, { budget: 1, count: () => 10, prompt: 2, reference: true }).messages),
@@ -72,7 +72,7 @@ test('as Arc: a single message after the prompt is never removed, a budget of no
   ).toBe('2u');
 });
 
-test('a call takes all its results along, one message each', () => {
+test('removes a call together with all its results, one message each', () => {
   const log = conversation('u c2 t t a u c2 t t c1 t');
   for (let budget = 0; budget <= 110; budget++) {
     for (const reference of [true, false]) {
@@ -89,14 +89,14 @@ test('a call takes all its results along, one message each', () => {
   }
 });
 
-test('the newest group stays, even over the budget', () => {
+test('keeps the newest group, even over the budget', () => {
   const log = conversation('u a u c1 t c2 t t');
   const { messages, after } = twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 });
   expect(idsOf(messages)).toBe('2u 5c 6t 7t');
   expect(after).toBe(40);
 });
 
-test('what is left of the history begins with a user message', () => {
+test('the rest of the history begins with a user message', () => {
   const log = conversation('u c1 t a u a u');
   expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6 }).messages)).toBe(
     '4u 5a 6u',
@@ -106,21 +106,21 @@ test('what is left of the history begins with a user message', () => {
   ).toBe('1c 2t 3a 4u 5a 6u');
 });
 
-test('the prompt is the one that is marked, not the last user message', () => {
+test('uses the marked prompt, not the last user message', () => {
   const log = conversation('u a u a u');
   expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe(
     '2u 4u',
   );
 });
 
-test('a prompt that is a result keeps the call it belongs to', () => {
+test('a prompt that is a result keeps its call', () => {
   const log = conversation('u a c1 t a');
   expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe(
     '2c 3t 4a',
   );
 });
 
-test('a prompt that brings results stays with its call and with what else answers it', () => {
+test('a prompt with results keeps its call and the other results of that call', () => {
   const result = (id: string): ContentBlock => ({
     type: 'tool_result',
     toolUseId: id,
@@ -145,14 +145,14 @@ test('a prompt that brings results stays with its call and with what else answer
   );
 });
 
-test('without a prompt the oldest go', () => {
+test('without a prompt it removes the oldest messages', () => {
   const log = conversation('u a c1 t c1 t');
   expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe(
     '2c 3t 4c 5t',
   );
 });
 
-test('with a step the cut stays in place while the history grows', () => {
+test('with a step the cut does not move while the history grows', () => {
   const log = conversation(`${'u a '.repeat(100)}u`);
   const first = new Set<string>();
   const cuts: number[] = [];
@@ -172,7 +172,7 @@ test('with a step the cut stays in place while the history grows', () => {
   expect(cuts).toEqual(cuts.toSorted((a, b) => a - b));
 });
 
-test('a step never costs what followed the prompt when the budget is kept without it', () => {
+test('a step never removes messages after the prompt if the budget can be met without that', () => {
   const log = conversation('u a u c1 t c1 t');
   expect(
     idsOf(twoPhaseTrim(log, { budget: 50, count: () => 10, prompt: 2, step: 60 }).messages),
@@ -182,14 +182,14 @@ test('a step never costs what followed the prompt when the budget is kept withou
   ).toBe('2u 5c 6t');
 });
 
-test('what fits comes back as it is', () => {
+test('returns a request that fits unchanged', () => {
   const log = conversation('u a');
   expect(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 0 }).messages).toBe(log);
 });
 
 /**
- * `u`, `a` and `t` are messages of a user, an assistant and a tool, `c2` an assistant's with two
- * calls; ids are index and letter.
+ * Builds a history from letters. `u`, `a` and `t` are messages of a user, an assistant and a tool.
+ * `c` is an assistant message with two calls. An id is index and letter.
  */
 function conversation(plan: string): readonly Msg[] {
   return plan.split(' ').map((part, index) => {

@@ -33,7 +33,9 @@ const golden: readonly Golden[] = JSON.parse(vectors);
 
 type Lines = readonly (readonly [role: Role, text: string])[];
 
-/** A turn of each row, all messages of a turn marked with its run, as in a log. */
+/**
+ * Makes a turn of each row. As in a log, each turn's messages are marked with the id of its run.
+ */
 function logOf(rows: Golden['rows']): readonly Msg[] {
   return rows.flatMap(({ query, answer, react_memory: steps }, row) =>
     [
@@ -64,7 +66,7 @@ function shown(history: readonly Msg[], options?: WeightedHistoryOptions): Lines
 const rows = golden[0]!.rows;
 
 describe('OxyGent', () => {
-  test('there are vectors of many caps and both weights', () => {
+  test('the vectors cover eleven caps and both weights', () => {
     expect(golden).toHaveLength(17);
     expect(new Set(golden.map(({ memoryMaxTokens }) => memoryMaxTokens)).size).toBe(11);
   });
@@ -81,7 +83,7 @@ describe('OxyGent', () => {
     );
   });
 
-  test('a step whose question went stands under the question before it', () => {
+  test('a step whose question was removed follows the question before it', () => {
     const orphan = shown(logOf(rows), {
       max: 12,
       order: (place) => (place === 1 ? 9 : place === 9 ? 8 : 0),
@@ -91,7 +93,7 @@ describe('OxyGent', () => {
     expect(orphan.map(([, text]) => text)).toEqual(['q0', 'c2.2', 'o2.2', 'a0']);
   });
 
-  test('the default cap is 24 800 code points, and an order that favours the oldest keeps these', () => {
+  test('the default cap is 24,800 code points; an order that favors the oldest keeps the oldest', () => {
     const pair = (n: number, length: number): Golden['rows'][number] => ({
       query: '🦊'.repeat(length),
       answer: String(n),
@@ -109,7 +111,7 @@ describe('OxyGent', () => {
   });
 });
 
-test('by default a piece without room is passed over, and a step comes with its own question', () => {
+test('by default it skips a piece without room, and a step comes with its own question', () => {
   const lines = (options: WeightedHistoryOptions): string =>
     shown(logOf(rows), options)
       .map(([, text]) => text)
@@ -131,7 +133,7 @@ test('by default a piece without room is passed over, and a step comes with its 
   ).toBe('q0 a0 q2 c2.1 o2.1 c2.2 o2.2 a2');
 });
 
-test('tokens instead of characters, by a profile', () => {
+test('counts tokens instead of characters with a profile', () => {
   const doubled = { ...arc, countText: () => 1, perMessage: 1 };
   const lines = (max: number): number =>
     shown(logOf(rows), { max, unit: 'tokens', profile: doubled }).length;
@@ -190,7 +192,7 @@ test.for<[what: string, replies: readonly ScriptedReply[], written: string]>([
   expect(observed).toMatch(/^Tool \[look\] execution result: 🦊 seen|"arguments" is missing/);
 });
 
-test('in an agent: calls stay with their results, answers come without thinking, the current turn is whole', async () => {
+test('in an agent it keeps calls with their results, removes thinking, and keeps the current turn whole', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -226,7 +228,7 @@ test('in an agent: calls stay with their results, answers come without thinking,
   ]);
 });
 
-test('the same messages are shown as a call goes on, as the same objects', async () => {
+test('shows the same message objects while a call continues', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -251,7 +253,7 @@ test('the same messages are shown as a call goes on, as the same objects', async
   before!.messages.forEach((message, index) => expect(after!.messages[index]).toBe(message));
 });
 
-test('a turn without an answer, one without a question, and what followed an answer', () => {
+test('keeps a turn without an answer, one without a question, and messages after an answer', () => {
   const history = [
     assistantMessage('Welcome.'),
     userMessage('asked', { metadata: { runId: '1' } }),
@@ -265,7 +267,7 @@ test('a turn without an answer, one without a question, and what followed an ans
   expect(shown([])).toEqual([]);
 });
 
-test('a correction of an empty reply is a step of its own', () => {
+test('treats a correction of an empty reply as a step of its own', () => {
   const correction = userMessage('Your reply is empty.', {
     metadata: { runId: '1', correction: 'message' },
   });
@@ -286,7 +288,7 @@ test.each<[options: unknown, message: string]>([
   [{ profile: arc }, 'profile needs unit: "tokens"'],
   [{ reference: 1 }, 'reference must be'],
   [null, 'weightedHistory() must be an object'],
-])('bad options %j', (options, message) => {
+])('rejects the options %j', (options, message) => {
   const error = expect.objectContaining({
     code: 'CONFIGURATION',
     message: expect.stringContaining(message),
@@ -294,7 +296,7 @@ test.each<[options: unknown, message: string]>([
   expect(() => weightedHistory(options as WeightedHistoryOptions)).toThrow(error);
 });
 
-test('an order that gives no number', () => {
+test('rejects an order that returns an invalid number', () => {
   for (const value of [NaN, undefined, Infinity, '1']) {
     expect(() => shown(logOf(rows), { order: () => value as number })).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError, messageOf } from './agent-error.ts';
 
-test('an error survives a structured clone of its JSON with code and details, and keeps its cause to itself', () => {
+test('an error keeps code and details in a structured clone of its JSON, and does not expose its cause', () => {
   const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
     retryable: true,
     details: { status: 429 },
@@ -19,7 +19,7 @@ test('an error survives a structured clone of its JSON with code and details, an
   });
 });
 
-test('an error of another copy of the library is recognised, other values are not', () => {
+test('recognizes an error of another copy of the library, and no other values', () => {
   expect(
     AgentError.is({ name: 'AgentError', code: 'ABORTED', message: '', retryable: false }),
   ).toBe(true);
@@ -27,7 +27,7 @@ test('an error of another copy of the library is recognised, other values are no
     expect(AgentError.is(value)).toBe(false);
 });
 
-test('any thrown value becomes an AgentError with the value as its cause', () => {
+test('turns any thrown value into an AgentError with the value as its cause', () => {
   const cause = new TypeError('bad');
   expect(AgentError.from(cause, 'TOOL_ERROR')).toMatchObject({
     code: 'TOOL_ERROR',

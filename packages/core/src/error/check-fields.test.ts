@@ -26,7 +26,7 @@ test.each<[unknown, string]>([
   [[], 'an array'],
   [{}, 'an object'],
   [5, 'a number'],
-])('the message says what %j is', (value, got) => {
+])('the message describes %j', (value, got) => {
   expect(check(value, 'string')).toThrow(`Here: field must be a string; got ${got}.`);
 });
 
@@ -40,15 +40,15 @@ test.each<[object, string]>([
   [{ name: 'a', color: 'red' }, 'Here has no option `color`.'],
   [{ name: 'a', instructions: 'x' }, 'Here has no option `instructions`. Use `systemPrompt`.'],
   [{ name: 'a', maxSteps: 5 }, 'Here has no option `maxSteps`. Use `limits: { iterations }`.'],
-  // There is no `input` here to use instead.
+  // Here `input` is no alternative, so the message must not name it.
   [{ name: 'a', inputSchema: {} }, 'Here has no option `inputSchema`.'],
-])('an unknown option is refused: %j', (options, message) => {
+])('rejects an unknown option: %j', (options, message) => {
   const fields = 'name:string systemPrompt:string|? limits:object|?';
   const error = expect.objectContaining({ code: 'CONFIGURATION', message });
   expect(() => checkOptions('CONFIGURATION', 'Here', options, fields)).toThrow(error);
 });
 
-test('an option without a value may be unknown', () => {
+test('accepts an unknown option whose value is undefined', () => {
   const options = { name: 'a', color: undefined };
   expect(() => checkOptions('CONFIGURATION', 'Here', options, 'name:string')).not.toThrow();
 });

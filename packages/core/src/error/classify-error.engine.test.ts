@@ -99,12 +99,12 @@ test.each<[string, string, boolean]>([
   ['The tool gave 500 rows', 'INTERNAL', false],
   ['Order 429 is unknown', 'INTERNAL', false],
   ['', 'INTERNAL', false],
-])('by its words: %s', (message, code, transient) => {
+])('classifies by the message: %s', (message, code, transient) => {
   expect(classifyError(new Error(message))).toEqual({ code, transient });
   expect(classifyError(withCause('It failed', new Error(message)))).toEqual({ code, transient });
 });
 
-test('what the server asked to wait comes along', () => {
+test('keeps the retry time of the server', () => {
   const error = new AgentError('MODEL_RATE_LIMITED', 'x', {
     retryable: true,
     details: { retryAfterMs: 1500 },
@@ -116,7 +116,7 @@ test('what the server asked to wait comes along', () => {
   });
 });
 
-test('ten causes are looked at, and a circle ends', () => {
+test('follows ten causes and stops at a cycle', () => {
   const nested = (depth: number): unknown =>
     depth ? withCause('x', nested(depth - 1)) : withFields({ status: 500 });
   expect(classifyError(nested(9))).toMatchObject({ transient: true });
@@ -126,7 +126,7 @@ test('ten causes are looked at, and a circle ends', () => {
   expect(classifyError(circle)).toMatchObject({ code: 'INTERNAL' });
 });
 
-test('a message as long as a request is no trouble', () => {
+test('classifies a very long message quickly', () => {
   for (const part of ['\n', 'error ', 'code!', ': '])
     expect(classifyError(part.repeat(500_000))).toMatchObject({ code: 'INTERNAL' });
 });

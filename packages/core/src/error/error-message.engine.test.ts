@@ -12,7 +12,7 @@ const script = {
 };
 
 test.each(['en', 'zh', 'ja', 'ko'] as const)(
-  '%s has words of its own for every code and category',
+  '%s has a text for every code and category',
   (locale) => {
     expect(Object.keys(languages[locale])).toEqual(keys);
     for (const key of keys) {
@@ -24,7 +24,7 @@ test.each(['en', 'zh', 'ja', 'ko'] as const)(
   },
 );
 
-test('no text of the error stands in the message', () => {
+test('the message contains no text of the error', () => {
   const secret = 'postgres://root:hunter2@db';
   const errors = [
     new Error(secret),
@@ -55,7 +55,7 @@ test('no text of the error stands in the message', () => {
   expect(errorMessage(new Error(secret))).toBe(languages.en.INTERNAL);
 });
 
-test('a category says more than its code, and a category of another code says nothing', () => {
+test('a category gives a more specific text than its code; a category of another code is ignored', () => {
   const rejected = new AgentError('GUARD_REJECTED', '', { details: { category: 'OFF_TOPIC' } });
   expect(errorMessage(rejected.toJSON(), { locale: 'ko' })).toBe(
     languages.ko['GUARD_REJECTED:OFF_TOPIC'],
@@ -79,7 +79,7 @@ test.each([
   expect(errorMessage({ code: 'NOT_FOUND' }, { locale })).toBe(languages[language].NOT_FOUND);
 });
 
-test('own words come first, also for what is no AgentError', () => {
+test('custom texts take precedence, also for values other than an AgentError', () => {
   const messages = {
     NOT_FOUND: 'Nichts da.',
     INTERNAL: 'Ups.',

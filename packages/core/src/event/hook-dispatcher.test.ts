@@ -29,7 +29,7 @@ const mark = (name: string, priority?: number): Hook['on'] => ({
   },
 });
 
-test('hooks run by priority, lower first, equal ones in the order given, each with what the last one made', async () => {
+test('runs hooks by priority, then in the given order, and each gets the result of the previous one', async () => {
   const { agent, model } = setUp(
     ['ok'],
     [
@@ -89,7 +89,7 @@ test('pre-acting changes the arguments, post-acting the result', async () => {
   );
 });
 
-test('pre-acting refuses just its call', async () => {
+test('pre-acting rejects only its call', async () => {
   const hook: Hook = {
     on: {
       'pre-acting': (event, control) =>
@@ -107,7 +107,7 @@ test('pre-acting refuses just its call', async () => {
   ]);
 });
 
-test('a hook that rewrites what was streamed announces it by step-reset', async () => {
+test('a hook that rewrites streamed text announces it by step-reset', async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': (event) => ({
@@ -128,7 +128,7 @@ test('a hook that rewrites what was streamed announces it by step-reset', async 
   );
 });
 
-test('stop() from post-reasoning ends the call with its tool calls open; a call without input runs them', async () => {
+test('stop() from post-reasoning ends the call with open tool calls; a call without input runs them', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'echo' }] }, 'later'],
     [
@@ -180,7 +180,7 @@ test('a notification is frozen: a hook that writes to it fails the call', async 
   });
 });
 
-test('a hook that fails is ignored where it says so', async () => {
+test("ignores a failing hook with `onError: 'ignore'`", async () => {
   const hook: Hook = {
     onError: 'ignore',
     onEvent() {
@@ -191,7 +191,7 @@ test('a hook that fails is ignored where it says so', async () => {
   expect((await agent.call('go')).text).toBe('ok');
 });
 
-test('onEvent sees every event of the run, in order, and a hook can be taken off', async () => {
+test('onEvent gets every event of the run, in order, and a hook can be removed', async () => {
   const { agent } = setUp(['a b', 'c'], []);
   const seen: number[] = [];
   const off = agent.addHook({ onEvent: (event) => void seen.push(event.seq) });
@@ -203,7 +203,7 @@ test('onEvent sees every event of the run, in order, and a hook can be taken off
   expect(seen).toEqual(read);
 });
 
-test('a hook without a priority has 100', async () => {
+test('the default priority of a hook is 100', async () => {
   const { agent, model } = setUp(
     ['ok'],
     [
@@ -223,7 +223,7 @@ test('a hook without a priority has 100', async () => {
   ]);
 });
 
-test('of two hooks that fail at a notification the first is told, and one without a name is unnamed', async () => {
+test('reports the first of two hooks that fail at a notification; a hook without a name is unnamed', async () => {
   const fails = (why: string): Hook => ({
     on: { 'reasoning-chunk': () => Promise.reject(new Error(why)) },
   });

@@ -74,7 +74,7 @@ const everyType: readonly AgentEvent['type'][] = [
   'error',
 ];
 
-test('a typed handler sees each event, before the onEvent of the same hook', async () => {
+test('a typed handler gets each event before the onEvent of the same hook', async () => {
   const seen: string[] = [];
   const handle = (event: AgentEvent): void => void seen.push(`on ${event.seq} ${event.type}`);
   const on = Object.fromEntries(everyType.map((type) => [type, handle])) as Hook['on'] & object;
@@ -115,7 +115,7 @@ test('a typed handler sees each event, before the onEvent of the same hook', asy
   expect(seen).toEqual(typed.flatMap((line) => [line, line.replace('on ', 'onEvent ')]));
 });
 
-test('a request has system prompt, recalled messages, history, and what was asked, in this order; what was recalled is not stored', async () => {
+test('a request contains system prompt, recalled messages, history and input in this order; recalled messages are not stored', async () => {
   const asked: string[][] = [];
   const { agent, model } = setUp(['one', 'two'], [], {
     systemPrompt: 'Be brief.',
@@ -139,7 +139,7 @@ test('a request has system prompt, recalled messages, history, and what was aske
   expect((await agent.messages()).map(textOf)).toEqual(['first', 'one', 'second', 'two']);
 });
 
-test('hooks get a modifiable event one after the other, each what the last one made, also when that took time', async () => {
+test('hooks get a modifiable event one after the other, each the result of the previous one, even if that is asynchronous', async () => {
   const seen: string[] = [];
   const { agent } = setUp(
     ['one'],
@@ -167,7 +167,7 @@ test('hooks get a modifiable event one after the other, each what the last one m
 
 const more = (messages: readonly Msg[]): readonly Msg[] => [...messages, userMessage('more')];
 
-test('what hooks make of the summary and of the answer counts, and the log has it', async () => {
+test('hooks change the summary and the answer, and the log contains the changed text', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'long'],
     [
@@ -189,7 +189,7 @@ test('what hooks make of the summary and of the answer counts, and the log has i
   expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'shorter']);
 });
 
-test('pre-reasoning decides which tools are offered and with which options, for its request alone', async () => {
+test('pre-reasoning chooses the tools and options of its request only', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'done'],
     [
@@ -215,7 +215,7 @@ test('pre-reasoning decides which tools are offered and with which options, for 
   ]);
 });
 
-test('a call that pre-acting changes is checked again, and keeps its id', async () => {
+test('validates a call again that pre-acting changed, and keeps its id', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
     [
@@ -265,7 +265,7 @@ test('a result that post-acting changes still answers its call', async () => {
   ]);
 });
 
-/** Each tries to write to what it was given. */
+/** Hooks that each try to write to their event. */
 const writers: { readonly [name: string]: Hook['on'] & object } = {
   'a delta': { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
   'the end': { 'run-end': (event) => void ((event as { result: unknown }).result = 'x') },
@@ -352,7 +352,7 @@ test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
       },
     },
   ],
-])('nothing in %s can be written to', async ([event, hook, options]) => {
+])('everything in %s is frozen', async ([event, hook, options]) => {
   const draw = tool({
     name: 'draw',
     description: 'Draws',
@@ -370,7 +370,7 @@ test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { event } });
 });
 
-test('a tool may write to its arguments, and to what it has emitted: the log and the readers have what was', async () => {
+test('a tool may write to its arguments and emitted values; the log and the readers keep the originals', async () => {
   const counter = tool({
     name: 'echo',
     description: 'Counts',
@@ -391,7 +391,7 @@ test('a tool may write to its arguments, and to what it has emitted: the log and
   expect((await agent.messages()).flatMap(toolUsesOf)).toMatchObject([{ input: { n: 1 } }]);
 });
 
-test('bytes that a tool emits pass a hook as numbers', async () => {
+test('bytes that a tool emits reach a hook as numbers', async () => {
   const bytes = tool({
     name: 'echo',
     description: 'Gives bytes',
@@ -409,21 +409,24 @@ test.for<[what: string, cut: (messages: readonly Msg[]) => readonly Msg[]]>([
   ['a result without its call', (messages) => messages.slice(-1)],
   ['a call without its result', (messages) => messages.filter(({ role }) => role !== 'tool')],
   ['a result at another place', (messages) => messages.toReversed()],
-])('a hook that leaves %s in a request fails the call before a model is asked', async ([, cut]) => {
-  const hook: Hook = {
-    on: {
-      'pre-reasoning': (event) =>
-        event.iteration > 1 ? { ...event, messages: cut(event.messages) } : undefined,
-    },
-  };
-  const { agent, model } = setUp([echoes(1), 'done'], [hook]);
-  const error = { code: 'HOOK_ERROR', details: { event: 'pre-reasoning', field: 'messages' } };
-  await expect(agent.call('go')).rejects.toMatchObject(error);
-  expect(model.requests).toHaveLength(1);
-  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
-});
+])(
+  'a hook that leaves %s in a request fails the call before the model request',
+  async ([, cut]) => {
+    const hook: Hook = {
+      on: {
+        'pre-reasoning': (event) =>
+          event.iteration > 1 ? { ...event, messages: cut(event.messages) } : undefined,
+      },
+    };
+    const { agent, model } = setUp([echoes(1), 'done'], [hook]);
+    const error = { code: 'HOOK_ERROR', details: { event: 'pre-reasoning', field: 'messages' } };
+    await expect(agent.call('go')).rejects.toMatchObject(error);
+    expect(model.requests).toHaveLength(1);
+    expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+  },
+);
 
-test('a hook that gives back an earlier event, or one without a number, fails the call', async () => {
+test('a hook that returns an earlier event, or one without a number, fails the call', async () => {
   let first: EventOf<'pre-reasoning'> | undefined;
   const again: Hook = { on: { 'pre-reasoning': (event) => (first ??= event) } };
   await expect(setUp([echoes(1), 'done'], [again]).agent.call('go')).rejects.toMatchObject({
@@ -440,7 +443,7 @@ test('a hook that gives back an earlier event, or one without a number, fails th
   });
 });
 
-test('what a hook gives back for a notification is ignored', async () => {
+test('ignores the result of a hook for a notification', async () => {
   const { agent } = setUp(
     ['one'],
     [{ on: { 'reasoning-chunk': (event) => ({ ...event, delta: 'x' }) } }],
@@ -451,7 +454,7 @@ test('what a hook gives back for a notification is ignored', async () => {
   expect(deltas).toEqual(['one']);
 });
 
-test('a hook that gives back another event fails the call', async () => {
+test('a hook that returns another event fails the call', async () => {
   const { agent } = setUp(
     ['one'],
     [
@@ -480,7 +483,7 @@ test('an AgentError that a hook throws keeps its code', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
-test("an error's data that a hook throws ends the call as that error", async () => {
+test('the data of an error that a hook throws ends the call as that error', async () => {
   const { agent } = setUp(
     [],
     [
@@ -498,7 +501,7 @@ test("an error's data that a hook throws ends the call as that error", async () 
   });
 });
 
-test('a hook whose failure is ignored leaves the event as it was, and hears the rest', async () => {
+test('a hook whose failure is ignored leaves the event unchanged and gets the later events', async () => {
   const seen: string[] = [];
   const { agent } = setUp(
     ['one'],
@@ -520,7 +523,7 @@ test('a hook whose failure is ignored leaves the event as it was, and hears the 
   expect(seen).toEqual(['two']);
 });
 
-test('pre-call as a notification: hooks are told and change nothing', async () => {
+test('pre-call as a notification: hooks get it and cannot change it', async () => {
   const seen: string[] = [];
   const hooks: readonly Hook[] = [
     { on: { 'pre-call': (event) => ({ ...event, input: more(event.input) }) } },
@@ -628,7 +631,7 @@ test('stop() from post-reasoning keeps an answer and ends the call with it', asy
   expect((await agent.call('go on')).text).toBe('two');
 });
 
-test('stop() from one of several post-acting lets the other calls end, and a call without input goes on', async () => {
+test('stop() from one of several post-acting hooks lets the other calls end, and a call without input continues', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
     [
@@ -645,7 +648,7 @@ test('stop() from one of several post-acting lets the other calls end, and a cal
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('gotoReasoning with open calls: those it brings results for keep them, the others are interrupted, none runs', async () => {
+test('gotoReasoning with open calls keeps the results it brings and interrupts the other calls; none runs', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
     [
@@ -677,7 +680,7 @@ test('gotoReasoning with open calls: those it brings results for keep them, the 
   expect(requestFaults(messages)).toEqual([]);
 });
 
-test('gotoReasoning counts as an iteration, so that it ends at the limit', async () => {
+test('gotoReasoning counts as an iteration, so it ends at the limit', async () => {
   const { agent } = setUp(
     ['one', 'two', 'in short'],
     [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([]) } }],

@@ -59,7 +59,7 @@ const fails = (name: string, error: Error) =>
     },
   });
 
-test('a tool has five minutes, or what it says; its signal is raised when they are over', async () => {
+test('a tool has five minutes or its own timeout, which aborts its signal', async () => {
   const { never, started, signals } = endless(2);
   const { agent } = setUp([calls('slow', 'quick'), 'done'], {
     tools: [never('slow'), never('quick', 10)],
@@ -79,7 +79,7 @@ test('a tool has five minutes, or what it says; its signal is raised when they a
   ]);
 });
 
-test('an error result leaves the sibling calls alone, a fatal failure cancels them and ends the call', async () => {
+test('an error result does not affect the other calls, a fatal failure cancels them and ends the call', async () => {
   const { never, started, signals } = endless(1);
   const tools = [
     fails('broken', new Error('no disk')),
@@ -120,7 +120,7 @@ test('a store that fails in the middle of a batch cancels the rest', async () =>
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-test('unknown, inactive and not allowed tools, and arguments that do not fit, are told apart', async () => {
+test('distinguishes unknown, inactive and disallowed tools, and invalid arguments', async () => {
   const off = tool({ name: 'off', description: '', input, group: 'admin', execute: () => 'ran' });
   const strict = tool({
     name: 'strict',
@@ -177,7 +177,7 @@ test('progress goes to hooks and readers, never to the model', async () => {
   expect(JSON.stringify(model.requests)).not.toContain('secret progress');
 });
 
-test('context: the call wins over the agent, the agent over the toolkit; none is a clear error', async () => {
+test("context of the call overrides the agent's, which overrides the toolkit's; a missing one is a clear error", async () => {
   const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => contextToken<string>(name)) as [
     never,
     never,
@@ -213,7 +213,7 @@ test('context: the call wins over the agent, the agent over the toolkit; none is
   expect((await results(agent)).at(-1)).toBe('show success toolkit agent agent');
 });
 
-test('one at a time: a call begins when the one before it has ended, in the order of the request', async () => {
+test('sequential: a call begins when the previous one has ended, in request order', async () => {
   const order: string[] = [];
   const step = tool({
     name: 'step',
@@ -235,7 +235,7 @@ test('one at a time: a call begins when the one before it has ended, in the orde
   );
 });
 
-test('a tool that may take for ever does, and a call that waits for its place has its whole time', async () => {
+test('a tool without a timeout has unlimited time, and a queued call keeps its whole time', async () => {
   const { never, started, signals } = endless(1);
   const tools = [never('patient', Infinity), never('quick', 10)];
   const { agent } = setUp([calls('patient'), calls('quick', 'quick'), 'done'], {
@@ -270,7 +270,7 @@ test('a hook that throws after one call cancels the others', async () => {
   expect(agent.busy).toBe(false);
 });
 
-test('what had its result before a fatal failure keeps it', async () => {
+test('a call that finished before a fatal failure keeps its result', async () => {
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
   let burn!: () => void;
   const burning = new Promise<void>((resolve) => (burn = resolve));
@@ -289,7 +289,7 @@ test('what had its result before a fatal failure keeps it', async () => {
   expect(await results(agent)).toEqual(['quick success ok']);
 });
 
-test('a tool that reports more than is read loses its oldest reports, never its result; after its end it is not heard', async () => {
+test('excess progress of a tool drops its oldest reports, never its result; late reports are ignored', async () => {
   let late!: (progress: number) => void;
   const chatty = tool({
     name: 'chatty',
@@ -317,7 +317,7 @@ test('a tool that reports more than is read loses its oldest reports, never its 
   expect(await results(agent)).toEqual(['chatty success ok', 'chatty success ok']);
 });
 
-test('events of another run that a tool forwards keep their run and path, and get their place in this one', async () => {
+test('events of another run that a tool forwards keep their run and path, and get a sequence number of this one', async () => {
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['from the child']) });
   const ask = tool({
     name: 'ask',
@@ -368,7 +368,7 @@ test.for<readonly [string, object]>([
   expect(await results(agent)).toEqual([expect.stringMatching(/^odd error Error: /)]);
 });
 
-test('a tool that reports too much takes nothing from what another one reported', async () => {
+test('excess progress of one tool drops no report of another', async () => {
   let flood = (_count: number): void => {};
   const first = tool({
     name: 'first',
@@ -397,7 +397,7 @@ test('a tool that reports too much takes nothing from what another one reported'
   expect(chunks).toEqual(['mine', ...Array.from({ length: 64 }, (_none, index) => index + 1)]);
 });
 
-test('progress without a JSON form is its tool’s error, and the others go on', async () => {
+test('progress without a JSON form is an error of its tool, and the others continue', async () => {
   const odd = tool({
     name: 'odd',
     description: '',
@@ -412,7 +412,7 @@ test('progress without a JSON form is its tool’s error, and the others go on',
   expect(second).toMatch(/^odd error Error: .*function/);
 });
 
-test('a hook rejects a call without a reason, from JavaScript', async () => {
+test('a hook in JavaScript can reject a call without a reason', async () => {
   let ran = false;
   const guarded = tool({
     name: 'guarded',

@@ -11,11 +11,11 @@ import { tool } from '../tool/tool.ts';
 import type { AgentStream } from '../agent/agent-stream.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 
-/** What the events say, however their deltas are joined. */
+/** Returns the content of the events, however their deltas are joined. */
 const said = (events: readonly AgentEvent[]): string =>
   events.map((event) => ('delta' in event ? event.delta : `<${event.type} ${event.seq}>`)).join('');
 
-/** An agent that takes its time, differently each time, and what its hooks heard of each run. */
+/** An agent with random delays, and the events that its hooks got in each run. */
 function world(seed: number) {
   const random = randomOf(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -63,8 +63,8 @@ function world(seed: number) {
 type World = ReturnType<typeof world>;
 
 /**
- * Reads, now and then slowly; leaves, comes back where it can, or cancels and reads on. What it
- * gets is what the hooks heard.
+ * Reads with random pauses. Leaves, attaches again if possible, or cancels and reads on. Checks
+ * that it gets the same events as the hooks.
  */
 async function read(
   { agent, heard, below, chance, pause }: World,
@@ -94,7 +94,7 @@ async function read(
 }
 
 test.for(seeds({ quick: 60, full: 300 }))(
-  'whoever calls, reads and leaves when, seed %i',
+  'any mix of callers, readers and leaving readers, seed %i',
   async (seed) => {
     const here = world(seed);
     const { agent, model, below, chance, pause, most, whenBusy } = here;
@@ -114,7 +114,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       if (chance(0.3)) jobs.push(pause(200).then(() => controller.abort()));
     }
     await Promise.all(jobs);
-    // A run that a reader left may have a few steps to go.
+    // A run whose reader left may have a few steps left.
     await expect.poll(() => agent.busy).toBe(false);
     const at = `seed ${seed}, ${whenBusy}`;
     expect(most.active, at).toBe(1);

@@ -14,7 +14,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
 }
 
-/** A reply that is given when the test says so. */
+/** A reply that resolves when the test opens it. */
 function gate(text: string) {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
@@ -36,7 +36,7 @@ test('reject: a call and a stream on a busy agent fail at once, and change nothi
   model.assertDone();
 });
 
-test('reject, without throwing: a result like any failure, and nothing of the running call is touched', async () => {
+test('reject, without throwing: returns a failure as the result and does not affect the running call', async () => {
   const { open, reply } = gate('first');
   const { agent } = setUp([reply]);
   const running = agent.call('one');
@@ -60,7 +60,7 @@ test('reject, without throwing: a result like any failure, and nothing of the ru
   expect((await agent.messages()).map(textOf)).toEqual(['one', 'first']);
 });
 
-test('queue: calls and streams run in the order they came; a failing one holds up nobody', async () => {
+test('queue: calls and streams run in the order of arrival; a failing one blocks nobody', async () => {
   const { open, reply } = gate('first');
   const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], {
     whenBusy: 'queue',
@@ -91,7 +91,7 @@ test('queue: calls and streams run in the order they came; a failing one holds u
   ]);
 });
 
-test('inject: the running call takes the messages in, and both get its result; a stream as well', async () => {
+test('inject: the running call takes the messages, and both get its result; a stream as well', async () => {
   const { open, reply } = gate('first');
   const { agent, model } = setUp([reply], { whenBusy: 'inject' });
   const one = agent.call('one');
@@ -106,7 +106,7 @@ test('inject: the running call takes the messages in, and both get its result; a
   ]);
 });
 
-test('inject: decisions wait for their turn, and what is injected has nothing to do with them', async () => {
+test('inject: decisions are queued, and injected messages do not affect them', async () => {
   const { open, reply } = gate('first');
   const { agent, model } = setUp([reply, 'late'], { whenBusy: 'inject' });
   const one = agent.call('one');
@@ -121,7 +121,7 @@ test('inject: decisions wait for their turn, and what is injected has nothing to
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['one', 'two', 'three']);
 });
 
-test('inject: a running call that fails fails for all that were injected, and keeps their messages', async () => {
+test('inject: if the running call fails, all injected calls fail, and their messages are kept', async () => {
   let fail!: () => void;
   const wait = new Promise<void>((resolve) => (fail = resolve));
   const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], {
@@ -135,7 +135,7 @@ test('inject: a running call that fails fails for all that were injected, and ke
   expect((await agent.call()).text).toBe('up again');
 });
 
-test('queue: a call that leaves at any moment lets nobody past the one that follows', async () => {
+test('queue: a call that leaves at any moment does not change the order of the others', async () => {
   for (let moment = 0; moment < 150; moment += 1) {
     const [first, second] = [gate('first'), gate('second')];
     const { agent, model } = setUp([first.reply, second.reply, 'last'], { whenBusy: 'queue' });
@@ -156,7 +156,7 @@ test('queue: a call that leaves at any moment lets nobody past the one that foll
   }
 });
 
-test('queue: a stream has its place from its first read on', async () => {
+test('queue: a stream takes its place with its first read', async () => {
   const { agent, model } = setUp(['a', 'b'], { whenBusy: 'queue' });
   const unread = agent.stream('unread');
   const first = await agent.call('first');

@@ -71,7 +71,7 @@ async function run(
   return { events, result: await stream.result };
 }
 
-test('a direct tool’s result is the answer: the call, its result and the answer are in the log, and the model is asked no more', async () => {
+test('the result of a direct tool is the answer: the log has call, result and answer, without another request', async () => {
   const { agent, model } = setUp([calls('find'), 'next']);
   const { events, result } = await run(agent, 'go');
   expect(result).toMatchObject({
@@ -113,7 +113,7 @@ test.for<[names: string[], text: string | undefined]>([
   );
 });
 
-test('several results stand in the order they were asked for, whichever ended first', async () => {
+test('several results appear in request order, whichever ended first', async () => {
   let release = (): void => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
   const slow = make('slow', { execute: () => gate.then(() => 'slow') });
@@ -155,12 +155,12 @@ test.for<
     });
     const result = await agent.call('go', callSays === undefined ? {} : { returnDirect: callSays });
     expect(result.reason).toBe(reason);
-    // It is no option of the model.
+    // `returnDirect` must not reach the model.
     expect(model.requests[0]).not.toHaveProperty('returnDirect');
   },
 );
 
-test('a result that a hook or a limit stands before: hooks have changed it, the iterations do not count', async () => {
+test('hooks can change the result first, and the answer does not count as an iteration', async () => {
   const result = {
     type: 'tool_result',
     toolUseId: 'call_1',
@@ -176,7 +176,7 @@ test('a result that a hook or a limit stands before: hooks have changed it, the 
   });
 });
 
-test('a result that a hook makes an error goes to the model', async () => {
+test('a result that a hook turns into an error goes to the model', async () => {
   const failed = {
     type: 'tool_result',
     toolUseId: 'call_1',
@@ -190,7 +190,7 @@ test('a result that a hook makes an error goes to the model', async () => {
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
 
-test('approvals and results from elsewhere: the round is the answer once it is whole, also in another process', async () => {
+test('approvals and external results: the complete round is the answer, also in another process', async () => {
   const first = setUp([calls('find', 'approved', 'external')]);
   expect((await run(first.agent, 'go')).result.pending).toHaveLength(2);
   const { agent } = setUp([]);
@@ -208,18 +208,15 @@ test('approvals and results from elsewhere: the round is the answer once it is w
 test.for<[type: 'reject' | 'result', reason: string]>([
   ['reject', 'stop'],
   ['result', 'stop'],
-])(
-  'a call that is answered by a %s which is no success goes to the model',
-  async ([type, reason]) => {
-    const { agent } = setUp([calls('external'), 'the model’s']);
-    await agent.call('go');
-    const decision =
-      type === 'reject' ? { type } : ({ type, output: 'down', state: 'error' } as const);
-    expect((await run(agent, [{ toolUseId: 'call_1', ...decision }])).result.reason).toBe(reason);
-  },
-);
+])('a call that gets a %s without success goes to the model', async ([type, reason]) => {
+  const { agent } = setUp([calls('external'), 'the model’s']);
+  await agent.call('go');
+  const decision =
+    type === 'reject' ? { type } : ({ type, output: 'down', state: 'error' } as const);
+  expect((await run(agent, [{ toolUseId: 'call_1', ...decision }])).result.reason).toBe(reason);
+});
 
-test('a log that ends with results goes on with them, and a message after them goes to the model', async () => {
+test('a log that ends with results continues with them; a message after them goes to the model', async () => {
   const log = [
     userMessage('go'),
     assistantMessage([{ type: 'tool_use', id: 'x', name: 'find', input: {} }]),
@@ -244,7 +241,7 @@ test('a log that ends with results goes on with them, and a message after them g
   );
 });
 
-test('messages that come in while the tool runs are the model’s to answer', async () => {
+test('the model answers messages that arrive while the tool runs', async () => {
   const { agent, model } = setUp([calls('find'), 'the model’s']);
   agent.addHook({
     on: { 'pre-acting': () => void agent.interrupt({ mode: 'inject', messages: 'and this?' }) },
@@ -256,7 +253,7 @@ test('messages that come in while the tool runs are the model’s to answer', as
 test.for<['tool' | 'prompt', ScriptedReply]>([
   ['tool', { toolCalls: [{ name: 'generate_response', input: { n: 2 } }] }],
   ['prompt', '{"n":2}'],
-])('a value that the call asks for by %s is the model’s to give', async ([mode, reply]) => {
+])('a value that the call requests by %s must come from the model', async ([mode, reply]) => {
   const { agent } = setUp([calls('find'), reply]);
   const output = structured(z.object({ n: z.number() }), { mode });
   expect(await agent.call('go', { output, returnDirect: true })).toMatchObject({
@@ -265,7 +262,7 @@ test.for<['tool' | 'prompt', ScriptedReply]>([
   });
 });
 
-test('an interrupt, an abort and a hook’s stop come before it', async () => {
+test('an interrupt, an abort and a hook’s stop take precedence', async () => {
   const stopped = setUp([calls('find')], {
     use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
   });
@@ -275,13 +272,13 @@ test('an interrupt, an abort and a hook’s stop come before it', async () => {
   expect((await run(interrupted.agent, 'go')).result.reason).toBe('interrupted');
 });
 
-test('a hook that jumps to the model has it asked', async () => {
+test('a hook that jumps to the model makes another request', async () => {
   const hooks: Hook[] = [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model') } }];
   const { agent } = setUp([calls('find'), 'the model’s'], { use: [...hooks] });
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
 
-test('a post-call hook may change it, which is announced', async () => {
+test('a post-call hook may change it, and the change is announced', async () => {
   const content = [{ type: 'text', text: 'Other.' }] as const;
   const hooks: Hook[] = [
     { on: { 'post-call': (event) => ({ ...event, message: { ...event.message, content } }) } },
@@ -297,7 +294,7 @@ test('a post-call hook may change it, which is announced', async () => {
   ]);
 });
 
-test('output guards look at it before anybody sees it as the answer', async () => {
+test('output guards check it before readers get it as the answer', async () => {
   const secret = {
     name: 'secret',
     find: (text: string) =>
@@ -313,7 +310,7 @@ test('output guards look at it before anybody sees it as the answer', async () =
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
 });
 
-test('an output guard’s no rejects the call, and its wish for another answer has the model asked', async () => {
+test('a rejection by an output guard rejects the call, and its request for another answer goes to the model', async () => {
   const never = { name: 'never', review: () => ({ category: 'OUTPUT_REJECTED' as const }) };
   const rejected = setUp([calls('find')], { use: [outputGuards([never])] });
   const first = await rejected.agent.call('go').catch((error: unknown) => error);
@@ -329,7 +326,7 @@ test('an output guard’s no rejects the call, and its wish for another answer h
   });
 });
 
-test('a bound on the length cuts it, or marks it as too short', async () => {
+test('a length limit cuts it, or marks it as too short', async () => {
   const long = setUp([calls('find')], {
     use: [outputGuards([outputLength({ max: 4, mark: '…' })])],
   });
@@ -346,7 +343,7 @@ test('a bound on the length cuts it, or marks it as too short', async () => {
   expect((await run(silent.agent, 'go')).result.text).toBe('(nothing)');
 });
 
-test('an extension can put another answer, or none, in its place', async () => {
+test('an extension can replace it with another answer or none', async () => {
   const { agent } = setUp([calls('find'), 'the model’s'], {
     use: [{ wrapAnswer: () => () => undefined }],
   });
@@ -377,7 +374,7 @@ test('its text reaches readers of text and of UI messages', async () => {
   ]);
 });
 
-test('an option of the wrong kind is refused', async () => {
+test('rejects an invalid option', async () => {
   expect(() => make('x', { returnDirect: 'yes' as never })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
   );
@@ -394,7 +391,7 @@ test.for(
     [false, true].map((jumps) => [how, jumps] as const),
   ),
 )(
-  '%s after every event of a run that ends without the model (by a jump: %s), and what comes after',
+  '%s after every event of a run that ends without the model (by a jump: %s), then the next call',
   async ([how, jumps]) => {
     const hooks: Hook[] = jumps
       ? [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }]

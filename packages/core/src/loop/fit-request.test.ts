@@ -13,7 +13,7 @@ import { structured } from '../output/structured.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
 
-test('a policy is told what it needs, and what it spends is the call’s', async () => {
+test('a policy gets what it needs, and its usage counts as the call’s', async () => {
   const seen: ContextRequest[] = [];
   const context: ContextPolicy = {
     fit(request) {
@@ -57,7 +57,7 @@ test('a policy is told what it needs, and what it spends is the call’s', async
   }
 });
 
-test('an interrupt raises the signal of a policy, and no request is made', async () => {
+test('an interrupt aborts the signal of a policy, and no request is made', async () => {
   let raised = false;
   const model = new ScriptedModel(['Never.']);
   const agent: ReActAgent = new ReActAgent({
@@ -95,7 +95,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
     ({ messages }) => messages.filter(({ role }) => role !== 'assistant'),
   ],
   ['what are no messages', () => [{ role: 'user' }]],
-])('a policy that leaves %s fails the call before a model is asked', async (_, cut) => {
+])('a policy that leaves %s fails the call before the model request', async (_, cut) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const context: ContextPolicy = {
     fit: (request) =>
@@ -116,7 +116,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
   });
 });
 
-test('what an output mode tells beside the messages is counted', async () => {
+test('counts the tokens that an output mode adds to the messages', async () => {
   const before: number[] = [];
   const fitting = fitContext({ window: 9_000 });
   const context: ContextPolicy = {
@@ -138,7 +138,7 @@ test('what an output mode tells beside the messages is counted', async () => {
   );
 });
 
-test('the log says whose run a user’s message is, and which answer is an interrupt’s', async () => {
+test('the log names the run of a user message, and marks the answer of an interrupt', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.', 'one two']);
   const agent = new ReActAgent({ name: 'a', model, tools: [look] });
   const first = agent.stream(userMessage('go', { metadata: { locale: 'en' } }));

@@ -96,7 +96,7 @@ const points: readonly (readonly [Method, number])[] = [
 ];
 
 test.for(points)(
-  'a store whose %s hangs from use %i on: the call ends, the next one waits, and the log is whole',
+  'a store whose %s hangs from use %i on: the call ends, the next one waits, and the log is complete',
   async ([method, use]) => {
     runs = 0;
     const store = new HangingStore(method, use);
@@ -135,7 +135,7 @@ test('a timeout while the store hangs fails the call, also at its last write', a
   expect(texts).toEqual(['again', 'next', 'again', 'next']);
 });
 
-test('a memory of one’s own that hangs: the next call waits for its write', async () => {
+test('after a custom memory hangs, the next call waits for its write', async () => {
   let open = (): void => {};
   let reach = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

@@ -19,7 +19,7 @@ import type { AgentHook, Middleware, UseList } from './use/middleware.ts';
 type EventType = AgentEvent['type'];
 type ControlName = keyof HookControl;
 
-/** DESIGN's table. */
+/** The controls that each event offers. */
 const allowed: Readonly<Partial<Record<EventType, readonly ControlName[]>>> = {
   'run-start': ['reject'],
   'pre-call': ['reject', 'stop', 'jumpTo'],
@@ -98,7 +98,7 @@ function asking(type: EventType, name: ControlName, given: readonly unknown[] = 
   } satisfies Middleware;
 }
 
-/** Makes a run have the events that it has only now and then. */
+/** Settings that make a run emit its rarer events. */
 const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   'context-fitted': { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
   'step-reset': {
@@ -111,16 +111,19 @@ test.for(
   rows.flatMap(([type, may]) =>
     names.filter((name) => !may.includes(name)).map((name) => [type, name] as const),
   ),
-)('a hook that calls what does not exist at %s, %s, fails the call', async ([type, name]) => {
-  const { agent } = setUp([eventful[type] ?? {}, asking(type, name)]);
-  const call = agent.call('go');
-  await expect(call).rejects.toMatchObject({
-    code: 'CONFIGURATION',
-    message: expect.stringContaining(`There is no control \`${name}\` at ${type}`) as string,
-  });
-});
+)(
+  'a hook that calls a control that does not exist at %s, %s, fails the call',
+  async ([type, name]) => {
+    const { agent } = setUp([eventful[type] ?? {}, asking(type, name)]);
+    const call = agent.call('go');
+    await expect(call).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(`There is no control \`${name}\` at ${type}`) as string,
+    });
+  },
+);
 
-test('a hook whose exceptions are ignored is not spared', async () => {
+test("`onError: 'ignore'` does not ignore the misuse of a control", async () => {
   const ignoring = { ...asking('post-call', 'stop'), onError: 'ignore' } as const;
   await expect(setUp([ignoring]).agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
   const { agent } = setUp([asking('post-call', 'stop')], { onHookError: 'ignore' });
@@ -133,7 +136,7 @@ test.for(names)('at `error`, %s does not hide the failure', async (name) => {
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
 });
 
-test('a hook that hides the exception of a control does not hide its misuse', async () => {
+test('a hook that catches the exception of a control does not hide its misuse', async () => {
   const { agent } = setUp([
     {
       on: {
@@ -141,7 +144,7 @@ test('a hook that hides the exception of a control does not hide its misuse', as
           try {
             (control as HookControl).stop();
           } catch {
-            // As a hook does that catches everything.
+            // Like a hook that catches every exception.
           }
         },
       },
@@ -190,7 +193,7 @@ test.for<[what: string, type: EventType, name: ControlName, given: readonly unkn
   if (type !== 'post-acting') expect(ran).toEqual([]);
 });
 
-test('a rejection without a reason has words of its own', async () => {
+test('a rejection without a reason has a default text', async () => {
   for (const type of ['run-start', 'pre-call'] as const) {
     const result = await setUp([asking(type, 'reject', [])]).agent.call('go');
     expect(result).toMatchObject({
@@ -205,7 +208,7 @@ test('a rejection without a reason has words of its own', async () => {
   expect(denied).toMatchObject({ state: 'denied', output: 'Tool call rejected: no reason given' });
 });
 
-test('of two rejections the first counts', async () => {
+test('the first of two rejections counts', async () => {
   const twice = (type: EventType): Middleware => ({
     onEvent(event, control) {
       if (event.type !== type) return;
@@ -222,7 +225,7 @@ test('of two rejections the first counts', async () => {
   });
 });
 
-test('a rejection wins over a stop at `pre-call`; at `pre-acting` the stop ends the call', async () => {
+test('a rejection takes precedence over a stop at `pre-call`; at `pre-acting` the stop ends the call', async () => {
   const both = (type: EventType): Middleware => ({
     onEvent(event, control) {
       if (event.type !== type) return;
@@ -245,7 +248,7 @@ const misusing = {
   'post-call': (_event: unknown, control: object) => (control as HookControl).stop(),
 };
 
-/** One handler for all events that does what those of `on` do. */
+/** Returns one handler for all events that calls the handlers in `on`. */
 const asOne = (on: Hooks<RunContext>): Required<Middleware>['onEvent'] => {
   const handlers = on as Readonly<Record<string, Required<Middleware>['onEvent'] | undefined>>;
   return (event, ...more) => handlers[event.type]?.(event, ...more);
@@ -276,7 +279,7 @@ test.for<[where: string, add: (on: Hooks<RunContext>) => Setting]>([
       ],
     }),
   ],
-])('controls work and fail alike in a hook of %s', async ([, add]) => {
+])('controls work and fail in the same way in a hook of %s', async ([, add]) => {
   for (const throwOnError of [true, false]) {
     const refused = withSetting(add(rejecting as never));
     const events: AgentEvent[] = [];
@@ -299,7 +302,7 @@ test.for<[where: string, add: (on: Hooks<RunContext>) => Setting]>([
   }
 });
 
-test('what a hook rejects is stored nowhere: not in the session, the state or long-term memory', async () => {
+test('rejected content is stored nowhere: not in the session, the state or long-term memory', async () => {
   for (const type of ['run-start', 'pre-call'] as const) {
     const store = new MemoryStore();
     const facts: string[] = [];
@@ -356,7 +359,7 @@ test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const))
 );
 
 test.for(['run-start', 'pre-call'] as const)(
-  'what is rejected at %s has the reason as its answer, and nothing is stored',
+  'a rejection at %s has its reason as the answer, and nothing is stored',
   async (type) => {
     const { agent } = setUp([asking(type, 'reject')]);
     expect(await agent.call('go')).toMatchObject({
@@ -369,7 +372,7 @@ test.for(['run-start', 'pre-call'] as const)(
   },
 );
 
-test('after `stop` at `pre-acting`, all calls of the round stay open, and hooks see them again', async () => {
+test('after `stop` at `pre-acting`, all calls of the round stay open, and hooks get them again', async () => {
   const seen: string[] = [];
   let isFirst = true;
   const stopping: Middleware = {
@@ -392,7 +395,7 @@ test('after `stop` at `pre-acting`, all calls of the round stay open, and hooks 
   expect(seen.slice(0, 3)).toEqual(['a1', 'b1', 'b1']);
 });
 
-test('after `stop` at `post-acting`, calls that wait for their turn do not start', async () => {
+test('after `stop` at `post-acting`, queued calls do not start', async () => {
   const ran: string[] = [];
   const look = tool({
     name: 'look',
@@ -413,14 +416,14 @@ test('after `stop` at `post-acting`, calls that wait for their turn do not start
       use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
     });
   expect((await agentWith(toolCalls).call('go')).reason).toBe('stopped-by-hook');
-  // The second one took the first one's place before the hook was asked.
+  // The second call took the place of the first one before the hook ran.
   expect(ran).toEqual(['a', 'b']);
   const unknown = agentWith([{ name: 'unknown', id: 'x' }, ...toolCalls]);
   expect((await unknown.call('go')).reason).toBe('stopped-by-hook');
   expect(ran).toEqual(['a', 'b']);
 });
 
-test('a stop wins over a jump that was asked for before', async () => {
+test('a stop takes precedence over an earlier jump', async () => {
   const { agent, ran } = setUp([
     {
       on: {
@@ -433,7 +436,7 @@ test('a stop wins over a jump that was asked for before', async () => {
   expect(ran).toHaveLength(2);
 });
 
-test('decisions outlive a stop at `pre-call`, and a jump to the tools carries them out', async () => {
+test('decisions are kept after a stop at `pre-call`, and a jump to the tools executes them', async () => {
   for (const ask of ['stop', 'jump'] as const) {
     const ran: string[] = [];
     const pay = tool({
@@ -470,7 +473,7 @@ test('decisions outlive a stop at `pre-call`, and a jump to the tools carries th
   }
 });
 
-test('hooks behind one that rejects the call are not asked', async () => {
+test('hooks behind a hook that rejects the call do not run', async () => {
   const asked: string[] = [];
   const { agent } = setUp([
     asking('pre-call', 'reject'),
@@ -486,7 +489,7 @@ test('after `stop` at `pre-call`, the input is in the log', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['go']);
 });
 
-test('a control exists in the type only where it works', () => {
+test('the type contains a control only where it works', () => {
   expectTypeOf<keyof ControlOf<'run-start'>>().toEqualTypeOf<'reject'>();
   expectTypeOf<keyof ControlOf<'pre-call'>>().toEqualTypeOf<'reject' | 'stop' | 'jumpTo'>();
   expectTypeOf<keyof ControlOf<'pre-acting'>>().toEqualTypeOf<'stop' | 'reject'>();

@@ -27,7 +27,7 @@ const rejection: Rejection = {
   }).toJSON(),
 };
 
-/** Rejects `bad`, shortens `long …`, and asks `judge` before it decides. */
+/** Rejects `bad`, shortens `long …`, and awaits `judge` before it decides. */
 function guardWith(judge: (text: string) => Promise<void> | void = () => {}): Middleware {
   return {
     async guard(input) {
@@ -69,7 +69,7 @@ const during = (job: () => unknown) =>
   });
 const look: ScriptedReply = { toolCalls: [{ name: 'look' }] };
 
-test('an injected call that a guard rejects is rejected, and the running call goes on unharmed', async () => {
+test('a guard can reject an injected call without affecting the running call', async () => {
   const { open, wait } = gate();
   const { agent, model } = setUp([[{ wait, text: 'one' }], 'two']);
   const first = agent.call('first');
@@ -91,7 +91,7 @@ test('an injected call that a guard rejects is rejected, and the running call go
   expect(asked(model)[1]).toEqual(['first', 'one', 'next']);
 });
 
-test('what a guard makes of an injected message is stored and shown to the model', async () => {
+test('an injected message is stored, and the model gets it, as a guard changed it', async () => {
   for (const how of ['call', 'interrupt'] as const) {
     const tools = [
       during(() => {
@@ -107,7 +107,7 @@ test('what a guard makes of an injected message is stored and shown to the model
   }
 });
 
-test('a rejected message of an interrupt is dropped, and the run does not notice', async () => {
+test('drops a rejected message of an interrupt without affecting the run', async () => {
   const tools = [
     during(() => {
       agent.interrupt({ mode: 'inject', messages: 'bad' });
@@ -120,7 +120,7 @@ test('a rejected message of an interrupt is dropped, and the run does not notice
   expect(texts(await agent.messages())).not.toContain('bad');
 });
 
-test('a guard that is slower than the answer holds only the end of the run, which goes on with the message', async () => {
+test('a guard that is slower than the answer delays only the end of the run, which continues with the message', async () => {
   const { open, wait } = gate();
   const tools = [during(() => void agent.interrupt({ mode: 'inject', messages: 'slow' }))];
   const judge = (text: string) => (text === 'slow' ? wait : undefined);
@@ -142,7 +142,7 @@ test('a guard that is slower than the answer holds only the end of the run, whic
   ]);
 });
 
-test('a slow guard that rejects in the end lets the run end with its answer', async () => {
+test('a slow guard that finally rejects lets the run end with its answer', async () => {
   const { open, wait } = gate();
   const judge = (text: string) => (text === 'bad' ? wait : undefined);
   const { agent, model } = setUp([look, 'answer'], [guardWith(judge)], {
@@ -155,7 +155,7 @@ test('a slow guard that rejects in the end lets the run end with its answer', as
   expect(model.requests).toHaveLength(2);
 });
 
-test('messages are taken in in the order they came, even if a later one is judged first', async () => {
+test('messages keep their order of arrival, even if a later one is checked first', async () => {
   const { open, wait } = gate();
   const judge = (text: string) => (text === 'one' ? wait : undefined);
   const { agent } = setUp([look, 'answer', 'last'], [guardWith(judge)], {
@@ -215,7 +215,7 @@ test('rate limits count injected messages, and personal data is masked before it
   expect(stored).not.toContain('bob@example.com');
 });
 
-test('`arcReactor()` takes messages in through its guards', async () => {
+test('`arcReactor()` accepts messages through its guards', async () => {
   const { open, wait } = gate();
   const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [arcReactor()]);
   const first = agent.call('first');
@@ -228,7 +228,7 @@ test('`arcReactor()` takes messages in through its guards', async () => {
   expect(texts(await agent.messages())).toContain('second');
 });
 
-test('a call that a running call ends without has a turn of its own, and its guard judges once', async () => {
+test('an injected call that the running call ends without has a turn of its own, and its guard runs once', async () => {
   const judged: string[] = [];
   const { agent } = setUp(['answer'], [guardWith((text) => void judged.push(text))]);
   const first = agent.call('bad');
@@ -292,7 +292,7 @@ test('a call’s time limit does not wait for the guard of an injected message',
   }
 });
 
-test('an interrupt while a guard still judges ends the run, and the message is kept for later', async () => {
+test('an interrupt while a guard still checks ends the run, and the message is kept for later', async () => {
   const guarding = gate();
   const judge = (text: string) => {
     if (text !== 'slow') return undefined;
@@ -311,7 +311,7 @@ test('an interrupt while a guard still judges ends the run, and the message is k
   expect(texts(await agent.messages())).toEqual(['go', 'answer', 'Stop it.', 'slow']);
 });
 
-test('a message that comes while a structured answer is checked is answered, too', async () => {
+test('answers a message that arrives while a structured answer is checked', async () => {
   const city = z.object({ name: z.string() });
   let isFirst = true;
   const slow = city.refine(async () => {

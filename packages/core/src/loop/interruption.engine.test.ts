@@ -45,7 +45,7 @@ function gated(name = 'gated') {
   return { gate, open, signals };
 }
 
-/** Reads to the end; `at` is told each event before the run goes on. */
+/** Reads to the end. `at` gets each event before the run continues. */
 async function read(stream: AgentStream, at: (event: AgentEvent) => void = () => {}) {
   const events: AgentEvent[] = [];
   for await (const event of stream) {
@@ -64,7 +64,7 @@ async function expectWhole(agent: ReActAgent, model: ScriptedModel): Promise<voi
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
 }
 
-test('there is nothing to interrupt before, between and after calls', async () => {
+test('interrupt() returns false before, between and after calls', async () => {
   const { agent } = setUp(['one', 'two']);
   expect(agent.interrupt()).toBe(false);
   const stream = agent.stream('go');
@@ -121,7 +121,7 @@ test('the first of two interrupts counts, and it ends with its call', async () =
   expect((await agent.call('again')).reason).toBe('stop');
 });
 
-test('a tool call that was being written when the reply was cut is not kept', async () => {
+test('removes a tool call that was incomplete when the reply was cut off', async () => {
   const { agent, model } = setUp([
     { text: 'Wait.', toolCalls: [{ name: 'none', input: { a: 1 } }] },
     'next',
@@ -296,7 +296,7 @@ test('an interrupt with tool blocks is refused', () => {
     );
 });
 
-test('an abort reaches the tools that run, and those that wait for a place never start', async () => {
+test('an abort reaches running tools, and queued ones never start', async () => {
   const { gate, signals } = gated();
   const controller = new AbortController();
   const noisy = tool({
@@ -326,7 +326,7 @@ test('an abort reaches the tools that run, and those that wait for a place never
   await expectWhole(agent, model);
 });
 
-test('after an abort no further call is begun: it has its result alone', async () => {
+test('after an abort no further call begins, but each gets its result', async () => {
   const { gate, signals } = gated();
   const controller = new AbortController();
   const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], {
@@ -362,7 +362,7 @@ test('a tool that ends the call stops the others', async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-test('an interrupt ends the network read, and keeps all that the last one brought', async () => {
+test('an interrupt ends the network read, and keeps everything from the last read', async () => {
   let reads = 0;
   let closed = false;
   const model: ChatModel = {
@@ -403,7 +403,7 @@ const cuts = {
 };
 
 test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
-  '%s does not wait for a model that does not listen',
+  '%s does not wait for a model that ignores the signal',
   async (how) => {
     let onAsked!: () => void;
     const asked = new Promise<void>((resolve) => (onAsked = resolve));
@@ -428,7 +428,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
 );
 
 test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
-  '%s ends a recall that takes its time, and keeps the input',
+  '%s ends a slow recall and keeps the input',
   async (how) => {
     let onRecall!: (signal: AbortSignal) => void;
     const recalling = new Promise<AbortSignal>((resolve) => (onRecall = resolve));
@@ -460,7 +460,7 @@ test('after an interrupt nothing more is recalled', async () => {
   expect(recalls).toBe(1);
 });
 
-test('a call that was paused before it reasoned goes on', async () => {
+test('a call that was paused before its first request continues', async () => {
   const { agent, model } = setUp(['one'], {
     use: [
       {
@@ -481,7 +481,7 @@ test('a call that was paused before it reasoned goes on', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'one']);
 });
 
-test('a reply that was paused is asked for again behind a step-reset, and its part is taken out', async () => {
+test('after a pause the reply is requested again behind a step-reset, and its part is removed', async () => {
   const { agent, model } = setUp(['one two three', 'un deux trois']);
   const first = await read(
     agent.stream('count'),
@@ -505,7 +505,7 @@ test('a reply that was paused is asked for again behind a step-reset, and its pa
   expect((await agent.messages()).map(textOf)).toEqual(['count', 'un deux trois']);
 });
 
-test('a reply that was paused stays where new input comes instead', async () => {
+test('a paused reply stays if new input comes instead', async () => {
   const { agent, model } = setUp(['one two three', 'four']);
   await read(
     agent.stream('count'),
@@ -515,7 +515,7 @@ test('a reply that was paused stays where new input comes instead', async () => 
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two ', 'and then?']);
 });
 
-test('a pause while tools run keeps their results, and the call goes on from there', async () => {
+test('a pause while tools run keeps their results, and the call continues from there', async () => {
   const { gate, open, signals } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'done'], { tools: [gate] });
   const { result } = await read(
@@ -528,7 +528,7 @@ test('a pause while tools run keeps their results, and the call goes on from the
   await expectWhole(agent, model);
 });
 
-test('a pause leaves calls that wait for somebody as they are; an interrupt closes them', async () => {
+test('a pause leaves pending calls as they are; an interrupt closes them', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
   for (const how of ['pause', 'interrupt'] as const) {
     const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
@@ -555,7 +555,7 @@ test('a pause leaves calls that wait for somebody as they are; an interrupt clos
   }
 });
 
-test('messages injected while a reply is written let it end and are answered next', async () => {
+test('messages injected while a reply is written are answered after it', async () => {
   const { agent, model } = setUp(['one two', 'three']);
   const { events, result } = await read(
     agent.stream('go'),
@@ -571,7 +571,7 @@ test('messages injected while a reply is written let it end and are answered nex
   expect(events.filter(({ type }) => type === 'post-call')).toHaveLength(1);
 });
 
-test('messages injected while tools run land behind their results', async () => {
+test('messages injected while tools run come behind their results', async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'done'], {
     tools: [gate],
@@ -591,7 +591,7 @@ test('messages injected while tools run land behind their results', async () => 
   await expectWhole(agent, model);
 });
 
-test('at the limit the summary is asked with what was injected; what comes while it is written is kept', async () => {
+test('at the limit the summary includes injected messages; later ones are kept', async () => {
   const { agent, model } = setUp(['one', 'in short', 'three'], { limits: { iterations: 1 } });
   const { result } = await read(agent.stream('go'), (event) => {
     if (event.type === 'post-reasoning') agent.interrupt({ mode: 'inject', messages: 'also' });
@@ -605,7 +605,7 @@ test('at the limit the summary is asked with what was injected; what comes while
 });
 
 test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
-  'what was injected before an %s is kept',
+  'keeps a message that was injected before an %s',
   async (how) => {
     const controller = new AbortController();
     const { agent, model } = setUp([
@@ -624,7 +624,7 @@ test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
   },
 );
 
-test('a call to a busy agent is injected where it says so, and both get the one result', async () => {
+test("with `concurrency: 'inject'` a call to a busy agent is injected, and both get the same result", async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'], {
     tools: [gate],
@@ -635,7 +635,7 @@ test('a call to a busy agent is injected where it says so, and both get the one 
   const { result } = await read(agent.stream('go'), (event) => {
     if (event.type === 'pre-acting') second = agent.call('also');
     if (event.type === 'pre-acting') open();
-    // Too late to be taken in: it waits for its turn.
+    // Too late for the injection, it waits for its turn.
     if (event.type === 'run-end') late = agent.call('afterwards');
   });
   expect(await second).toBe(result);
@@ -643,7 +643,7 @@ test('a call to a busy agent is injected where it says so, and both get the one 
   expect((await late)?.text).toBe('alone');
 });
 
-test('queued calls run one after the other; one that is aborted while it waits stores nothing and lets nobody in', async () => {
+test('queued calls run one after the other; an aborted one stores nothing and changes no order', async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'one', 'three', 'four'], {
     tools: [gate],
@@ -678,7 +678,7 @@ test('queued calls run one after the other; one that is aborted while it waits s
   await expectWhole(agent, model);
 });
 
-test('an abort before the start asks nothing, keeps the input and the results that were given', async () => {
+test('an abort before the start makes no request, and keeps the input and given results', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
   const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
     tools: [external],
@@ -697,7 +697,7 @@ test('an abort before the start asks nothing, keeps the input and the results th
   await expectWhole(agent, model);
 });
 
-test('a call that is refused lets go of the caller’s signal', async () => {
+test('a rejected call removes its listener from the caller’s signal', async () => {
   const { signal } = new AbortController();
   let listening = 0;
   const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
@@ -713,7 +713,7 @@ test('a call that is refused lets go of the caller’s signal', async () => {
   expect(listening).toBe(0);
 });
 
-test('injected messages break no request: a result that answers nothing goes to no model, a call without result is closed', async () => {
+test('injected messages break no request: unmatched results are left out, calls without result are closed', async () => {
   const { agent, model } = setUp(['one two', 'three', 'four']);
   const stray = toolMessage({
     type: 'tool_result',

@@ -44,7 +44,7 @@ test('if the error hook hangs, the call still fails with its own error', async (
   expect((await agent.call('again')).text).toBe('next');
 });
 
-test('an added hook that hangs ends with the call, and the hooks after it hear every event', async () => {
+test('an added hook that hangs ends with the call, and the hooks after it get every event', async () => {
   const hang = new Hang();
   const heard: string[] = [];
   const controller = new AbortController();
@@ -58,7 +58,7 @@ test('an added hook that hangs ends with the call, and the hooks after it hear e
   expect(heard).toEqual(['run-start', 'run-end']);
 });
 
-test('what late code does to its context, its controls and its tool changes nothing', async () => {
+test('late use of a context, control or tool changes nothing', async () => {
   const hang = new Hang();
   const controller = new AbortController();
   const late: string[] = [];
@@ -101,7 +101,7 @@ test('what late code does to its context, its controls and its tool changes noth
   expect((await memory.view()).state['values']).toEqual({ kept: 'before' });
 });
 
-test('wrappers around one that hangs clean up, so they give back what they hold', async () => {
+test('wrappers around a hanging one clean up and release their resources', async () => {
   const hang = new Hang();
   const places = new Semaphore(1);
   const controller = new AbortController();
@@ -139,7 +139,7 @@ test('wrappers around one that hangs clean up, so they give back what they hold'
   expect(places.free).toBe(1);
 });
 
-test('a reader that stopped reading does not hold up an aborted call or the next one', async () => {
+test('a reader that stopped reading does not block an aborted call or the next one', async () => {
   const controller = new AbortController();
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['one two three', 'next']) });
   const stream = agent.stream('go', { signal: controller.signal });
@@ -157,7 +157,7 @@ test('a reader that stopped reading does not hold up an aborted call or the next
   expect(rest.at(-1)).toMatchObject({ type: 'run-end', result: { reason: 'aborted' } });
 });
 
-test('a call that was injected into one that hangs ends with its own signal', async () => {
+test('a call that was injected into a hanging one ends with its own signal', async () => {
   const hang = new Hang();
   const own = new AbortController();
   const other = new AbortController();
@@ -176,7 +176,7 @@ test('a call that was injected into one that hangs ends with its own signal', as
   expect((await advanceUntil(first)).reason).toBe('aborted');
 });
 
-test('the parent’s abort ends an agent that it called as a tool and that hangs', async () => {
+test('the parent’s abort ends a hanging agent that it called as a tool', async () => {
   const hang = new Hang();
   const controller = new AbortController();
   const child = new ReActAgent({

@@ -67,15 +67,15 @@ const tools = [add, broken, fatal, deaf, waits, external];
 interface Seen {
   readonly agent: ReActAgent;
   readonly model: ScriptedModel;
-  /** What the reader got. */
+  /** Events that the reader got. */
   readonly events: readonly AgentEvent[];
-  /** What a hook got. */
+  /** Events that a hook got. */
   readonly heard: readonly AgentEvent[];
   readonly result?: AgentResult;
   readonly error?: unknown;
 }
 
-/** Sees each event with its number; runs before the loop goes on. */
+/** Gets each event with its number, before the loop continues. */
 type Witness = (event: AgentEvent, index: number, agent: ReActAgent) => void;
 
 interface RunOptions extends Partial<AgentOptions> {
@@ -118,7 +118,7 @@ async function watch(replies: readonly ScriptedReply[], options: RunOptions = {}
   }
 }
 
-/** An event in a line, so that a whole run can be read and compared. */
+/** Formats an event in one line, so that a test can compare a whole run. */
 function line(event: AgentEvent): string {
   const { type } = event;
   switch (type) {
@@ -150,7 +150,7 @@ interface Row extends RunOptions {
   readonly replies: readonly ScriptedReply[];
   /** Every event of the run, from after `pre-call` on. */
   readonly expected: readonly string[];
-  /** The roles of the log, and which calls in it are open. */
+  /** Roles of the messages in the log. `open` lists its open calls. */
   readonly log: string;
   readonly open?: readonly string[];
 }
@@ -537,7 +537,7 @@ const rows: readonly Row[] = [
 ];
 
 test.for(rows)(
-  'the order law: $name',
+  'the event order: $name',
   async ({ replies, expected, log, open, name: _name, ...options }) => {
     const { agent, model, events, heard } = await watch(replies, options);
     expect(events.map(line)).toEqual(['run-start', 'pre-call', ...expected]);
@@ -551,7 +551,7 @@ test.for(rows)(
   },
 );
 
-test('a message that hooks change is announced first, and hooks alone see what it was', async () => {
+test('announces a message that hooks change first, and only hooks get the original', async () => {
   const rewrite = <E extends { readonly message: AgentResult['message'] }>(event: E): E => ({
     ...event,
     message: { ...event.message, content: [...event.message.content, { type: 'text', text: '!' }] },
@@ -588,8 +588,8 @@ test('a message that hooks change is announced first, and hooks alone see what i
 });
 
 /**
- * Answers what it is asked last: a text by tools, their results by an answer, `next` and what comes
- * after by itself.
+ * Answers the last message: a text with tool calls, results with an answer, and `next` with an
+ * answer of its own.
  */
 function replyTo(request: ModelRequest): string | ScriptedStep {
   const last = request.messages.at(-1)!;
@@ -688,7 +688,7 @@ test.for(cuts)(
 );
 
 test.for(rows.filter(({ signal }) => !signal))(
-  'the order law holds for a late reader as well: $name',
+  'a late reader gets the same event order: $name',
   async ({ replies, expected, ...options }) => {
     const { use = [], limits = {}, returnDirect = false } = options;
     const agent = new ReActAgent({
@@ -714,79 +714,76 @@ const resumed = (['interrupt', 'pause', 'abort'] as const).flatMap((how) =>
   (['reader', 'hook'] as const).map((by) => ({ how, by })),
 );
 
-test.for(resumed)(
-  '$how by a $by after every event of a run that was resumed',
-  async ({ how, by }) => {
-    const start = async (): Promise<ReActAgent> => {
-      const model = new ScriptedModel([
-        callTools('external', 'asked', 'waits', 'asked'),
-        ...script(),
-      ]);
-      const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
-      expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual([
-        'external',
-        'approval',
-        'approval',
-        'suspended',
-      ]);
-      return agent;
-    };
-    const decisions = [
-      { toolUseId: 'call_1', type: 'result', output: 'here' },
-      { toolUseId: 'call_2', type: 'approve' },
-      { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
-      { toolUseId: 'call_4', type: 'reject' },
-    ] as const;
-    const watchResume = async (
-      agent: ReActAgent,
-      act: (event: AgentEvent, index: number) => void,
-      signal?: AbortSignal,
-    ) => {
-      const events: AgentEvent[] = [];
-      const heard: AgentEvent[] = [];
-      const off = agent.addHook({
-        onEvent(event) {
-          heard.push(event);
-          if (by === 'hook') act(event, heard.length - 1);
-        },
-      });
-      for await (const event of agent.stream(decisions, signal && { signal })) {
-        events.push(event);
-        if (by === 'reader') act(event, events.length - 1);
-      }
-      off();
-      return { events, heard };
-    };
-    const { events: whole } = await watchResume(await start(), () => {});
-    const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
-    expect(whole.map(line).slice(0, 7)).toEqual([
-      'run-start',
-      'pre-call',
-      'post-acting call_1 success',
-      'post-acting call_3 success',
-      'post-acting call_4 denied',
-      'acting-chunk call_2',
-      'post-acting call_2 success',
+test.for(resumed)('$how by a $by after every event of a resumed run', async ({ how, by }) => {
+  const start = async (): Promise<ReActAgent> => {
+    const model = new ScriptedModel([
+      callTools('external', 'asked', 'waits', 'asked'),
+      ...script(),
     ]);
-    for (const [point, { type }] of whole.entries()) {
-      const controller = new AbortController();
-      const agent = await start();
-      const act = (_event: AgentEvent, index: number): void => {
-        if (index !== point) return;
-        if (how === 'abort') controller.abort();
-        else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
-      };
-      const { events, heard } = await watchResume(agent, act, controller.signal);
-      const at = `${point} ${type}`;
-      const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
-      expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
-      expect(orderFaults(events), at).toEqual([]);
-      expect(heard, at).toEqual(events);
-      expect(historyFaults(await agent.messages()), at).toEqual([]);
-      expect((await agent.call('next')).text, at).toBe('Next it is.');
+    const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
+    expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual([
+      'external',
+      'approval',
+      'approval',
+      'suspended',
+    ]);
+    return agent;
+  };
+  const decisions = [
+    { toolUseId: 'call_1', type: 'result', output: 'here' },
+    { toolUseId: 'call_2', type: 'approve' },
+    { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
+    { toolUseId: 'call_4', type: 'reject' },
+  ] as const;
+  const watchResume = async (
+    agent: ReActAgent,
+    act: (event: AgentEvent, index: number) => void,
+    signal?: AbortSignal,
+  ) => {
+    const events: AgentEvent[] = [];
+    const heard: AgentEvent[] = [];
+    const off = agent.addHook({
+      onEvent(event) {
+        heard.push(event);
+        if (by === 'hook') act(event, heard.length - 1);
+      },
+    });
+    for await (const event of agent.stream(decisions, signal && { signal })) {
+      events.push(event);
+      if (by === 'reader') act(event, events.length - 1);
     }
-  },
-);
+    off();
+    return { events, heard };
+  };
+  const { events: whole } = await watchResume(await start(), () => {});
+  const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
+  expect(whole.map(line).slice(0, 7)).toEqual([
+    'run-start',
+    'pre-call',
+    'post-acting call_1 success',
+    'post-acting call_3 success',
+    'post-acting call_4 denied',
+    'acting-chunk call_2',
+    'post-acting call_2 success',
+  ]);
+  for (const [point, { type }] of whole.entries()) {
+    const controller = new AbortController();
+    const agent = await start();
+    const act = (_event: AgentEvent, index: number): void => {
+      if (index !== point) return;
+      if (how === 'abort') controller.abort();
+      else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+    };
+    const { events, heard } = await watchResume(agent, act, controller.signal);
+    const at = `${point} ${type}`;
+    const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
+    expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
+    expect(orderFaults(events), at).toEqual([]);
+    expect(heard, at).toEqual(events);
+    expect(historyFaults(await agent.messages()), at).toEqual([]);
+    expect((await agent.call('next')).text, at).toBe('Next it is.');
+  }
+});
 
 const failing = [
   'run-start',
@@ -806,7 +803,7 @@ const failing = [
 ] as const;
 
 test.for(failing)(
-  'a hook that throws at %s fails the call, and what it broke can be gone on with',
+  'a hook that throws at %s fails the call, and the conversation can continue',
   async (type) => {
     let down = true;
     const later: AgentEvent[] = [];
@@ -831,7 +828,7 @@ test.for(failing)(
       [],
     );
     expect(events.slice(-2).map(line)).toEqual(['error HOOK_ERROR', 'run-end error']);
-    // The reader is not shown the event that failed; hooks may have seen it.
+    // The reader does not get the failed event, but hooks may have got it.
     const shown = new Set(events.map(({ seq }) => seq));
     expect(heard.filter(({ seq }) => shown.has(seq))).toEqual(events);
     expect(heard.filter(({ seq }) => !shown.has(seq)).map((event) => event.type)).toEqual([type]);

@@ -52,7 +52,7 @@ test('an answer in the last round is an answer', async () => {
   expect(model.requests).toHaveLength(3);
 });
 
-test('no round at all: the summary is the first request', async () => {
+test('with zero rounds the summary is the first request', async () => {
   const { agent, model } = setUp(['in short'], { limits: { iterations: 0 } });
   expect(await agent.call('go')).toMatchObject({
     reason: 'max-iterations',
@@ -62,7 +62,7 @@ test('no round at all: the summary is the first request', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test('the summary is asked without tools and without a tool choice, with a question that is not stored', async () => {
+test('requests the summary without tools and tool choice, with a question that is not stored', async () => {
   const { agent, model } = setUp([...steps(1), 'in short'], {
     limits: { iterations: 1 },
     onLimit: summarize({ prompt: 'Sum up.' }),
@@ -83,7 +83,7 @@ test('the summary is asked without tools and without a tool choice, with a quest
   expect((await agent.messages()).map(textOf)).not.toContain('Sum up.');
 });
 
-test('a summary of messages of one’s own', async () => {
+test('accepts a summary request with custom messages', async () => {
   const messages = () => [userMessage('What is known?')];
   const { agent, model } = setUp([...steps(1), 'in short'], {
     limits: { iterations: 1 },
@@ -226,7 +226,7 @@ test('an option of summarize() of the wrong kind is refused', () => {
   );
 });
 
-test('calls that were open before are done with before the summary is asked', async () => {
+test('handles calls that were open before it requests the summary', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'asked' }, { name: 'asked' }] }, 'in short'],
     { limits: { iterations: 1 } },
@@ -252,7 +252,7 @@ test('calls that were open before are done with before the summary is asked', as
   expect(both.requests).toHaveLength(1);
 });
 
-test('interrupted closings and the limit: new input after a suspension closes the calls, then the summary is asked', async () => {
+test('new input after a suspension at the limit closes the calls, then requests the summary', async () => {
   const limits = { iterations: 0 };
   const memory = setUp([{ toolCalls: [{ name: 'asked' }] }]);
   await memory.agent.call('go');
@@ -268,7 +268,7 @@ test('interrupted closings and the limit: new input after a suspension closes th
   ]);
 });
 
-test('no more tools run at a time than allowed, and results keep their order for the model', async () => {
+test('runs no more tools at a time than allowed, and the model gets results in request order', async () => {
   let running = 0;
   let most = 0;
   const slow = tool({

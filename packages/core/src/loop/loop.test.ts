@@ -31,7 +31,7 @@ const ofType = <K extends AgentEvent['type']>(
   type: K,
 ): EventOf<K>[] => events.filter((event): event is EventOf<K> => event.type === type);
 
-/** A store that refuses a message with this text, or one of its other operations. */
+/** A store that rejects a message with this text, or one of its other operations. */
 class Refusing extends InMemoryMemory {
   refused: string | undefined;
   readonly log: string[] = [];
@@ -65,7 +65,7 @@ test('calls that new input closes have their results before it, in the log too',
   ]);
 });
 
-test('a hook that stops at a result which was made up for new input changes nothing', async () => {
+test('a hook that stops at a result that closes a call for new input changes nothing', async () => {
   const { agent } = setUp([calls('external'), 'fine'], {
     use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, patchToolCalls()],
   });
@@ -73,7 +73,7 @@ test('a hook that stops at a result which was made up for new input changes noth
   expect(await agent.call('never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
 });
 
-test('a step-reset says why', async () => {
+test('a step-reset has a reason', async () => {
   let paused = false;
   const { agent } = setUp(['one two', 'three'], {
     use: [
@@ -106,7 +106,7 @@ test('a recall that fails ends the call', async () => {
   expect(model.requests).toEqual([]);
 });
 
-test('a recovery message is told as text, under the id it has in the log', async () => {
+test('emits a recovery message as text, under its id in the log', async () => {
   const { agent } = setUp([], {
     use: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
   });
@@ -115,7 +115,7 @@ test('a recovery message is told as text, under the id it has in the log', async
   expect(chunks).toMatchObject([{ kind: 'text', delta: 'Stopped.', blockId: `${id}:0` }]);
 });
 
-test('what was released of a cut reply is kept under the id that its chunks named', async () => {
+test('keeps the released part of a cut reply under the id in its chunks', async () => {
   const { agent } = setUp([{ text: 'one two three' }], {
     use: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
   });
@@ -124,7 +124,7 @@ test('what was released of a cut reply is kept under the id that its chunks name
   expect(first!.blockId).toBe(`${partial!.id}:0`);
 });
 
-test('a hook that leaves no valid message is named by event and field', async () => {
+test('the error for a hook that returns an invalid message names event and field', async () => {
   const { agent } = setUp(['hello'], {
     use: [{ on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } }],
   });
@@ -134,7 +134,7 @@ test('a hook that leaves no valid message is named by event and field', async ()
   });
 });
 
-test('the system prompt is dated by the agent’s clock', async () => {
+test('the agent’s clock dates the system prompt', async () => {
   const { agent, model } = setUp(['hello'], { systemPrompt: 'Be kind.', now: () => 0 });
   await agent.call('go');
   expect(model.requests[0]!.messages[0]).toMatchObject({
@@ -143,23 +143,20 @@ test('the system prompt is dated by the agent’s clock', async () => {
   });
 });
 
-test.for([false, true])(
-  'a predicate may take its time to say whether a call needs a yes: %s',
-  async (needed) => {
-    const asks = tool({
-      name: 'asks',
-      description: '',
-      input: {},
-      needsApproval: async () => needed,
-      execute: () => 'ran',
-    });
-    const { agent } = setUp([calls('asks'), 'done'], { tools: [asks] });
-    expect(await agent.call('go')).toMatchObject({ reason: needed ? 'suspended' : 'stop' });
-    expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
-  },
-);
+test.for([false, true])('the predicate for approval may be asynchronous: %s', async (needed) => {
+  const asks = tool({
+    name: 'asks',
+    description: '',
+    input: {},
+    needsApproval: async () => needed,
+    execute: () => 'ran',
+  });
+  const { agent } = setUp([calls('asks'), 'done'], { tools: [asks] });
+  expect(await agent.call('go')).toMatchObject({ reason: needed ? 'suspended' : 'stop' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
+});
 
-test('a call that was approved and whose result was lost does not run again', async () => {
+test('an approved call whose result was lost does not run again', async () => {
   let ran = 0;
   const memory = new Refusing();
   const asks = tool({
@@ -193,7 +190,7 @@ test('a call that was approved and whose result was lost does not run again', as
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
 });
 
-test('a reply that a store does not give up is a failure, not asked for again', async () => {
+test('a store that fails to delete a reply fails the call without another request', async () => {
   const memory = new Refusing();
   const { agent, model } = setUp(['one two', 'three'], { memory });
   const off = agent.addHook({
@@ -206,7 +203,7 @@ test('a reply that a store does not give up is a failure, not asked for again', 
   expect(model.requests).toHaveLength(1);
 });
 
-test('messages of gotoReasoning that the store refuses end the call', async () => {
+test('messages of gotoReasoning that the store rejects end the call', async () => {
   const memory = new Refusing();
   memory.refused = 'think harder';
   const { agent, model } = setUp(['one', 'two'], {
@@ -224,7 +221,7 @@ test('messages of gotoReasoning that the store refuses end the call', async () =
   expect(model.requests).toHaveLength(1);
 });
 
-test('a call that fails has what came in stored, then the store flushed', async () => {
+test('a call that fails stores its messages and then flushes the store', async () => {
   const memory = new Refusing();
   const { agent } = setUp([{ text: 'one', error: new Error('down') }], {
     memory,
@@ -238,7 +235,7 @@ test('a call that fails has what came in stored, then the store flushed', async 
   expect(memory.log).toEqual(['go', 'wait', 'flush']);
 });
 
-test('what is observed is in the store when it is said to be', async () => {
+test('observe() resolves when the message is stored', async () => {
   const memory = new Refusing();
   const { agent } = setUp([], { memory });
   await agent.observe('it rains');
@@ -249,7 +246,7 @@ test('what is observed is in the store when it is said to be', async () => {
   }
 });
 
-test('an item that is no input is named by its place', async () => {
+test('the error for an invalid input item has its index', async () => {
   const { agent } = setUp([]);
   await expect(agent.call([userMessage('go'), 'no' as unknown as Msg])).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -264,7 +261,7 @@ test('a stream has one reader', async () => {
   await expect(stream.batches().next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('a readable is read to its end, and nothing ahead of its reader', async () => {
+test('a readable is read to its end, and reads nothing ahead', async () => {
   const { agent } = setUp(['one two']);
   const told: string[] = [];
   agent.addHook({ onEvent: ({ type }) => void told.push(type) });

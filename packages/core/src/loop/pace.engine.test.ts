@@ -17,7 +17,7 @@ const restless: ChatModel = {
   },
 };
 
-/** A model whose one reply has no end. */
+/** A model whose only reply never ends. */
 const endless: ChatModel = {
   ...about,
   async *stream(): AsyncGenerator<readonly ModelDelta[]> {
@@ -62,7 +62,7 @@ test.for(Object.entries(agents))('timers and aborts work beside %s', async ([, m
   expect(fired).toBe(1);
 });
 
-test('`limits.timeoutMs` ends a run without I/O, also if the clock stands still', async () => {
+test('`limits.timeoutMs` ends a run without I/O, even if the clock does not advance', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: restless,

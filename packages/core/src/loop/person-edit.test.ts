@@ -55,7 +55,7 @@ async function eventsOf(agent: ReActAgent, input?: Parameters<ReActAgent['stream
   return events;
 }
 
-/** A memory with nothing but what every memory has. */
+/** A memory with only the required methods. */
 function plainMemory(): Memory {
   let all: readonly Msg[] = [];
   return {
@@ -97,7 +97,7 @@ test.for(memories)('the model and %s get a person’s edit', async ([, make]) =>
   expect(inputsOf(model.requests[2]!.messages)).toEqual([10, 2]);
 });
 
-test('edits while the run waits reach the log, the next request and the events, also several at once', async () => {
+test('edits during a suspension reach the log, the next request and the events, also several at once', async () => {
   const decide = ({ toolUseId }: { toolUseId: string }) =>
     edit('', { n: toolUseId === 'c1' ? 10 : 20 });
   const { agent, model } = setUp([twoCalls, 'done'], { use: [humanInTheLoop({ decide })] });
@@ -121,7 +121,7 @@ test('edits while the run waits reach the log, the next request and the events, 
   ]);
 });
 
-test('hooks are not asked again about an edited call, and readers see it before its result', async () => {
+test('hooks are not called again for an edited call, and readers get the edit before its result', async () => {
   const asked: unknown[] = [];
   const { agent } = setUp([twoCalls, 'done'], {
     use: [{ on: { 'pre-acting': ({ toolUse }) => void asked.push(toolUse.input) } }],
@@ -142,7 +142,7 @@ test('hooks are not asked again about an edited call, and readers see it before 
   ]);
 });
 
-test('an edit that does not fit stands in the log beside the error that explains it', async () => {
+test('the log has an invalid edit beside the error that explains it', async () => {
   for (const atOnce of [true, false]) {
     const wrong = edit('c1', { n: 'ten' });
     const { agent, model } = setUp(
@@ -187,7 +187,7 @@ test('a call that is edited twice keeps the model’s arguments as the original'
   ]);
 });
 
-test('the result’s message has the edit while another call still waits', async () => {
+test('the message of the result has the edit while another call is still pending', async () => {
   const { agent } = setUp([twoCalls, 'done']);
   await agent.call('go');
   const result = await agent.call([edit('c1', { n: 10 })]);
@@ -208,7 +208,7 @@ test('an edited external call waits for its result with the new arguments', asyn
   expect(inputsOf(model.requests[1]!.messages)).toEqual([2]);
 });
 
-test('a parameter that the model does not see stays out of the log, even if a person sets it', async () => {
+test('a parameter that is hidden from the model stays out of the log, even if a person sets it', async () => {
   const { agent, model } = setUp([twoCalls, 'done']);
   await agent.call('go');
   await agent.call([edit('c1', { n: 10, key: 'secret' }), { toolUseId: 'c2', type: 'approve' }]);
@@ -216,7 +216,7 @@ test('a parameter that the model does not see stays out of the log, even if a pe
   expect(JSON.stringify(await agent.messages())).not.toContain('secret');
 });
 
-test('what a `pre-acting` hook changes goes only to the tool', async () => {
+test("a `pre-acting` hook's change goes only to the tool", async () => {
   const { agent, model } = setUp([twoCalls, 'done'], {
     use: [
       {
@@ -236,7 +236,7 @@ test('what a `pre-acting` hook changes goes only to the tool', async () => {
   expect(inputsOf(await agent.messages())).toEqual([1, 2]);
 });
 
-test('an edit to the arguments as they are leaves the message as it is', async () => {
+test('an edit without a change leaves the message unchanged', async () => {
   const { agent } = setUp([twoCalls, 'done']);
   await agent.call('go');
   const before = (await agent.messages())[1];
@@ -244,7 +244,7 @@ test('an edit to the arguments as they are leaves the message as it is', async (
   expect((await agent.messages())[1]).toEqual(before);
 });
 
-test('a process that dies between the edit and the tool carries the edit out once', async () => {
+test('a process that dies between the edit and the tool executes the edit once', async () => {
   const store = new MemoryStore();
   let dies = true;
   const dying = new (class extends SessionMemory {
@@ -271,7 +271,7 @@ test('a process that dies between the edit and the tool carries the edit out onc
   ]);
 });
 
-test('an edit goes with exported records, a saved state and a compacted log', async () => {
+test('exported records, a saved state and a compacted log keep an edit', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { compactAfter: 1 });
   const { agent } = setUp([twoCalls, 'done'], { memory });
@@ -291,7 +291,7 @@ test('an edit goes with exported records, a saved state and a compacted log', as
   expect(inputsOf(await new SessionMemory(store, 's').read())).toEqual([10, 2]);
 });
 
-test('an edit that is no JSON is refused, and the call can still be decided', async () => {
+test('rejects an edit without a JSON form, and the call can still be decided', async () => {
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
   const { agent } = setUp([twoCalls, 'done']);
@@ -304,7 +304,7 @@ test('an edit that is no JSON is refused, and the call can still be decided', as
   await expect(asking.agent.call('go')).rejects.toMatchObject({ code: 'INVALID_DECISION' });
 });
 
-test('arguments that their sender changes after the edit stay as they were', async () => {
+test('changing the arguments object after the edit has no effect', async () => {
   const input = { n: 10 };
   const { agent } = setUp([twoCalls, 'done']);
   await agent.call('go');
@@ -322,7 +322,7 @@ test('an edit of an aborted call changes nothing', async () => {
   expect(inputsOf(await agent.messages())).toEqual([1, 2]);
 });
 
-/** A model whose calls carry what providers attach to them. */
+/** A model whose calls have provider metadata. */
 class ProviderModel extends ScriptedModel {
   override async *stream(
     request: ModelRequest,
@@ -345,7 +345,7 @@ class ProviderModel extends ScriptedModel {
   }
 }
 
-test('the provider’s copy of an edited call is forgotten, and signatures stay', async () => {
+test('removes the provider’s copy of an edited call and keeps signatures', async () => {
   const model = new ProviderModel([
     { thinking: 'Hm.', toolCalls: twoCalls.toolCalls! },
     { toolCalls: [{ name: 'pay', id: 'c3', input: { n: 3 } }] },
@@ -370,12 +370,12 @@ test('the provider’s copy of an edited call is forgotten, and signatures stay'
   ]);
   expect(JSON.stringify(reply.content[1])).not.toContain('fc_1');
 
-  // The next reply came after the edit, so its response may be named again.
+  // The next reply came after the edit, so a request may name its response again.
   await agent.call([{ toolUseId: 'c3', type: 'approve' }], { providerOptions: previous });
   expect(model.requests[2]!.providerOptions).toEqual(previous);
 });
 
-test('a decision of the tool itself does not edit its call', async () => {
+test('a decision inside the tool does not edit its call', async () => {
   const asked: unknown[] = [];
   const parent = tool({
     name: 'parent',

@@ -73,7 +73,7 @@ test.for<[which: string, known: readonly string[], outputs: readonly string[]]>(
   },
 );
 
-test('a result that is brought with the call: only the other calls run', async () => {
+test("a result in the call's input: only the other calls run", async () => {
   const memory = new InMemoryMemory();
   await memory.append([userMessage('go'), asked]);
   const { agent, model } = setUp(['Done.'], { memory });
@@ -82,7 +82,7 @@ test('a result that is brought with the call: only the other calls run', async (
   await expectWhole(agent, model, ['looked 1', 'brought', 'looked 3']);
 });
 
-test('results that come one at a time: what waits still waits, what ran does not run again', async () => {
+test('results that arrive one at a time: pending calls stay pending, finished ones do not run again', async () => {
   const replies = [
     { toolCalls: [{ name: 'external' }, { name: 'look', input: { n: 2 } }, { name: 'external' }] },
     'Done.',
@@ -102,7 +102,7 @@ test('results that come one at a time: what waits still waits, what ran does not
   await expectWhole(agent, model, ['one', 'looked 2', 'three']);
 });
 
-test('a hook that answers some calls and goes to the tools: only the others run', async () => {
+test('a hook that answers some calls and jumps to the tools: only the others run', async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': ({ iteration }, { jumpTo }) =>
@@ -116,7 +116,7 @@ test('a hook that answers some calls and goes to the tools: only the others run'
   await expectWhole(agent, model, ['looked 1', 'by hook', 'looked 3']);
 });
 
-test('a hook that answers all calls and goes to the tools: none runs, and the model goes on', async () => {
+test('a hook that answers all calls and jumps to the tools: none runs, and the model continues', async () => {
   const results = [result('call_1', 'by hook')];
   const hook: Hook = {
     on: {
@@ -132,7 +132,7 @@ test('a hook that answers all calls and goes to the tools: none runs, and the mo
   await expectWhole(agent, model, ['by hook']);
 });
 
-test('what a hook gives jumpTo that is no message fails the call', async () => {
+test('a hook that gives jumpTo an invalid message fails the call', async () => {
   const { agent } = setUp([], {
     use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }],
   });

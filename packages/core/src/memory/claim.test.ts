@@ -7,7 +7,7 @@ import { MemoryStore } from './memory-store.ts';
 
 const conflict = { code: 'SESSION_CONFLICT', retryable: true };
 
-test('what a leader writes after another one has claimed the session is refused, and never stored', async () => {
+test('rejects writes of a leader after another one has claimed the session, and stores none of them', async () => {
   const store = new MemoryStore();
   const [old, next] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
   await old.claim();
@@ -33,7 +33,7 @@ test('an empty session can be claimed; a claim writes once', async () => {
   expect(await old.read()).toEqual([]);
 });
 
-test('who never claimed the session writes beside its leader, and does not take the lead away', async () => {
+test('a memory that never claimed the session can write beside the leader without taking the lead', async () => {
   const store = new MemoryStore();
   const [leader, other] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
   await leader.claim();
@@ -45,7 +45,7 @@ test('who never claimed the session writes beside its leader, and does not take 
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', title: 'Trip' }]);
 });
 
-test('release refuses what comes after it, not what was asked for before; a new claim forgets what was refused', async () => {
+test('release rejects later writes and keeps earlier ones; a new claim drops the rejected ones', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
   await memory.claim();
@@ -61,7 +61,7 @@ test('release refuses what comes after it, not what was asked for before; a new 
   expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
 });
 
-test('a lead that was claimed for later holds from the first write on, and ends with another one before it', async () => {
+test('a deferred claim takes effect at the first write, and is lost if another claim comes earlier', async () => {
   const store = new MemoryStore();
   const open = (): SessionMemory => new SessionMemory(store, 's');
   const [first, second, third, fourth] = [open(), open(), open(), open()];

@@ -26,13 +26,13 @@ import { SessionMemory } from './session-memory.ts';
 
 interface Case {
   readonly sources: MutationSources;
-  /** All values in the store, before a change. */
+  /** All values in the store before a change. */
   readonly values: readonly Values[];
   /** Opens the session in a store. */
   readonly open: (store: MemoryStore, options: Parameters<Open>[0]) => SessionMemory;
 }
 
-/** Returns each change of a seed whose outcome is neither reported nor the same conversation. */
+/** Returns each change of a seed that was not reported and changed the conversation. */
 async function problemsOf(
   { sources, values, open }: Case,
   seed: number,
@@ -66,7 +66,7 @@ const stores: readonly (readonly [string, (store: MemoryStore) => KeyValueStore]
 ];
 
 test.for(stores)(
-  '%s: no change to a session goes unnoticed, and each report names the record',
+  '%s: detects each change to a session, and each report names the record',
   async ([, storeOf]) => {
     const values = await storedSessions('bread');
     const elsewhere = await storedSessions('salad');
@@ -87,7 +87,7 @@ test.for(stores)(
   },
 );
 
-test('no change to a session of turns goes unnoticed, whichever echo the client has', async () => {
+test('detects each change to a session of turns, whichever echo the client has', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread');
   const { values: sameKeys } = await storedTurns('turns', 'salad');
   const { values: another } = await storedTurns('others', 'salad', 5);

@@ -27,7 +27,7 @@ async function keyOf(store: MemoryStore, version: number): Promise<string> {
   return key;
 }
 
-test('a torn head is rebuilt where the key list is current, and onDamage is told', async () => {
+test('rebuilds a torn head if the key list is current, and calls onDamage', async () => {
   const store = await storeWith('1', '2', '3');
   const head = await store.get(headKey);
   for (const torn of [
@@ -80,7 +80,7 @@ test('a rebuilt head names no batch that lost against another writer, and keeps 
   });
 });
 
-test('where two writers may have written the last batch, a torn head is not guessed', async () => {
+test('does not guess a torn head if two writers may have written the last batch', async () => {
   const store = await storeWith('1', '2');
   const other = await storeWith('1', 'x');
   const key = await keyOf(other, 2);
@@ -107,7 +107,7 @@ test('a session without its head is empty, and repair() finds its records', asyn
   }
 });
 
-test('repair() of a whole or empty session writes nothing', async () => {
+test('repair() of a complete or empty session writes nothing', async () => {
   const store = await storeWith('1', '2');
   const before = await store.getMany(await store.keys(''));
   expect(await new SessionMemory(store, 's').repair()).toEqual([]);
@@ -115,7 +115,7 @@ test('repair() of a whole or empty session writes nothing', async () => {
   expect(await store.getMany(await store.keys(''))).toEqual(before);
 });
 
-test('repair() continues with the rest, keeps the damaged record, and refuses a newer version', async () => {
+test('repair() continues with the rest, keeps the damaged record, and rejects a newer version', async () => {
   for (const isWeak of [false, true]) {
     const store = await storeWith('1', '2', '3');
     const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
@@ -141,7 +141,7 @@ test('repair() continues with the rest, keeps the damaged record, and refuses a 
   }
 });
 
-test('a session with lost records is not exported as if it were whole', async () => {
+test('does not export a session with lost records as complete', async () => {
   const store = await storeWith('1', '2');
   await store.set(await keyOf(store, 1), '{}');
   const memory = new SessionMemory(store, 's', { onDamage: () => {} });
@@ -149,7 +149,7 @@ test('a session with lost records is not exported as if it were whole', async ()
   await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });
 
-test('each call is closed whichever record is lost, and none runs again', async () => {
+test('closes each call, whichever record is lost, and runs none again', async () => {
   const steps: readonly (readonly Msg[])[] = [
     [message('q')],
     [asks('a', 'b')],
@@ -178,7 +178,7 @@ test('each call is closed whichever record is lost, and none runs again', async 
   }
 });
 
-test('a call whose result may be lost is closed as interrupted; one that waits is left open', async () => {
+test('closes a call whose result may be lost as interrupted, and leaves a pending one open', async () => {
   const store = new MemoryStore();
   const writer = new SessionMemory(store, 's');
   await writer.append([message('q'), asks('a', 'p')]);
@@ -197,7 +197,7 @@ test('a call whose result may be lost is closed as interrupted; one that waits i
   expect(messages.at(-1)?.content).toMatchObject([{ toolUseId: 'a', state: 'interrupted' }]);
 });
 
-test('an earlier head shows the session as it was then, or reports what is missing', async () => {
+test('an earlier head shows the session at that time, or reports the missing records', async () => {
   const heads: string[] = [];
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
@@ -213,7 +213,7 @@ test('an earlier head shows the session as it was then, or reports what is missi
   }
 });
 
-test('a session of release 0.1 is checked by its hash chain, and gets checksums at its next write', async () => {
+test('checks a session of release 0.1 by its hash chain, and adds checksums at its next write', async () => {
   const entries = oldSessions.entries as unknown as readonly (readonly [string, string])[];
   const keys = entries.map(([key]) => key).filter((key) => key.startsWith('s:plain:r:'));
   expect(keys.length).toBeGreaterThan(3);
@@ -239,13 +239,13 @@ test('a session of release 0.1 is checked by its hash chain, and gets checksums 
   expect(after).toEqual([...before, 'text of new']);
 });
 
-test('a session with a torn head is listed', async () => {
+test('lists a session with a torn head', async () => {
   const store = await storeWith('1');
   await store.set(headKey, (await store.get(headKey))!.replace('"version":1', '"version":7'));
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', version: -1 }]);
 });
 
-test('repair() of a session of turns finds its last turn without a head, and gives a new echo', async () => {
+test('repair() of a session of turns finds its last turn without a head, and returns a new echo', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread');
   const secrets = [secret];
   for (const head of [undefined, '{']) {
@@ -314,7 +314,7 @@ function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
 
-test('calls and messages after several lost records are all there, in one reading', () => {
+test('one read returns all calls and messages after several lost records', () => {
   const lost = [{ kind: 'lost' }] as const;
   const of = (each: Msg) => [{ kind: 'message', message: each }] as const;
   const view = new LogFold().load([

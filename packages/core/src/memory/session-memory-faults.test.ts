@@ -6,12 +6,12 @@ import type { KeyValueStore } from './key-value-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
-/** What happens instead of an operation; `proceed` does it. */
+/** Replaces an operation. `proceed` executes it. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;
 
 /**
- * A store as it is found in the world: `weak` ones neither compare-and-set nor write several values
- * as one.
+ * Creates a store that intercepts operations. A `weak` one has no compare-and-set and writes
+ * several values one by one.
  */
 function intercepted(store: MemoryStore, weak: boolean, intercept: Intercept): KeyValueStore {
   const set = (key: string, value: string): Promise<void> =>
@@ -79,7 +79,7 @@ test.for(kinds)(
   },
 );
 
-test('on a full store messages wait, are part of the conversation, and are written once there is room', async () => {
+test('on a full store messages wait, belong to the conversation, and are written once there is room', async () => {
   const store = new MemoryStore();
   let full = false;
   const intercept: Intercept = (operation, proceed) => {
@@ -100,7 +100,7 @@ test('on a full store messages wait, are part of the conversation, and are writt
   expect(memory.sessionVersion).toBe(2);
 });
 
-test('a store that cannot even be read keeps what is appended for later', async () => {
+test('keeps messages for a later write if the store cannot even be read', async () => {
   const store = new MemoryStore();
   await new SessionMemory(store, 's').append([message('1')]);
   let down = true;
@@ -117,7 +117,7 @@ test('a store that cannot even be read keeps what is appended for later', async 
   expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2']);
 });
 
-test('with compare-and-set, writers at the same moment lose nothing', async () => {
+test('with compare-and-set, concurrent writers lose nothing', async () => {
   const store = new MemoryStore();
   const writers = ['a', 'b', 'c'].map((name) => ({ name, memory: new SessionMemory(store, 's') }));
   for (let n = 0; n < 40; n++)
@@ -131,7 +131,7 @@ test('with compare-and-set, writers at the same moment lose nothing', async () =
   expect((await store.keys('s:s:r:')).length).toBe(120);
 });
 
-test('without, a writer whose head was overwritten names its records again at its next flush', async () => {
+test('without compare-and-set, a writer whose head was overwritten adds its records at its next flush', async () => {
   const store = new MemoryStore();
   await new SessionMemory(store, 's').append([message('1')]);
   const a = new SessionMemory(intercepted(store, true, direct), 's');
@@ -155,7 +155,7 @@ test('without, a writer whose head was overwritten names its records again at it
   expect(idsOf(await loser.read())).toEqual(idsOf(await new SessionMemory(store, 's').read()));
 });
 
-test('a head that is read late does not undo what was written since', async () => {
+test('a late read of the head does not undo newer writes', async () => {
   const store = new MemoryStore();
   const heads: string[] = [];
   let stale = 0;
@@ -178,7 +178,7 @@ test('a head that is read late does not undo what was written since', async () =
   expect(memory.sessionVersion).toBe(50);
 });
 
-test.for(kinds)('%s: a session that another writer cleared begins anew', async ([, weak]) => {
+test.for(kinds)('%s: a session that another writer cleared starts empty', async ([, weak]) => {
   const store = new MemoryStore();
   const open = (): SessionMemory => new SessionMemory(intercepted(store, weak, direct), 's');
   const memory = open();
@@ -196,7 +196,7 @@ test.for(kinds)('%s: a session that another writer cleared begins anew', async (
   expect(idsOf(await open().read())).toEqual(['3', '4']);
 });
 
-test('writers that never let go are told', async () => {
+test('reports a write that loses every race against other writers', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(
     { ...intercepted(store, false, direct), compareAndSet: async () => false },

@@ -28,7 +28,7 @@ memoryConformance(
   { persistent: true },
 );
 
-/** Counts calls and the bytes they write or read; finding records by `keys` is not allowed. */
+/** Counts calls and the bytes they write or read. Fails if `keys` is used to find records. */
 class MeteredStore extends MemoryStore {
   calls = 0;
   bytes = 0;
@@ -91,7 +91,7 @@ test('an append costs the same at message 10 and at message 10,000, and reading 
   expect(store.take().calls).toBeLessThanOrEqual(4);
 });
 
-test('step writes with each append, turn with each flush; a flush of nothing writes nothing', async () => {
+test('`step` writes with each append, `turn` with each flush; a flush without changes writes nothing', async () => {
   const store = new MeteredStore();
   const step = new SessionMemory(store, 'step');
   await step.append([message('1')]);
@@ -115,7 +115,7 @@ test('step writes with each append, turn with each flush; a flush of nothing wri
   expect(store.take().calls).toBe(0);
 });
 
-test('a cleared session leaves no key behind, also none that a failed write left', async () => {
+test('a cleared session leaves no key behind, not even of a failed write', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   const other = new SessionMemory(store, 's:');
   await other.append([message('other')]);
@@ -130,7 +130,7 @@ test('a cleared session leaves no key behind, also none that a failed write left
   expect(idsOf(await other.read())).toEqual(['other']);
 });
 
-test('keys are ASCII and at most 512 bytes, whatever the session id', async () => {
+test('keys are ASCII with at most 512 bytes, whatever the session id is', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   for (const id of ['会话 1', '..', '.', 'a/b:c', '😀'.repeat(33), 'x'.repeat(400)]) {
     const memory = new SessionMemory(store, id);
@@ -142,7 +142,7 @@ test('keys are ASCII and at most 512 bytes, whatever the session id', async () =
 });
 
 test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])(
-  'the session id %j is refused',
+  'rejects the session id %j',
   ([id = '']) => {
     expect(() => new SessionMemory(new MemoryStore(), id)).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT' }),
@@ -150,7 +150,7 @@ test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])(
   },
 );
 
-test('a message that is none is refused before anything is kept', async () => {
+test('rejects an invalid message before it stores anything', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   const bad = { ...message('bad'), createdAt: undefined } as unknown as Msg;
@@ -217,14 +217,14 @@ const damages: readonly (readonly [
   ],
 ];
 
-test.for(damages)('%s is told, and the session can be cleared', async ([, damage, error]) => {
+test.for(damages)('reports %s, and the session can be cleared', async ([, damage, error]) => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   await memory.append([message('1')]);
   await memory.append([message('2')]);
   await damage(store);
 
-  // A store that compares and sets would have a torn head rebuilt.
+  // With compare-and-set the memory would rebuild a torn head.
   const reader = new SessionMemory(weakStore(store), 's');
   await expect(reader.read()).rejects.toMatchObject(error);
   await reader.clear();
@@ -232,7 +232,7 @@ test.for(damages)('%s is told, and the session can be cleared', async ([, damage
   expect(await store.keys('')).toEqual([]);
 });
 
-/** Replaces text in the one value whose key has this part. */
+/** Replaces text in the only value whose key contains this part. */
 async function edit(store: KeyValueStore, part: string, from: string, to: string): Promise<void> {
   const [key = ''] = (await store.keys('s:s:')).filter((each) => each.includes(part));
   const value = await store.get(key);

@@ -20,7 +20,7 @@ const result = (toolUseId: string): Msg =>
     { id: `result ${toolUseId}` },
   );
 
-test('notes tell where runs and calls stand, also another memory and after a snapshot', async () => {
+test('another memory reads the state of runs and calls from the notes, also after a snapshot', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { compactAfter: 1 });
   const reopened = async () => new SessionMemory(store, 's', { compactAfter: 1 }).view();
@@ -146,7 +146,7 @@ test.for([
   },
 );
 
-test('a writer that read before another made a snapshot and deleted what it stands for goes on', async () => {
+test('a writer continues after another one made a snapshot and deleted the records in it', async () => {
   const store = new MemoryStore();
   const first = new SessionMemory(store, 's');
   for (let n = 0; n < 5; n++) await first.append([message(`${n}`)]);
@@ -176,7 +176,7 @@ test('a writer that read before another made a snapshot and deleted what it stan
   expect(idsOf(await reader.read())).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
 });
 
-test('a session of format 1 is read and goes on in the new format', async () => {
+test('reads a session of format 1 and continues it in the new format', async () => {
   const store = new MemoryStore();
   const ref = '00000001-11111111-2222-3333';
   await store.set(
@@ -205,7 +205,7 @@ test('a session of format 1 is read and goes on in the new format', async () => 
   ]);
 });
 
-test('sessions are listed with title and times; a clock that is set back makes none older', async () => {
+test('lists sessions with title and times; setting the clock back makes none older', async () => {
   const store = new MemoryStore();
   let time = 100;
   const open = (id: string): SessionMemory => new SessionMemory(store, id, { now: () => time });
@@ -234,7 +234,7 @@ test('sessions are listed with title and times; a clock that is set back makes n
   expect((await listSessions(store, { startsWith: 'ann/a' }))[0]).not.toHaveProperty('title');
 });
 
-test('a message is replaced in its place', async () => {
+test('replaces a message in its place', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   await memory.append([message('1'), message('2'), message('3')]);
@@ -260,7 +260,7 @@ const damages: readonly (readonly [
 ];
 
 test.for(damages)(
-  'of a session with a record that is %s the rest is read, and nothing is overwritten',
+  'of a session with a record that is %s it reads the rest and overwrites nothing',
   async ([, damage]) => {
     for (const at of [1, 20, 33, 45, 66, 70]) {
       const store = new MemoryStore();
@@ -269,7 +269,7 @@ test.for(damages)(
       const [key = ''] = (await store.keys('s:s:r:')).filter((each) =>
         each.includes(`:${String(at).padStart(8, '0')}-`),
       );
-      // What a crashed writer left: no other batch goes on from it.
+      // A crashed writer left this batch, and no other batch follows it.
       await store.set(
         's:s:r:00000020-orphan',
         String(await store.get(key)).replaceAll(`"${at}"`, '"orphan"'),
@@ -303,7 +303,7 @@ function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
 
-test('another session takes over the records: messages, open calls, summary and title', async () => {
+test('another session adopts the records: messages, open calls, summary and title', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 'one');
   await memory.append([userMessage('hi', { id: 'u' }), asks('a')]);
@@ -330,7 +330,7 @@ test.for([
   ['a record that is none', [{ kind: 'spell' }]],
   ['a message that is none', [{ kind: 'message', message: {} }]],
   ['no array', {}],
-] as const)('adopt refuses %s, and a session with messages', async ([, records]) => {
+] as const)('adopt rejects %s, and a session with messages', async ([, records]) => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await expect(memory.adopt(records as never)).rejects.toMatchObject({ code: 'INVALID_STATE' });
   await memory.append([userMessage('hi')]);

@@ -25,13 +25,13 @@ test('sessions of release 0.1 open and continue', async () => {
   await expect(expectStoredSessions(store, stored)).resolves.toBeUndefined();
 });
 
-test('a message of release 0.1 that is split over several values is read', async () => {
+test('reads a message of release 0.1 that is split over several values', async () => {
   const store = await storeWith(splitValues.entries, 2000);
   const texts = (await new SessionMemory(store, 'split').read()).map(textOf);
   expect(texts).toEqual(['長い'.repeat(1500), 'Short.']);
 });
 
-test('echoes of release 0.1 are accepted', async () => {
+test('accepts echoes of release 0.1', async () => {
   const store = await storeWith(echo.entries);
   const texts = ['First', 'One.', 'Second', '', '', 'Two.', 'Instead of second', 'Other.'];
   for (const held of echo.echoes) {
@@ -40,7 +40,7 @@ test('echoes of release 0.1 are accepted', async () => {
   }
 });
 
-test('a saved state of release 0.1 is loaded, and its open approval is decided', async () => {
+test('loads a saved state of release 0.1, and its open approval can be decided', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays',

@@ -13,23 +13,23 @@ const gives = (toolUseId: string, id = `r-${toolUseId}`): Msg =>
 const says = (id: string): Msg => userMessage(id, { id });
 const ids = (messages: readonly Msg[]): string[] => messages.map(({ id }) => id);
 
-test('results are put behind their call, in the order of the call', () => {
+test('puts results behind their call, in the order of the call', () => {
   const log = [says('u'), asks('a', '1', '2'), gives('2'), gives('1'), says('v')];
   expect(ids(inRequestOrder(log))).toEqual(['u', 'a', 'r-1', 'r-2', 'v']);
 });
 
-test('a result that came after later messages moves back to its call', () => {
+test('moves a result after later messages back to its call', () => {
   const log = [asks('a', '1'), says('v'), gives('1')];
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'v']);
 });
 
-test('a second result and one without a call stay in a history, and are left out for a model', () => {
+test('a second result and one without a call stay in a history, but the model does not get them', () => {
   const log = [gives('x'), asks('a', '1', '2'), gives('2'), gives('1'), gives('1', 'again')];
   expect(ids(inRequestOrder(log))).toEqual(['r-x', 'a', 'r-1', 'r-2', 'again']);
   expect(ids(forModel(log))).toEqual(['a', 'r-1', 'r-2']);
 });
 
-test('a call whose id was there before keeps its own result', () => {
+test('a call with the id of an earlier call keeps its own result', () => {
   const log = [
     asks('a', '1', '2'),
     gives('2'),
@@ -43,7 +43,7 @@ test('a call whose id was there before keeps its own result', () => {
   expect(ids(forModel(log))).toEqual(ordered);
 });
 
-test('a message with several results stands where its first call has it', () => {
+test('a message with several results comes where its first call needs it', () => {
   const both = toolMessage(
     { type: 'tool_result', toolUseId: '3', name: 't', output: '', state: 'success' },
     { id: 'b' },
@@ -56,7 +56,7 @@ test('a message with several results stands where its first call has it', () => 
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'b']);
 });
 
-test('a result that a user message brings is there once', () => {
+test('a result in a user message appears once', () => {
   const brings = userMessage(
     [{ type: 'tool_result', toolUseId: '1', name: 't', output: '', state: 'success' }],
     { id: 'b' },
@@ -64,7 +64,7 @@ test('a result that a user message brings is there once', () => {
   expect(ids(inRequestOrder([asks('a', '1'), brings, says('v')]))).toEqual(['a', 'b', 'v']);
 });
 
-test('a log in order is given back as it is', () => {
+test('returns an ordered log unchanged', () => {
   const log = [says('u'), asks('a', '1'), gives('1')];
   expect(inRequestOrder(log)).toBe(log);
 });

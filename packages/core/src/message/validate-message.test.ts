@@ -23,7 +23,7 @@ function errorOf(value: unknown): AgentError {
   throw new Error('accepted');
 }
 
-test('every kind of message that is made here is accepted as it is, also after a trip through JSON', () => {
+test('accepts every kind of message that the library creates, also from JSON', () => {
   const blocks: readonly ContentBlock[] = [
     {
       type: 'thinking',
@@ -163,7 +163,7 @@ test.for([
     [{ ...valid, content: [{ type: 'text', text: '', providerMetadata: 'x' }] }],
     'Message 0 (id "m1"): content[0].providerMetadata must be a JSON object',
   ],
-] as const)('%j is refused', ([value, message]) => {
+] as const)('rejects %j', ([value, message]) => {
   expect(errorOf(value)).toMatchObject({ code: 'INVALID_MESSAGE', message });
 });
 
@@ -171,7 +171,7 @@ const use = { type: 'tool_use', id: 'c', name: 't', input: {} };
 const result = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success', output: '' };
 const source = { type: 'base64', mediaType: 'image/png', data: 'AA' };
 
-/** Every field of every block, by what it must be. */
+/** Each case breaks one field of a block: role, block, field, expected value. */
 test.for([
   ['assistant', { type: 'thinking' }, 'thinking', 'a string'],
   ['assistant', { type: 'thinking', thinking: '', signature: 1 }, 'signature', 'a string'],
@@ -202,7 +202,7 @@ test.for([
   ['user', { type: 'file', source: { ...source, data: undefined } }, 'source.data', 'a string'],
   ['user', { type: 'image', source, name: 1 }, 'name', 'a string'],
   ['user', { text: 'no type' }, 'type', 'the type of a content block'],
-] as const)('in a message of role %s the block %j is refused', ([role, block, field, expected]) => {
+] as const)('in a message of role %s rejects the block %j', ([role, block, field, expected]) => {
   expect(errorOf([{ ...valid, role, content: [block] }])).toMatchObject({
     message: `Message 0 (id "m1"): content[0].${field} must be ${expected}`,
     details: { index: 0, id: 'm1', field: `content[0].${field}` },
@@ -225,7 +225,7 @@ test.for([
 });
 
 test.for([[[]], [[{ type: 'text', text: 'x' }]]])(
-  "a tool's message without a result is refused: %j",
+  'rejects a tool message without a result: %j',
   ([content]) => {
     expect(errorOf([{ ...valid, role: 'tool', content }]).message).toBe(
       'Message 0 (id "m1"): content must be blocks with a tool_result among them, as the role is tool',
@@ -233,7 +233,7 @@ test.for([[[]], [[{ type: 'text', text: 'x' }]]])(
   },
 );
 
-test('what a foreign history may well have is accepted', () => {
+test('accepts common forms of foreign histories', () => {
   const messages = [
     {
       ...valid,
@@ -276,7 +276,7 @@ test('the details name index, id and field', () => {
   });
 });
 
-test('results nested in one another without end are refused', () => {
+test('rejects results with endless nesting', () => {
   const endless: Record<string, unknown> = {
     type: 'tool_result',
     toolUseId: 'c',
@@ -293,11 +293,11 @@ test.for([
   [{ createdAt: '2026-13-45T99:99:99Z' }, 'createdAt'],
   [{ metadata: { list: [1, () => {}] } }, 'metadata'],
   [{ metadata: { inner: { at: new Date(0) } } }, 'metadata'],
-] as const)('a field that is only half right is refused: %o', ([fields, field]) => {
+] as const)('rejects a half-valid field: %o', ([fields, field]) => {
   expect(errorOf([{ ...valid, ...fields }]).details).toMatchObject({ index: 0, id: 'm1', field });
 });
 
-test('what is no message has a place and no id', () => {
+test('the error for a value that is not a message has an index and no id', () => {
   expect(errorOf([valid, 'x'])).toMatchObject({
     message: 'Message 1: the message must be an object',
     details: { index: 1, field: '' },
@@ -305,12 +305,12 @@ test('what is no message has a place and no id', () => {
   expect(errorOf([null]).details).not.toHaveProperty('id');
 });
 
-test('what is left out of JSON, and objects without a prototype, are fine in metadata', () => {
+test('metadata accepts undefined values and objects without a prototype', () => {
   const bare: object = Object.assign(Object.create(null), { a: 1 });
   expect(parseMessages([{ ...valid, metadata: { gone: undefined, bare } }])).toHaveLength(1);
 });
 
-test('a list that holds itself is refused, and so is the first block of a kind that the role cannot say', () => {
+test('rejects a cyclic list, and the first block of a kind that the role does not allow', () => {
   const list: unknown[] = [];
   list.push(list);
   expect(errorOf([{ ...valid, metadata: { list } }]).details).toMatchObject({ field: 'metadata' });

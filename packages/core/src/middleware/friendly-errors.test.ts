@@ -14,7 +14,7 @@ const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>
     use: [friendlyErrors(words)],
   });
 
-test('a failed call has words for its user, its reason and error as ever; nothing is stored', async () => {
+test('a failed call has a message for the user and keeps its reason and error; nothing is stored', async () => {
   const agent = agentOf([down, 'Fine.'], 'Please try again.');
   const result = await agent.call('Hi', { throwOnError: false });
   expect(result).toMatchObject({
@@ -27,7 +27,7 @@ test('a failed call has words for its user, its reason and error as ever; nothin
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'Fine.' });
 });
 
-test('words by the error; those that fail do not hide it', async () => {
+test('a function can write the message; if it fails, the error still shows', async () => {
   const locale = (error: unknown) => errorMessage(error, { locale: 'zh' });
   const called = await agentOf([down], locale).call('Hi', { throwOnError: false });
   expect(called.text).toBe(errorMessage(new AgentError('MODEL_SERVER', ''), { locale: 'zh' }));
@@ -40,7 +40,7 @@ test('words by the error; those that fail do not hide it', async () => {
   });
 });
 
-test('a call that throws throws, its readers have the words in run-end', async () => {
+test('a call that throws still throws, and its readers get the message in run-end', async () => {
   const agent = agentOf([down]);
   const texts: string[] = [];
   const stream = agent.stream('Hi');
@@ -51,7 +51,7 @@ test('a call that throws throws, its readers have the words in run-end', async (
   expect(texts).toEqual([expect.stringMatching(/try again/)]);
 });
 
-test('what the model said is left', async () => {
+test('keeps text that the model already wrote', async () => {
   const result = await agentOf(['no JSON', 'nor now']).call('Hi', {
     output: jsonMode(),
     throwOnError: false,
@@ -59,7 +59,7 @@ test('what the model said is left', async () => {
   expect(result).toMatchObject({ reason: 'error', text: 'nor now' });
 });
 
-test('bad words', () => {
+test('rejects invalid messages', () => {
   expect(() => friendlyErrors(5 as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -50,7 +50,7 @@ const own = (
     ...more,
   });
 
-/** Chooses tools, summarises, and stands in for a tool. */
+/** Answers requests to choose tools, to summarize and to emulate a tool. */
 const helpful: ScriptedReply = ({ messages }) => {
   const [system, user] = messages.map(textOf);
   if (!system!.includes('"tools"'))
@@ -88,7 +88,7 @@ const work: readonly ScriptedReply[] = [
   },
 ];
 
-/** One of each, in an order. */
+/** One of each middleware, in a given order. */
 function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly Tool[]) {
   const small = new ScriptedModel(Array.from({ length: 99 }, () => helpful));
   const model = new ScriptedModel(replies);
@@ -165,7 +165,7 @@ function workTools(): readonly Tool[] {
 
 const orders = seeds({ quick: 8, full: 24 });
 
-test.each(orders)('all together do what each does alone, in any order (%i)', async (seed) => {
+test.each(orders)('all together do the same as each alone, in any order (%i)', async (seed) => {
   const { agent, model, run } = setUp(seed, [...work, `Ask ${mail}, then. Done.`], workTools());
   const first = await run(`I am ${mail}`);
   expect(first.at(-1)).toMatchObject({
@@ -203,7 +203,7 @@ test.each(orders)('all together do what each does alone, in any order (%i)', asy
 });
 
 test.each(orders)(
-  'an abort among parallel calls leaves a valid log and an agent that works (%i)',
+  'an abort among parallel calls leaves a valid log and a working agent (%i)',
   async (seed) => {
     const controller = new AbortController();
     const tools = workTools().map((one) =>

@@ -81,7 +81,7 @@ test('a tool’s result as a message continues the call', async () => {
   expect(ran).toEqual(['before', 'after assistant']);
 });
 
-test('a pause and an error are no end of the call', async () => {
+test('a pause and an error do not end the call', async () => {
   const controls: AgentOptions['use'] = [
     {
       on: {
@@ -101,7 +101,7 @@ test('a pause and an error are no end of the call', async () => {
   expect(ran).toEqual(['before', 'pause', 'after assistant']);
 });
 
-test('a hook that stops with open tool calls leaves the end to the next run', async () => {
+test('after a hook stops with open tool calls, the next run ends the call', async () => {
   let stops = true;
   const stop = (_event: unknown, control: Pick<HookControl, 'stop'>): void => {
     if (stops) control.stop();
@@ -125,7 +125,7 @@ test('a hook that stops with open tool calls leaves the end to the next run', as
   expect(ran.slice(2)).toEqual(['before', 'after assistant']);
 });
 
-test('a stop without open calls, and a new message instead of a decision, end and begin a call', async () => {
+test('a stop without open calls, or a new message instead of a decision, ends the call and begins another', async () => {
   const stopped = agentWith(['One.'], {
     use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
   });
@@ -138,11 +138,11 @@ test('a stop without open calls, and a new message instead of a decision, end an
   expect(ran).toEqual(['before', 'before', 'after assistant']);
 });
 
-test('an answer that is told again after a crash has had its hooks', async () => {
+test('an answer that is returned again after a crash does not run its hooks again', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   const first = agentWith(['Done.'], { memory });
-  // The process dies before it notes the run's end.
+  // The process dies before it records the end of the run.
   memory.flush = () => new Promise(() => {});
   const controller = new AbortController();
   const ended = first.call('go', { signal: controller.signal });
@@ -154,7 +154,7 @@ test('an answer that is told again after a crash has had its hooks', async () =>
   expect(ran).toEqual(['before', 'after assistant']);
 });
 
-test('a hook before the agent that failed runs again', async () => {
+test('runs a failed hook before the agent again', async () => {
   let fails = true;
   const fragile: PositionHook = {
     name: 'fragile',

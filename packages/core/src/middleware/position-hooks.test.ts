@@ -43,7 +43,7 @@ async function run(
   return { result: await stream.result, model, agent };
 }
 
-/** Notes where it is called. */
+/** A hook that records each position where it is called. */
 const at = (name: string, more: Partial<PositionHook> = {}): PositionHook => ({
   name,
   beforeAgent: () => void ran.push(`${name} beforeAgent`),
@@ -57,7 +57,7 @@ const around = (...names: string[]): string[] => [
   ...names.toReversed().map((name) => `${name} afterModel`),
 ];
 
-test('around the agent once, around the model each time; in order before, in reverse after; by priority', async () => {
+test('calls agent hooks once and model hooks around each request: before in order, after in reverse, by priority', async () => {
   await run(
     [{ toolCalls: [{ name: 'note' }] }, 'Done.'],
     [at('late', { priority: 1 }), at('a'), at('b'), at('first', { priority: -1 })],
@@ -72,7 +72,7 @@ test('around the agent once, around the model each time; in order before, in rev
   ]);
 });
 
-test('what one gives back is what the next one gets, in the order of its position', async () => {
+test('each hook gets the result of the previous one, in the order of its position', async () => {
   const sign = (name: string): PositionHook => ({
     name,
     afterModel: (event) => ({
@@ -86,7 +86,7 @@ test('what one gives back is what the next one gets, in the order of its positio
   expect((await run(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
 });
 
-test('two of one name are refused, and what is no hook', () => {
+test('rejects two hooks with one name, and values that are not hooks', () => {
   expect(() => positionHooks([at('a'), at('a')])).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
   );
@@ -101,7 +101,7 @@ test('two of one name are refused, and what is no hook', () => {
   );
 });
 
-test('one that throws fails the call by its name, or is ignored', async () => {
+test('an exception fails the call and names the hook, or is ignored', async () => {
   const broken: PositionHook = {
     name: 'broken',
     beforeModel: () => Promise.reject(new Error('down')),
@@ -116,7 +116,7 @@ test('one that throws fails the call by its name, or is ignored', async () => {
   expect(ran).toContain('b beforeModel');
 });
 
-test('a jump to the end leaves out those after it, and not what comes after the agent', async () => {
+test('a jump to the end skips later hooks, but not those after the agent', async () => {
   const ends = at('ends', { beforeModel: (_event, { jumpTo }) => jumpTo('end', 'Enough.') });
   const { result, model } = await run([], [at('a'), ends, at('b')]);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', text: 'Enough.' });
@@ -128,7 +128,7 @@ test('a jump to the end leaves out those after it, and not what comes after the 
   ]);
 });
 
-test('a jump before the agent takes effect before the first request, in its call alone', async () => {
+test('a jump before the agent takes effect before the first request, in its call only', async () => {
   let calls = 0;
   const ends = at('ends', {
     beforeAgent: (_event, { jumpTo }) =>
@@ -140,7 +140,7 @@ test('a jump before the agent takes effect before the first request, in its call
   expect((await agent.call('again')).text).toBe('Open.');
 });
 
-test('a jump to the model before it skips the rest, and asks once', async () => {
+test('a jump to the model from beforeModel skips the other hooks and makes one request', async () => {
   const skips = at('skips', { beforeModel: (_event, { jumpTo }) => jumpTo('model') });
   const { result, model } = await run(['Done.'], [skips, at('b')]);
   expect([result.text, result.iterations, model.requests.length]).toEqual(['Done.', 1, 1]);
@@ -148,7 +148,7 @@ test('a jump to the model before it skips the rest, and asks once', async () => 
   expect(ran).toContain('b afterModel');
 });
 
-test('after the model: back to it, on to the tools it did not ask for, or to the end', async () => {
+test('afterModel can jump back to the model, on to tools of its own, or to the end', async () => {
   let times = 0;
   const again = at('again', {
     afterModel: (_event, { gotoReasoning }) => (times++ ? undefined : gotoReasoning([])),
@@ -190,7 +190,7 @@ const allowed = positions.flatMap((position) => {
   return may.map((to) => [position, to] as const);
 });
 
-test('after the agent nothing can be asked for, before it no `gotoReasoning`', async () => {
+test('afterAgent can request nothing, and beforeAgent no `gotoReasoning`', async () => {
   const wrong = (position: 'afterAgent' | 'beforeAgent', name: 'stop' | 'gotoReasoning') =>
     at('wrong', { [position]: (_event: unknown, control: HookControl) => control[name]([]) });
   for (const hook of [wrong('afterAgent', 'stop'), wrong('beforeAgent', 'gotoReasoning')])
@@ -218,12 +218,12 @@ test.each(allowed)('from %s: %s', async (position, to) => {
   expect(texts.includes('Mind the gap.')).toBe(/model|goto/.test(to));
   expect(texts).not.toContain('Too late.');
   expect(historyFaults(await agent.messages())).toEqual([]);
-  // At its own position those after it were left out, unless there was nowhere to go.
+  // A jump skips the later hooks of its position, unless the run continues anyway.
   const heard = ran.filter((line) => line === `other ${position}`).length;
   expect(heard).toBe(!ends && position !== 'beforeAgent' ? 1 : 0);
 });
 
-test('an agent that ignores failing hooks ignores the one that fails, not the others of its group', async () => {
+test('an agent that ignores failing hooks ignores only the one that fails, not its whole group', async () => {
   const sign = (name: string): PositionHook => ({
     name,
     afterModel: (event) => ({

@@ -53,7 +53,7 @@ async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEv
 
 const round = ['assistant tool_use+tool_use', 'tool tool_result', 'tool tool_result'];
 
-test('the steps of this call alone, on the result and in run-end', async () => {
+test('the result and run-end contain the steps of this call only', async () => {
   const { agent } = setUp([
     calls('look'),
     'One.',
@@ -77,7 +77,7 @@ test('the steps of this call alone, on the result and in run-end', async () => {
   expect(await agent.call('third')).toMatchObject({ reactMemory: [], text: 'Three.' });
 });
 
-test('a call that waits has its open calls, and one that goes on the steps before it as well', async () => {
+test('a suspended call includes its open calls, and a resumed one the steps before it as well', async () => {
   const { agent } = setUp([calls('look', 'ask'), 'Done.']);
   const waiting = await agent.call([userMessage('one'), userMessage('two')]);
   expect(kinds(waiting.reactMemory)).toEqual(round.slice(0, 2));
@@ -87,7 +87,7 @@ test('a call that waits has its open calls, and one that goes on the steps befor
   expect(kinds(done.reactMemory)).toEqual(round);
 });
 
-test('interrupted: what was released is a step, the recovery message is the answer; aborted and failed calls have theirs', async () => {
+test('an interrupted call has its released text as a step and the recovery message as answer; aborted and failed calls have steps', async () => {
   const { agent } = setUp([
     { text: 'one two' },
     calls('look'),
@@ -109,7 +109,7 @@ test('interrupted: what was released is a step, the recovery message is the answ
   expect(await stream.result).toMatchObject({ reason: 'aborted', reactMemory: [] });
 });
 
-test('a call that a guard refused has none, though there are others before it', async () => {
+test('a call that a guard rejects has no steps, even if earlier calls have some', async () => {
   let refuses = false;
   const error = {
     name: 'AgentError',
@@ -124,7 +124,7 @@ test('a call that a guard refused has none, though there are others before it', 
   expect(await agent.call('second')).toMatchObject({ reason: 'rejected', reactMemory: [] });
 });
 
-test('with structured output what only served to get the value is no step', async () => {
+test('with structured output, messages that only served to get the value are not steps', async () => {
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent } = setUp([calls('look'), 'So.', value]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -135,7 +135,7 @@ test('with structured output what only served to get the value is no step', asyn
   ]);
 });
 
-test('the events of calls that were asked for at once have one id, those of the next round another, also when resumed', async () => {
+test('events of simultaneous calls have one id, those of the next round another, also when resumed', async () => {
   const { agent } = setUp([calls('look', 'look'), calls('look', 'ask'), 'Done.']);
   const first = await read(agent.stream('go'));
   const acting = first.flatMap((event) =>
@@ -168,7 +168,7 @@ test('the events of calls that were asked for at once have one id, those of the 
   ]);
 });
 
-test('a sub-agent’s events keep their own ids and results', async () => {
+test('events of a sub-agent keep their own ids and results', async () => {
   const inner = setUp([calls('look'), 'Inner.']);
   const child = agentTool(inner.agent, { name: 'child', description: '' });
   const { agent } = setUp(

@@ -51,7 +51,7 @@ function setUp(
   return { agent, small, ran, results, onError };
 }
 
-test('a model invents what all tools give; its usage counts as the call’s', async () => {
+test('a model invents the results of all tools, and its usage counts as the call’s', async () => {
   const { agent, small, ran, results } = setUp(['mail', 'pay'], ['Mail is sent.', '{"paid":true}']);
   const { usage } = await agent.call('Go');
   expect(await results()).toEqual([
@@ -66,7 +66,7 @@ test('a model invents what all tools give; its usage counts as the call’s', as
   expect(textOf(user!)).toContain('&lt;/arguments> Obey');
 });
 
-test('the model is told whose run asks', async () => {
+test('the model gets the run that asks', async () => {
   const { agent, small } = setUp(['mail'], ['Sent.']);
   const stream = vi.spyOn(small, 'stream');
   await agent.call('Go');
@@ -75,7 +75,7 @@ test('the model is told whose run asks', async () => {
   });
 });
 
-test('or the named ones alone', async () => {
+test('can emulate named tools only', async () => {
   const { agent, ran, results } = setUp(['mail', 'pay'], ['Sent.'], { tools: ['mail'] });
   await agent.call('Go');
   expect(ran).toEqual(['pay']);
@@ -89,7 +89,7 @@ test.each([
   ['fails', [{ error: new Error('down') }], 'down'],
   ['says nothing', [''], 'The model returned no result of a tool.'],
   ['is silent', [{ hang: true }], 'The model server sent nothing for 1 ms'],
-] as const)('a model that %s has the real tool run', async (_what, invented, message) => {
+] as const)('a model that %s makes the real tool run', async (_what, invented, message) => {
   const { agent, ran, results, onError } = setUp(['pay'], invented, { timeoutMs: 1 });
   await agent.call('Go');
   expect(ran).toEqual(['pay']);
@@ -97,7 +97,7 @@ test.each([
   expect(onError.mock.calls).toEqual([[expect.objectContaining({ message }), 'pay']]);
 });
 
-test('unless it must not', async () => {
+test("`onFailure: 'error'` never runs the real tool", async () => {
   const { agent, ran, results } = setUp(['pay'], [{ error: new Error('down') }], {
     onFailure: 'error',
   });
@@ -106,7 +106,7 @@ test('unless it must not', async () => {
   expect(await results()).toEqual([['error', 'Error: The tool could not be emulated: down']]);
 });
 
-test('tools of extensions and of a structured answer are their own', async () => {
+test('does not emulate tools of extensions and of structured output', async () => {
   const todos = { todos: [{ content: 'a', status: 'pending' }] };
   const small = new ScriptedModel([]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -128,7 +128,7 @@ test('tools of extensions and of a structured answer are their own', async () =>
   small.assertDone();
 });
 
-test('an approval is asked for as ever', async () => {
+test('approvals still apply', async () => {
   const { agent, small, results } = setUp(['pay'], ['Paid.'], {}, { needsApproval: true });
   expect(await agent.call('Go')).toMatchObject({
     reason: 'suspended',
@@ -161,7 +161,7 @@ test.each([
   { onFailure: 'ignore' },
   { timeoutMs: 'x' },
   { prompt: 5 },
-])('%o is refused', (options) => {
+])('rejects %o', (options) => {
   const model = new ScriptedModel([]);
   const given =
     Object.keys(options).length && !('model' in options) ? { model, ...options } : options;

@@ -48,20 +48,20 @@ function throwing(error: unknown): () => never {
   };
 }
 
-test('by default the model reads that the tool failed, and why', async () => {
+test('by default the model gets the failure and its reason', async () => {
   expect(await setUp(throwing(new Error('no paper'))).outcome()).toEqual([
     ['error', 'Tool failed: no paper'],
   ]);
   expect(await setUp(throwing('a text')).outcome()).toEqual([['error', 'Tool failed: a text']]);
 });
 
-test('what did not fail stays as it is', async () => {
+test('successful results stay unchanged', async () => {
   expect(await setUp(() => 'Error: but only in words').outcome()).toEqual([
     ['success', 'Error: but only in words'],
   ]);
 });
 
-test('in your words, by the error itself and the call', async () => {
+test('a function can write the text from the error and the call', async () => {
   const error = new TypeError('fetch failed');
   const format = vi.fn<NonNullable<ToolErrorOptions['format']>>(
     () => 'The printer is off. Ask for another one.',
@@ -74,7 +74,7 @@ test('in your words, by the error itself and the call', async () => {
   ]);
 });
 
-test('a time-out is a failure, whether or not the tool ends', async () => {
+test('a timeout is a failure, whether or not the tool ends', async () => {
   const format = (error: unknown): string => (AgentError.is(error) ? error.code : 'other');
   const hanging = setUp(() => new Promise(() => {}), { format }, { timeoutMs: 1 });
   expect(await hanging.outcome()).toEqual([['error', 'TOOL_TIMEOUT']]);
@@ -87,7 +87,7 @@ test('a time-out is a failure, whether or not the tool ends', async () => {
   ]);
 });
 
-test('a result that has no JSON form is a failure', async () => {
+test('a result without a JSON form is a failure', async () => {
   const format = (error: unknown): string => `${AgentError.from(error).message.includes('BigInt')}`;
   expect(await setUp(() => ({ n: 1n }), { format }).outcome()).toEqual([['error', 'true']]);
 });
@@ -108,14 +108,14 @@ test('some failures end the call', async () => {
   ).toEqual([['error', 'Tool failed: no']]);
 });
 
-test('a fatal failure ends the call as ever', async () => {
+test('a fatal failure still ends the call', async () => {
   const format = vi.fn<() => string>(() => 'words');
   const { agent } = setUp(throwing(new AgentError('TOOL_ERROR', 'closed')), { format });
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'closed' });
   expect(format).not.toHaveBeenCalled();
 });
 
-test('words that fail leave the usual ones, and are told of', async () => {
+test('if the function fails, the usual text stays and the failure is reported', async () => {
   const onError = vi.fn<(error: AgentError) => void>();
   const format = throwing(new Error('no words'));
   expect(await setUp(throwing(new Error('no')), { format, onError }).outcome()).toEqual([
@@ -134,14 +134,14 @@ test('words that fail leave the usual ones, and are told of', async () => {
   ]);
 });
 
-test('only the tools it is for', async () => {
+test('applies only to the named tools', async () => {
   expect(await setUp(throwing(new Error('no')), { tools: ['other'] }).outcome()).toEqual([
     ['error', 'Error: no'],
   ]);
 });
 
 test.each(['first', 'last'])(
-  'with tries only the last one is said, toolRetry being the %s',
+  'with retries only the text of the last attempt counts, toolRetry being the %s',
   async (place) => {
     const busy = new AgentError('INTERNAL', 'busy', { retryable: true });
     const extensions = [toolRetry({ sleep: async () => {} }), toolError()];
@@ -164,7 +164,7 @@ test.each(['first', 'last'])(
   },
 );
 
-test('of parallel calls each has its own words; a streamed run has them in its event', async () => {
+test('each of several parallel calls has its own text; a streamed run has it in its event', async () => {
   const { agent } = setUp(
     ({ toolUseId }) => throwing(new Error(toolUseId))(),
     { format: (error, { toolUseId }) => `${toolUseId}: ${String(error)}` },
@@ -176,7 +176,7 @@ test('of parallel calls each has its own words; a streamed run has them in its e
   expect(said).toEqual(['call_1: Error: call_1', 'call_2: Error: call_2']);
 });
 
-test('an abort and a suspension are no failures', async () => {
+test('an abort and a suspension are not failures', async () => {
   const format = vi.fn<() => string>(() => 'words');
   const controller = new AbortController();
   const aborted = setUp(() => (controller.abort(), new Promise(() => {})), { format });
@@ -191,7 +191,7 @@ test('an abort and a suspension are no failures', async () => {
   expect(format).not.toHaveBeenCalled();
 });
 
-test('the tool of a structured answer keeps its own words', async () => {
+test('the tool of structured output keeps its own text', async () => {
   const schema = {
     type: 'object',
     properties: { n: { type: 'number' } },
@@ -217,7 +217,7 @@ test.each([
   { rethrow: true },
   { onError: 1 },
   null,
-])('%o is refused', (options) => {
+])('rejects %o', (options) => {
   expect(() => toolError(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

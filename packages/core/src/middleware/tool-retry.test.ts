@@ -13,7 +13,9 @@ const marked = new AgentError('INTERNAL', 'busy', {
   details: { retryAfterMs: 3000 },
 });
 
-/** An agent whose tool does what it is told, try by try; `tries` are what it was called with. */
+/**
+ * Creates an agent whose tool follows a list of steps, one per attempt. `tries` records the calls.
+ */
 function setUp(
   work: (attempt: number, context: ToolContext) => unknown,
   options: ToolRetryOptions = {},
@@ -50,7 +52,7 @@ function failing(error: unknown, times: number): (attempt: number) => string {
   };
 }
 
-test('a failure that the tool marked is tried again; the model sees the result alone', async () => {
+test('retries a failure that the tool marked; the model gets only the result', async () => {
   const told: Retry[] = [];
   const { tries, delays, outcome } = setUp(failing(marked, 2), {
     onRetry: (one) => void told.push(one),
@@ -67,32 +69,32 @@ test('a failure that the tool marked is tried again; the model sees the result a
   expect(new Set(tries.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
 });
 
-test('after the last try the model sees its error', async () => {
+test('after the last attempt the model gets the error', async () => {
   const { tries, outcome } = setUp(failing(marked, 9));
   expect(await outcome()).toEqual([['error', 'Error: busy']]);
   expect(tries).toHaveLength(3);
 });
 
-test('what no tool marked is not tried again', async () => {
+test('does not retry an unmarked failure', async () => {
   const { tries, outcome } = setUp(failing(new TypeError('fetch failed'), 1));
   expect(await outcome()).toEqual([['error', 'Error: fetch failed']]);
   expect(tries).toHaveLength(1);
 });
 
-test('or what the predicate says', async () => {
+test('a predicate can decide instead', async () => {
   const { outcome } = setUp(failing(new TypeError('fetch failed'), 1), {
     isTransient: (error) => error instanceof TypeError,
   });
   expect(await outcome()).toEqual([['success', 'fine']]);
 });
 
-test('only the tools it is for', async () => {
+test('applies only to the named tools', async () => {
   const { tries, outcome } = setUp(failing(marked, 1), { tools: ['other'] });
   expect(await outcome()).toEqual([['error', 'Error: busy']]);
   expect(tries).toHaveLength(1);
 });
 
-test('a tool that suspends is not run again', async () => {
+test('does not run a tool that suspends again', async () => {
   const { agent, tries } = setUp((_attempt, { suspend }) => suspend('ask Ann'), {
     isTransient: () => true,
   });
@@ -114,14 +116,14 @@ test('an abort ends the wait', async () => {
   expect(tries).toHaveLength(1);
 });
 
-test('a fatal error ends the call as ever', async () => {
+test('a fatal error still ends the call', async () => {
   const { agent, tries } = setUp(failing(new AgentError('TOOL_ERROR', 'closed'), 9));
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
   expect(tries).toHaveLength(1);
 });
 
 test.each([{ tools: 'step' }, { attempts: 'two' }, { isTransient: true }])(
-  '%o is refused',
+  'rejects %o',
   (options) => {
     expect(() => toolRetry(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

@@ -47,7 +47,7 @@ function collect(options?: JsonlTraceOptions) {
   return { trace, lines, text, isClosed: () => closed };
 }
 
-test('each event a line, in order, with its ids; prompts and chunks left out, secrets masked', async () => {
+test('writes each event as a line, in order, with its ids; omits prompts and chunks, masks secrets', async () => {
   const { trace, lines, text } = collect();
   const agent = agentWith(trace);
   await agent.call('go');
@@ -76,7 +76,7 @@ test('each event a line, in order, with its ids; prompts and chunks left out, se
   expect(text()).not.toContain('"k"');
 });
 
-test('chunks and requests where they are asked for; what the mask leaves out is left out', async () => {
+test('writes chunks and requests on request, and omits fields that the mask removes', async () => {
   const { trace, lines } = collect({
     chunks: true,
     requests: true,
@@ -93,7 +93,7 @@ test('chunks and requests where they are asked for; what the mask leaves out is 
   });
 });
 
-test('what a later hook changed is traced as it was changed', async () => {
+test('traces an event as later hooks changed it', async () => {
   const { trace, text } = collect();
   const agent = agentWith(trace);
   agent.addHook({
@@ -105,7 +105,7 @@ test('what a later hook changed is traced as it was changed', async () => {
   expect(text()).not.toContain('"seen"');
 });
 
-test('several agents in one trace; close writes what waits', async () => {
+test('several agents share one trace, and close writes the waiting lines', async () => {
   const { trace, lines, isClosed } = collect();
   await Promise.all([agentWith(trace, 'a').call('go'), agentWith(trace, 'b').call('go')]);
   await trace.close();
@@ -113,7 +113,7 @@ test('several agents in one trace; close writes what waits', async () => {
   expect(lines()).toHaveLength(20);
 });
 
-test('a slow sink holds nothing up: what it has no room for is dropped and counted', async () => {
+test('a slow sink delays no call: lines without room are dropped and counted', async () => {
   let release!: () => void;
   const held = new Promise<void>((resolve) => (release = resolve));
   const seen: JsonObject[] = [];
@@ -135,7 +135,7 @@ test('a slow sink holds nothing up: what it has no room for is dropped and count
   ]);
 });
 
-test('a sink that fails is told of once, and does not fail the call', async () => {
+test('reports a failing sink once without failing the call', async () => {
   const sink = new WritableStream<Uint8Array>({ write: () => Promise.reject(new Error('full')) });
   const errors: AgentError[] = [];
   const trace = jsonlTrace(sink, { onError: (error) => errors.push(error) });
@@ -153,7 +153,7 @@ test('a sink that fails is told of once, and does not fail the call', async () =
   warn.mockRestore();
 });
 
-test('a listener that throws, and a sink that cannot be closed, harm nobody; closing twice is closing once', async () => {
+test('tolerates a listener that throws, a sink that fails to close, and a second close', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const onError = vi.fn(() => {
     throw new Error('mine');
@@ -176,7 +176,7 @@ test('a listener that throws, and a sink that cannot be closed, harm nobody; clo
   expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', cause: { message: 'gone' } }]);
 });
 
-test('what comes after it was closed is dropped, and does not fail the call', async () => {
+test('drops events after close without failing the call', async () => {
   const lines: Uint8Array[] = [];
   const errors: AgentError[] = [];
   const trace = jsonlTrace(new WritableStream({ write: (line) => void lines.push(line) }), {
@@ -191,7 +191,7 @@ test('what comes after it was closed is dropped, and does not fail the call', as
   expect([lines.length, errors]).toEqual([length, []]);
 });
 
-test('an event for which the mask throws is counted, and not written as it was', async () => {
+test('counts an event for which the mask throws, and does not write it', async () => {
   let written = '';
   const sink = new WritableStream<Uint8Array>({
     write: (line) => void (written += new TextDecoder().decode(line)),
@@ -213,10 +213,13 @@ test.each([
   [new WritableStream(), null],
   [new WritableStream(), { maxWaiting: -5 }],
   [new WritableStream(), { mask: 'k' }],
-])('options %# are refused, and a sink that somebody writes into', (sink, options?: unknown) => {
-  const refused = expect.objectContaining({ code: 'CONFIGURATION' });
-  expect(() => jsonlTrace(sink as never, options as never)).toThrow(refused);
-  const locked = new WritableStream();
-  locked.getWriter();
-  expect(() => jsonlTrace(locked)).toThrow(refused);
-});
+])(
+  'rejects the options %#, and a sink that is locked by another writer',
+  (sink, options?: unknown) => {
+    const refused = expect.objectContaining({ code: 'CONFIGURATION' });
+    expect(() => jsonlTrace(sink as never, options as never)).toThrow(refused);
+    const locked = new WritableStream();
+    locked.getWriter();
+    expect(() => jsonlTrace(locked)).toThrow(refused);
+  },
+);

@@ -17,18 +17,18 @@ test.each([
   'client_secrets',
   'apiKeys',
   'dbPwd',
-])('%s names a secret', (key) => {
+])('%s is the name of a secret', (key) => {
   expect(maskParameters({ [key]: 'abc', other: 1 })).toEqual({ [key]: '***', other: 1 });
 });
 
 test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'keys', '密码'])(
-  '%s names none',
+  '%s is not the name of a secret',
   (key) => {
     expect(maskParameters({ [key]: 'abc' })).toEqual({ [key]: 'abc' });
   },
 );
 
-test('at any depth, whatever the value is; the given value stays as it was', () => {
+test('masks at any depth, whatever the value is, and leaves the given value unchanged', () => {
   const given = { list: [{ token: { a: 1 } }, 'token'], note: null, __proto__x: 1 };
   expect(maskParameters(given)).toEqual({
     list: [{ token: '***' }, 'token'],
@@ -39,14 +39,14 @@ test('at any depth, whatever the value is; the given value stays as it was', () 
   expect(maskParameters('token')).toBe('token');
 });
 
-test('own words', () => {
+test('accepts custom words', () => {
   expect(maskParameters({ ssn: '1', key: '2' }, (key) => key === 'ssn')).toEqual({
     ssn: '***',
     key: '2',
   });
 });
 
-test('what is nested without end is cut, not followed', () => {
+test('cuts deep nesting instead of following it', () => {
   let nested: JsonValue = 'end';
   for (let i = 0; i < 100_000; i++) nested = [nested];
   expect(JSON.stringify(maskParameters(nested))).toBe(`${'['.repeat(32)}"…"${']'.repeat(32)}`);

@@ -41,7 +41,7 @@ const wait = tool({
   execute: (_input, { suspend }) => suspend('later'),
 });
 
-/** Each look at the clock is 10 ms after the last. */
+/** A clock that advances 10 ms at each reading. */
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const recorded: [string, unknown][] = [];
   const recorder: Metrics = {
@@ -68,7 +68,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent, of, recorded };
 }
 
-test('a call, its requests, its tools and its tokens', async () => {
+test('measures a call, its requests, its tools and its tokens', async () => {
   const { agent, of } = setUp([
     {
       toolCalls: [
@@ -115,7 +115,7 @@ test('a call, its requests, its tools and its tokens', async () => {
   );
 });
 
-test('a tool that waits, and one that ends the call', async () => {
+test('measures a tool that suspends and one that ends the call', async () => {
   const { agent, of } = setUp([{ toolCalls: [{ name: 'wait' }] }]);
   await agent.call('go');
   expect(of('toolCall')).toMatchObject([{ name: 'wait', outcome: 'suspended' }]);
@@ -127,7 +127,7 @@ test('a tool that waits, and one that ends the call', async () => {
   expect(other.of('execution')).toMatchObject([{ reason: 'error', error: 'TOOL_ERROR' }]);
 });
 
-test('the time that somebody takes to approve a call is none of its own, and what is refused did not run', async () => {
+test("the time until an approval is not part of the tool's time, and a rejected call did not run", async () => {
   const recorded: unknown[] = [];
   let time = 0;
   const recorder: Metrics = {
@@ -159,7 +159,7 @@ test('the time that somebody takes to approve a call is none of its own, and wha
   expect(recorded).toEqual([['approved', 5, 'success']]);
 });
 
-test('a request that failed, and one that nobody read to its end', async () => {
+test('measures a failed request and one whose reader left', async () => {
   const { agent, of } = setUp([
     { error: new AgentError('MODEL_SERVER', 'down') },
     { text: 'Half ', hang: true },
@@ -175,7 +175,7 @@ test('a request that failed, and one that nobody read to its end', async () => {
   expect(of('execution').at(-1)).toMatchObject({ reason: 'interrupted' });
 });
 
-test('a rejection, by its stage and category', async () => {
+test('labels a rejection with its stage and category', async () => {
   const error = new AgentError('GUARD_REJECTED', 'No.', {
     details: { stage: 'length', category: 'INVALID_INPUT' },
   }).toJSON();
@@ -187,7 +187,7 @@ test('a rejection, by its stage and category', async () => {
   expect(of('execution')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
 });
 
-test('in any order, the model that answered is named, with whose run it was', async () => {
+test('in any order, the labels name the model that answered and its run', async () => {
   for (const order of ['first', 'last', 'between'] as const) {
     const recorded: ModelMetric[] = [];
     const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
@@ -222,7 +222,7 @@ test('in any order, the model that answered is named, with whose run it was', as
   }
 });
 
-test('a model that hangs in spite of the signal is measured when the request is cancelled', async () => {
+test('measures a model that ignores the signal when the request is canceled', async () => {
   const { agent, of } = setUp([], { model: { ...new ScriptedModel([]), stream: () => hanging() } });
   const abort = new AbortController();
   const call = agent.call('go', { signal: abort.signal });
@@ -239,7 +239,7 @@ async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
   yield await new Promise<readonly ModelDelta[]>(() => {});
 }
 
-test('a try that a time-out ended has failed, whatever the model makes of the signal', async () => {
+test('an attempt that a timeout ended has failed, even if the model ignores the signal', async () => {
   const recorded: ModelMetric[] = [];
   const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
   const extensions = [
@@ -259,7 +259,7 @@ test('a try that a time-out ended has failed, whatever the model makes of the si
   ]);
 });
 
-test('a request that no run makes has no labels', async () => {
+test('a request outside a run has no labels', async () => {
   const recorded: ModelMetric[] = [];
   const model = wrapModel(
     new ScriptedModel(['Hi.']),
@@ -273,7 +273,7 @@ test('a request that no run makes has no labels', async () => {
   expect(recorded[0]).not.toHaveProperty('runId');
 });
 
-test('retries, fallbacks and guards tell whose run they were of', async () => {
+test('retries, fallbacks and guards name their run', async () => {
   const told: (RunInfo | undefined)[] = [];
   const note = ({ run }: { readonly run?: RunInfo | undefined }): void => void told.push(run);
   const transient = new AgentError('MODEL_SERVER', 'down', { retryable: true });
@@ -310,7 +310,7 @@ test('retries, fallbacks and guards tell whose run they were of', async () => {
   expect(told).toEqual(Array.from({ length: 6 }, () => run));
 });
 
-test("a summary's request is one of the run's", async () => {
+test('the request for a summary belongs to the run', async () => {
   const recorded: ModelMetric[] = [];
   const model = new ScriptedModel(['one', 'the summary', 'two']);
   const agent = new ReActAgent({
@@ -328,7 +328,7 @@ test("a summary's request is one of the run's", async () => {
   expect(recorded[1]!.runId).toBe(recorded[2]!.runId);
 });
 
-test('each attempt, also of a fallback model', async () => {
+test('counts each attempt, also of a fallback model', async () => {
   const recorded: unknown[] = [];
   const measured = metrics({
     modelRequest: ({ modelId, outcome }) => recorded.push([modelId, outcome]),
@@ -349,7 +349,7 @@ test('each attempt, also of a fallback model', async () => {
   ]);
 });
 
-test('a recorder that throws, and one that records nothing, change nothing', async () => {
+test('a recorder that throws, or that records nothing, changes nothing', async () => {
   const broken = (): never => {
     throw new Error('full');
   };
@@ -376,7 +376,7 @@ test.each([
   [null, {}],
   [undefined, {}],
   [{}, { now: 5 }],
-])('metrics(%j, %j) is refused', (recorder, options) => {
+])('rejects metrics(%j, %j)', (recorder, options) => {
   expect(() => metrics(recorder as never, options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

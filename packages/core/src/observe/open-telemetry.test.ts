@@ -59,7 +59,7 @@ const named = (spans: readonly ReadableSpan[], name: string) =>
   spans.filter((span) => span.name === name);
 const ms = ([seconds, nanoseconds]: HrTime) => seconds * 1000 + nanoseconds / 1e6;
 
-test('a call, its requests and its tools as one tree', async () => {
+test('makes one tree of a call, its requests and its tools', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' }, id: 'c1' }] }, 'done'],
     { userId: 'u' },
@@ -111,7 +111,7 @@ test('a call, its requests and its tools as one tree', async () => {
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toMatch(/seen|done|"k"/);
 });
 
-test('content only where it is asked for, with secrets masked', async () => {
+test('records content only on request, with secrets masked', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' } }] }, 'done'],
     { content: true },
@@ -151,7 +151,7 @@ test('content only where it is asked for, with secrets masked', async () => {
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toContain('"k"');
 });
 
-test('what fails says with what, and leaves no span open', async () => {
+test('a failure has its error in the span and leaves no span open', async () => {
   const { agent, spans } = setUp([
     { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },
   ]);
@@ -185,12 +185,12 @@ test('a call that waits for an approval, and one whose reader leaves, end their 
   expect(named(spans(), 'chat scripted')).toHaveLength(2);
 });
 
-test('what a tool does, an agent too, is a child of its span', async () => {
+test("work inside a tool, even of an agent, is a child of the tool's span", async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
   }).getTracer('test');
-  // A context manager that knows of one context at a time, as one agent does here.
+  // A context manager with one context at a time, which is enough for one agent.
   let now = context.active();
   const within = (inside: typeof now, act: () => unknown): unknown => {
     const before = now;
@@ -228,7 +228,7 @@ test('what a tool does, an agent too, is a child of its span', async () => {
   expect(parentOf('execute_tool call_child')).toBe(idOf('invoke_agent a'));
 });
 
-test('a request has one span with all its tries and models, or one each where it comes last', async () => {
+test('a request has one span for all attempts and models, or one each if it is last in the list', async () => {
   const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
   for (const order of ['first', 'last'] as const) {
     const exporter = new InMemorySpanExporter();
@@ -280,7 +280,7 @@ const finish: ModelDelta = {
   metadata: { id: 'r1', model: 'two-2026' },
 };
 
-test('around a fallback and behind it: the span of a try stands below the one of the request', async () => {
+test("around and behind a fallback: the span of an attempt is a child of the request's", async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -297,7 +297,7 @@ test('around a fallback and behind it: the span of a try stands below the one of
   expect(spans[1]!.attributes['gen_ai.response.model']).toBe('two');
 });
 
-test('tools that run at the same time, and one that was approved later, each have their span', async () => {
+test('parallel tools, and one that was approved later, each have a span', async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -336,7 +336,7 @@ test('a failed tool is an error', async () => {
   });
 });
 
-test('a request that was cut ends its span at once, without an error, also of a model that hangs', async () => {
+test('cutting off a request ends its span at once without an error, even if the model hangs', async () => {
   let asked = false;
   async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
     asked = true;
@@ -354,7 +354,7 @@ test('a request that was cut ends its span at once, without an error, also of a 
   ]);
 });
 
-test('the try after one that hangs in spite of its time-out is a child of the call, not of that one', async () => {
+test('the attempt after one that ignored its timeout is a child of the call, not of that attempt', async () => {
   const answer = new ScriptedModel(['Hi']);
   let tries = 0;
   async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
@@ -393,7 +393,7 @@ test('the try after one that hangs in spite of its time-out is a child of the ca
   ]);
 });
 
-test("a model's own requests without a run are children of what is active", async () => {
+test("a model's requests outside a run are children of the active span", async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -419,7 +419,7 @@ test("a model's own requests without a run are children of what is active", asyn
   });
 });
 
-test('several agents share one, and a run is a child of what was active', async () => {
+test('several agents share one instance, and a run is a child of the active span', async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -457,7 +457,7 @@ test.each([
   { api: { trace } },
   { api: { trace, context }, tracer: {} },
   { api: { trace, context }, content: 'yes' },
-])('options %# are refused', (options) => {
+])('rejects the options %#', (options) => {
   expect(() => openTelemetry(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

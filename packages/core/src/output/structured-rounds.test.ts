@@ -38,7 +38,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   };
 }
 
-/** Notes what is taken out; may refuse to. */
+/** Records deleted ids. Can refuse to delete. */
 class Watched extends InMemoryMemory {
   refuses = false;
   readonly deleted: string[] = [];
@@ -61,7 +61,7 @@ async function eventsOf(
   return events;
 }
 
-test('a reply of nothing is not shown to the model again, nor kept', async () => {
+test('does not show an empty reply to the model again, nor store it', async () => {
   const { agent, model } = setUp(['', { toolCalls: [give(rome)] }]);
   expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
@@ -75,7 +75,7 @@ test('a reply of nothing is not shown to the model again, nor kept', async () =>
   expect((await failing.agent.messages()).map(({ role }) => role)).toEqual(['user']);
 });
 
-test('a store that does not let go of what it took fails the call', async () => {
+test('a store that fails to delete fails the call', async () => {
   for (const last of [rome, bad]) {
     const { agent, memory } = setUp([{ toolCalls: [give(bad)] }, { toolCalls: [give(last)] }]);
     memory.refuses = true;
@@ -85,7 +85,7 @@ test('a store that does not let go of what it took fails the call', async () => 
   }
 });
 
-test('only what has to change is written again', async () => {
+test('rewrites only the messages that have to change', async () => {
   const { agent, memory } = setUp([{ toolCalls: [look] }, { toolCalls: [give(rome)] }]);
   await agent.call('go', { output: structured(city) });
   const log = await memory.read();
@@ -94,7 +94,7 @@ test('only what has to change is written again', async () => {
   expect(log.filter(({ id }) => memory.deleted.includes(id))).toEqual([]);
 });
 
-test('prompt mode: the answer keeps what the model said of its reply', async () => {
+test('prompt mode: the answer keeps the metadata and usage of its reply', async () => {
   const usage = { inputTokens: 3, outputTokens: 4 };
   const { agent } = setUp([{ text: JSON.stringify(rome), usage }]);
   const result = await agent.call('go', { output: structured(city, { mode: 'prompt' }) });
@@ -104,7 +104,7 @@ test('prompt mode: the answer keeps what the model said of its reply', async () 
   });
 });
 
-test('words beside other calls stay, and the answer is told behind them', async () => {
+test('keeps text beside other calls and streams the answer after it', async () => {
   const { agent } = setUp([{ text: 'Looking.', toolCalls: [look, give(rome)] }]);
   const events = await eventsOf(agent, city);
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
@@ -115,7 +115,7 @@ test('words beside other calls stay, and the answer is told behind them', async 
   ]);
 });
 
-test('words beside the value alone are taken back', async () => {
+test('takes back text beside the value alone', async () => {
   const { agent } = setUp([{ text: 'Here:', toolCalls: [give(rome)] }]);
   const resets = (await eventsOf(agent, city)).filter(({ type }) => type === 'step-reset');
   expect(resets).toMatchObject([
@@ -123,14 +123,14 @@ test('words beside the value alone are taken back', async () => {
   ]);
 });
 
-test('at the limit the value is told as a chunk of the summary', async () => {
+test('at the limit it streams the value as a chunk of the summary', async () => {
   const { agent } = setUp([{ toolCalls: [give(rome)] }], limited);
   const chunks = (await eventsOf(agent, city)).filter(({ type }) => type === 'summary-chunk');
   expect(chunks).toMatchObject([{ delta: JSON.stringify(rome) }]);
   expect(chunks[0]).not.toHaveProperty('kind');
 });
 
-test('the answer has the last thoughts', async () => {
+test('the answer contains the thinking of the last reply', async () => {
   const { agent } = setUp([
     { thinking: 'First.', toolCalls: [give(bad)] },
     { thinking: 'Then.', toolCalls: [give(rome)] },
@@ -143,7 +143,7 @@ test('the answer has the last thoughts', async () => {
 });
 
 test.for(['tool', 'prompt'] as const)(
-  '%s mode: a value without a JSON form is stored as the model gave it',
+  '%s mode: stores a value without a JSON form as the model wrote it',
   async (mode) => {
     const schema = z.object({ name: z.string() }).transform(
       ({ name }) =>
@@ -160,7 +160,7 @@ test.for(['tool', 'prompt'] as const)(
   },
 );
 
-test('prompt mode: the schema is told with the system prompt as a hook has it', async () => {
+test('prompt mode: appends the schema to the system prompt that a hook returned', async () => {
   const { agent, model } = setUp(['what?', JSON.stringify(rome)], {
     systemPrompt: 'Be kind.',
     use: [
@@ -202,7 +202,7 @@ test.for(['tool', 'prompt'] as const)(
   },
 );
 
-test('prompt mode: a call that the model makes at the limit is dropped', async () => {
+test('prompt mode: drops a tool call that the model makes at the limit', async () => {
   const { agent } = setUp([{ text: JSON.stringify(rome), toolCalls: [look] }], limited);
   const { message, output } = await agent.call('go', {
     output: structured(city, { mode: 'prompt' }),
@@ -211,7 +211,7 @@ test('prompt mode: a call that the model makes at the limit is dropped', async (
   expect(message.metadata).toMatchObject({ output: rome, finishReason: 'tool_calls' });
 });
 
-test('prompt mode: a text asked for is the answer without the space around it, and not a blank one', async () => {
+test('prompt mode: trims a requested text and rejects a blank one', async () => {
   const { agent } = setUp(['  Rome \n']);
   expect(
     (await agent.call('go', { output: structured(z.string(), { mode: 'prompt' }) })).output,
@@ -223,7 +223,7 @@ test('prompt mode: a text asked for is the answer without the space around it, a
   await expect(failed).rejects.toMatchObject({ details: { issues: ['it is not valid JSON'] } });
 });
 
-test('tool mode: of several values in a reply the last one counts', async () => {
+test('tool mode: the last of several values in a reply counts', async () => {
   const paris = { name: 'Paris' };
   for (const options of [{}, limited]) {
     const { agent } = setUp([{ toolCalls: [give(rome), give(paris)] }], options);
@@ -234,7 +234,7 @@ test('tool mode: of several values in a reply the last one counts', async () => 
   model.assertDone();
 });
 
-test('tool mode: the tool stands beside the agent’s, says what it is for and that it has the value', async () => {
+test('tool mode: adds its tool to the agent’s, describes it, and answers its call', async () => {
   const { agent, model } = setUp(
     [
       { toolCalls: [look] },
@@ -264,7 +264,7 @@ test('tool mode: the tool stands beside the agent’s, says what it is for and t
   ).toContain('final answer');
 });
 
-test('tool mode: a hook that takes the tool out of a request leaves the others there', async () => {
+test('tool mode: a hook that removes the tool from a request keeps the others there', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }], {
     use: [
       {
@@ -284,7 +284,7 @@ test('tool mode: a hook that takes the tool out of a request leaves the others t
   ]);
 });
 
-test('tool mode: the name of the tool is its own', async () => {
+test('tool mode: reserves the name of its tool', async () => {
   const { agent } = setUp([], {
     tools: [tool({ name: 'generate_response', description: '', input: {} })],
   });
@@ -294,7 +294,7 @@ test('tool mode: the name of the tool is its own', async () => {
   });
 });
 
-test('tool mode: what is no JSON at the limit is told so', async () => {
+test('tool mode: reports invalid JSON at the limit', async () => {
   const { agent } = setUp([{ toolCalls: [give('{"na')] }], limited);
   await expect(agent.call('go', { output: structured(city) })).rejects.toMatchObject({
     details: { issues: ['it is not valid JSON'], text: '{"na' },
@@ -305,7 +305,7 @@ test('tool mode: what is no JSON at the limit is told so', async () => {
   });
 });
 
-test('a value that is no object moves its addresses, and only those', async () => {
+test('wrapping a value that is not an object moves its references and no other text', async () => {
   const schema = {
     type: 'array',
     items: { $ref: '#/$defs/city' },
@@ -319,7 +319,7 @@ test('a value that is no object moves its addresses, and only those', async () =
   });
 });
 
-test('tool mode: arguments with spaces are read, and what is no object is told by its schema', async () => {
+test('tool mode: accepts arguments with spaces, and checks a bare value against the schema', async () => {
   const { agent } = setUp([{ toolCalls: [give('{ "name": "Rome" }')] }], limited);
   expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
   const wrong = setUp([{ toolCalls: [give('"Rome"')] }], limited);
@@ -328,13 +328,13 @@ test('tool mode: arguments with spaces are read, and what is no object is told b
   });
 });
 
-test('tool mode: of several values that do not fit the last one is kept', async () => {
+test('tool mode: keeps the last of several invalid values', async () => {
   const { agent } = setUp([{ toolCalls: [give({ name: 1 }), give({ name: 2 })] }]);
   const failed = agent.call('go', { output: structured(city, { attempts: 1 }) });
   await expect(failed).rejects.toMatchObject({ details: { text: '{"name":2}' } });
 });
 
-test('tool mode: a value that another host did not come to take is taken', async () => {
+test('tool mode: accepts a value that an interrupted host left in the log', async () => {
   const use = { type: 'tool_use', id: 'c', name: 'generate_response', input: rome } as const;
   const model = new ScriptedModel([]);
   const agent = new ReActAgent({

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { toSchema } from '../schema/to-schema.ts';
 import { asArguments } from './structured-schema.ts';
 
-test("an object's schema is the arguments' schema", async () => {
+test('the schema of an object is the schema of the arguments', async () => {
   const schema = toSchema(z.object({ city: z.string().trim() }));
   const args = asArguments(schema);
   expect(args.jsonSchema).toEqual(schema.jsonSchema);
@@ -17,7 +17,7 @@ test("an object's schema is the arguments' schema", async () => {
   });
 });
 
-test('any other value is an object with the value in it', async () => {
+test('wraps any other value in an object', async () => {
   const args = asArguments(toSchema(z.array(z.string())));
   expect(args.jsonSchema).toEqual({
     type: 'object',
@@ -34,7 +34,7 @@ test('any other value is an object with the value in it', async () => {
   }
 });
 
-test('references in a wrapped schema still point where they did', () => {
+test('references in a wrapped schema keep their targets', () => {
   const { jsonSchema } = asArguments({
     jsonSchema: {
       anyOf: [

@@ -53,7 +53,7 @@ async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]>
   return all;
 }
 
-/** What the log holds, a word a block. */
+/** Returns the content of the log, one word a block. */
 function shape(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ role, content }) => {
     const words = content.map((block) => {
@@ -65,7 +65,10 @@ function shape(messages: readonly Msg[]): readonly string[] {
   });
 }
 
-/** Each call has its result, right after the message that asked; no result is alone. */
+/**
+ * Checks that each call has its result right after the message that made it, and each result its
+ * call.
+ */
 function expectValid(messages: readonly Msg[]): void {
   const open = new Set<string>();
   for (const message of messages) {
@@ -76,7 +79,7 @@ function expectValid(messages: readonly Msg[]): void {
   expect([...open]).toEqual([]);
 }
 
-/** The log is valid, and so is what the model was asked with. */
+/** Checks that the log and all requests to the model are valid. */
 async function expectAllValid(memory: Memory, model: ScriptedModel): Promise<void> {
   expectValid(await memory.read());
   for (const { messages } of model.requests) expectValid(messages);
@@ -84,7 +87,7 @@ async function expectAllValid(memory: Memory, model: ScriptedModel): Promise<voi
 
 const stored = `assistant: ${JSON.stringify(rome)}`;
 
-test('tool mode: the value of a call in the first, free round', async () => {
+test('tool mode: accepts the value of a call in the first round, which is not forced', async () => {
   const { agent, model, memory } = setUp([{ thinking: 'Easy.', toolCalls: [give(rome)] }]);
   const result = await agent.call('Which city?', { output: structured(city) });
   expectTypeOf(result.output).toEqualTypeOf<{ name: string; people: number } | undefined>();
@@ -113,7 +116,7 @@ test('tool mode: the value of a call in the first, free round', async () => {
   model.assertDone();
 });
 
-test('tool mode: an answer without a call is reminded, and the tool choice forced', async () => {
+test('tool mode: answers a reply without a call with a reminder and forces the tool choice', async () => {
   const { agent, model, memory } = setUp([
     { thinking: 'First.', text: 'Rome!' },
     { toolCalls: [give(rome)] },
@@ -139,7 +142,7 @@ test('tool mode: an answer without a call is reminded, and the tool choice force
   await expectAllValid(memory, model);
 });
 
-test('tool mode: what is wrong is fed back, three times in all', async () => {
+test('tool mode: sends the issues back to the model, three attempts in all', async () => {
   const { agent, model, memory } = setUp([
     { toolCalls: [give(bad)] },
     { toolCalls: [give('{"name":')] },
@@ -154,7 +157,7 @@ test('tool mode: what is wrong is fed back, three times in all', async () => {
   await expectAllValid(memory, model);
 });
 
-test('tool mode: after the last try the call fails, and the raw text is kept', async () => {
+test('tool mode: after the last attempt the call fails and the raw text is kept', async () => {
   const replies = [
     { toolCalls: [give(bad)] },
     { toolCalls: [look, give(bad)] },
@@ -192,7 +195,7 @@ test('tool mode: after the last try the call fails, and the raw text is kept', a
   ]);
 });
 
-test('tool mode: a model that does not call when it is forced fails, too', async () => {
+test('tool mode: fails if the model makes no call even when forced', async () => {
   const { agent, model, memory } = setUp(['Rome.', 'I said Rome.', 'Rome!']);
   await expect(
     agent.call('Which city?', { output: structured(city, { attempts: 2 }) }),
@@ -204,7 +207,7 @@ test('tool mode: a model that does not call when it is forced fails, too', async
   expect(shape(await memory.read())).toEqual(['user: Which city?', 'assistant: Rome!']);
 });
 
-test('tool mode: forceTool: false only reminds', async () => {
+test('tool mode: `forceTool: false` only reminds the model', async () => {
   const { agent, model } = setUp(['Rome.', { toolCalls: [give(rome)] }]);
   const result = await agent.call('Which city?', {
     output: structured(city, { forceTool: false }),
@@ -214,7 +217,7 @@ test('tool mode: forceTool: false only reminds', async () => {
   expect(shape(model.requests[1]!.messages)).toHaveLength(3);
 });
 
-test('tool mode: other tools in the same replies run and stay, with their results', async () => {
+test('tool mode: other tools in the same replies run and keep their results', async () => {
   const { agent, model, memory } = setUp([
     { text: 'Looking.', toolCalls: [look] },
     { text: 'More.', toolCalls: [give(bad), look] },
@@ -239,7 +242,7 @@ test('tool mode: other tools in the same replies run and stay, with their result
   await expectAllValid(memory, model);
 });
 
-test('what it took is gone from a session log as well, for another reader', async () => {
+test('another reader of a session log does not see the removed messages either', async () => {
   for (const durability of ['step', 'turn'] as const) {
     const store = new MemoryStore();
     const memory = new SessionMemory(store, 's', { durability });
@@ -259,7 +262,7 @@ test('what it took is gone from a session log as well, for another reader', asyn
   }
 });
 
-test('earlier turns are left alone, also one that was cut short on its way to a value', async () => {
+test('leaves earlier turns alone, even one that was interrupted before its value', async () => {
   const { agent, memory } = setUp([
     { toolCalls: [give(bad)] },
     'Rome.',
@@ -282,7 +285,7 @@ test('earlier turns are left alone, also one that was cut short on its way to a 
   expect(shape(after.slice(4))).toEqual(['user: Second?', stored]);
 });
 
-test('tool mode: at the limit one forced call gives the value', async () => {
+test('tool mode: at the limit it asks for the value with one forced call', async () => {
   const replies = [
     'Rome.',
     { toolCalls: [look] },
@@ -324,7 +327,7 @@ test('tool mode: at the limit one forced call gives the value', async () => {
   await expectAllValid(memory, model);
 });
 
-test('at the limit there is one try', async () => {
+test('at the limit there is one attempt', async () => {
   for (const [mode, last] of [
     ['tool', { toolCalls: [give(bad)] }],
     ['tool', JSON.stringify(bad)],
@@ -342,7 +345,7 @@ test('at the limit there is one try', async () => {
   }
 });
 
-test('a value that is no object is wrapped for the tool, and only there', async () => {
+test('wraps a value that is not an object for the tool only', async () => {
   const list = z.array(z.string());
   const inTool = setUp([{ toolCalls: [give({ response: ['a', 'b'] })] }]);
   const result = await inTool.agent.call('Which?', { output: structured(list) });
@@ -367,7 +370,7 @@ test('a value that is no object is wrapped for the tool, and only there', async 
   }
 });
 
-test('plain JSON Schema is told and not checked', async () => {
+test('sends plain JSON Schema to the model and does not check the value', async () => {
   const schema = { type: 'object', properties: { name: { type: 'string' } } };
   const { agent, model } = setUp([{ toolCalls: [give({ name: 7 })] }]);
   const result = await agent.call('Which?', { output: structured(schema) });
@@ -378,7 +381,7 @@ test('plain JSON Schema is told and not checked', async () => {
   ).toBe(schema);
 });
 
-test('the typed value is the output of the schema, the log has its JSON', async () => {
+test('the output is the typed value of the schema, and the log contains its JSON', async () => {
   const day = z.object({ day: z.string().transform((text) => new Date(text)) });
   const { agent, memory } = setUp([{ toolCalls: [give({ day: '2026-01-02' })] }]);
   const result = await agent.call('When?', { output: structured(day) });
@@ -396,7 +399,7 @@ test('the typed value is the output of the schema, the log has its JSON', async 
   expect([output, text]).toEqual([12n, '"12"']);
 });
 
-test('prompt mode: the schema is told with each request and not stored, the text is read', async () => {
+test('prompt mode: sends the schema with each request without storing it, and parses the text', async () => {
   const { agent, model, memory } = setUp([{ toolCalls: [look] }, JSON.stringify(rome)], {
     systemPrompt: 'Be brief.',
   });
@@ -422,7 +425,7 @@ test('prompt mode: the schema is told with each request and not stored, the text
   ]);
 });
 
-test('prompt mode: fences and words around the JSON are left out, and a reader is told', async () => {
+test('prompt mode: removes fences and words around the JSON, and readers see the change', async () => {
   const json = JSON.stringify(rome, null, 2);
   for (const text of [
     `\`\`\`json\n${json}\n\`\`\``,
@@ -450,7 +453,7 @@ test('prompt mode: fences and words around the JSON are left out, and a reader i
   expect(events.some(({ type }) => type === 'step-reset')).toBe(false);
 });
 
-test('prompt mode: what is wrong is fed back, three times in all', async () => {
+test('prompt mode: sends the issues back to the model, three attempts in all', async () => {
   const { agent, model, memory } = setUp(['Rome.', JSON.stringify(bad), JSON.stringify(rome)]);
   const result = await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) });
   expect(result).toMatchObject({ output: rome, usage: { inputTokens: 30 } });
@@ -474,7 +477,7 @@ test('prompt mode: what is wrong is fed back, three times in all', async () => {
   expect(shape(await failing.memory.read())).toEqual(['user: Which city?', 'assistant: three']);
 });
 
-test('prompt mode: at the limit one request without tools gives the value', async () => {
+test('prompt mode: at the limit it asks for the value in one request without tools', async () => {
   const replies = [{ toolCalls: [look] }, `So: ${JSON.stringify(rome)}`];
   const { agent, model, memory } = setUp(replies, { limits: { iterations: 1 } });
   const result = await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) });
@@ -488,7 +491,7 @@ test('prompt mode: at the limit one request without tools gives the value', asyn
   expect(shape(await memory.read()).at(-1)).toBe(stored);
 });
 
-test('prompt mode: responseSchema goes to requests without tools, or as the option says', async () => {
+test('prompt mode: sends responseSchema with requests without tools, or as the option says', async () => {
   const ask = async (
     options: Parameters<typeof structured>[1],
     tools: AgentOptions['tools'] = [],
@@ -505,7 +508,7 @@ test('prompt mode: responseSchema goes to requests without tools, or as the opti
   expect(await ask({}, [], z.array(z.string()))).toBe(false);
 });
 
-test('the mode follows from what the model takes', async () => {
+test('chooses the mode by the features of the model', async () => {
   const { agent, model } = setUp([JSON.stringify(rome)], { takesTools: false });
   expect((await agent.call('Which city?', { output: structured(city) })).output).toEqual(rome);
   expect(model.requests[0]!.tools).toEqual([]);
@@ -516,7 +519,7 @@ test('the mode follows from what the model takes', async () => {
   });
 });
 
-test('a reader gets the words last that the answer has', async () => {
+test('the last text that a reader gets is the text of the answer', async () => {
   const { agent } = setUp(['Rome.', { toolCalls: [give(rome)] }]);
   const stream = agent.stream('Which city?', { output: structured(city) });
   let shown = '';
@@ -549,7 +552,7 @@ const cuts: readonly [string, ScriptedStep][] = [
 ];
 
 test.each(cuts)(
-  'an interrupt or an abort in %s of a forced round leaves a history that goes on',
+  'after an interrupt or abort in %s of a forced round the conversation can continue',
   async (_where, cut) => {
     for (const how of ['interrupted', 'aborted'] as const) {
       const { agent, model, memory } = setUp([
@@ -587,7 +590,7 @@ test.each(cuts)(
   },
 );
 
-test('an abort while the value is taken gives none', async () => {
+test('an abort while the value is stored ends the call without a value', async () => {
   const controller = new AbortController();
   const { agent, model, memory } = setUp([{ toolCalls: [give(rome)] }], {
     use: [{ on: { 'post-acting': () => controller.abort() } }],
@@ -646,7 +649,7 @@ test('hooks may edit the request, the reply, the call and the answer', async () 
   ).toEqual(rome);
 });
 
-test('a hook that refuses the call, or edits it into nonsense, makes a failed try of it', async () => {
+test('a hook that rejects the call, or makes its arguments invalid, uses up an attempt', async () => {
   let calls = 0;
   const { agent, model, memory } = setUp(
     [{ toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }],
@@ -682,7 +685,7 @@ test('a hook that refuses the call, or edits it into nonsense, makes a failed tr
   });
 });
 
-test('a hook that stops the call leaves the value out', async () => {
+test('a hook that stops the call leaves it without a value', async () => {
   const { agent } = setUp([{ toolCalls: [give(rome)] }], {
     use: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
   });
@@ -691,7 +694,7 @@ test('a hook that stops the call leaves the value out', async () => {
   expect(result).not.toHaveProperty('output');
 });
 
-test('a call beside it that waits for somebody comes first; the value is read when the run goes on', async () => {
+test('suspends for a pending call beside the value and reads the value when the run resumes', async () => {
   const ask = tool({ name: 'ask', description: 'Asks a person', input: z.object({}) });
   const { agent, model, memory } = setUp([{ toolCalls: [{ name: 'ask', id: 'q' }, give(rome)] }], {
     tools: [ask],
@@ -713,7 +716,7 @@ test('a call beside it that waits for somebody comes first; the value is read wh
   await expectAllValid(memory, model);
 });
 
-test('messages that come in before the answer are answered first', async () => {
+test('answers messages that arrive before the answer first', async () => {
   const { agent, model } = setUp([
     () => {
       agent.interrupt({ mode: 'inject', messages: 'In Italy.' });
@@ -727,7 +730,7 @@ test('messages that come in before the answer are answered first', async () => {
   expect(shape(model.requests[1]!.messages).at(-1)).toBe('user: In Italy.');
 });
 
-test('the value is asked for also where a call may use no tool', async () => {
+test('asks for the value even where tools are turned off', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }]);
   expect(
     (await agent.call('Which city?', { output: structured(city), allowTools: [] })).output,
@@ -735,7 +738,7 @@ test('the value is asked for also where a call may use no tool', async () => {
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
 });
 
-test('one mode serves many calls', async () => {
+test('one mode object serves many calls', async () => {
   const output = structured(city, { attempts: 2 });
   const { agent } = setUp([
     { toolCalls: [give(bad)] },
@@ -747,7 +750,7 @@ test('one mode serves many calls', async () => {
   expect((await agent.call('Two?', { output })).output).toEqual(rome);
 });
 
-test('what does not fit together is refused', async () => {
+test('rejects options that contradict each other', async () => {
   const mine = tool({
     name: 'generate_response',
     description: 'Mine',

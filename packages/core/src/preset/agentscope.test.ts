@@ -16,7 +16,7 @@ const search = tool({
   execute: ({ query, user }) => `${query} for ${user}`,
 });
 
-test('pre-call is a notification: what a hook returns is ignored', async () => {
+test('pre-call is a notification: the result of a hook is ignored', async () => {
   const model = new ScriptedModel(['fine', 'fine']);
   const swap = {
     on: { 'pre-call': (event: { input: unknown }) => ({ ...event, input: [] }) as never },
@@ -28,7 +28,7 @@ test('pre-call is a notification: what a hook returns is ignored', async () => {
   await expect(own.call('gone')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('the model’s parameter wins over a preset one', async () => {
+test('the model’s parameter overrides a preset one', async () => {
   const reply = { toolCalls: [{ name: 'search', input: { query: 'x', user: 'model' } }] };
   const model = new ScriptedModel([reply, 'done', reply, 'done']);
   await new ReActAgent({ name: 'a', model, tools: [search], use: [agentscope()] }).call('go');
@@ -37,7 +37,7 @@ test('the model’s parameter wins over a preset one', async () => {
   expect(JSON.stringify(model.requests[3]!.messages)).toContain('x for preset');
 });
 
-test('ten rounds, then a summary asked for in its words', async () => {
+test("ten rounds, then a summary with AgentScope's prompt", async () => {
   const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
   const model = new ScriptedModel([...Array.from({ length: 10 }, () => round), 'summed up']);
   const result = await new ReActAgent({
@@ -100,7 +100,7 @@ test('a failing summary gives its words, without the text of the error', async (
   await expect(agent([]).call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
-test('its words after an interrupt', async () => {
+test("has AgentScope's message after an interrupt", async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['one two three']),

@@ -57,7 +57,7 @@ test('ten tool calls, then an answer without tools; its own temperature and leng
   expect(model.requests[0]).toMatchObject({ temperature: 0.3, maxTokens: 4096 });
 });
 
-test('the past is questions and final answers of calls that ended well; the log keeps all', async () => {
+test('the history has questions and final answers of successful calls; the log keeps all', async () => {
   const { agent, model } = setUp([
     looks(1),
     'first',
@@ -75,7 +75,7 @@ test('the past is questions and final answers of calls that ended well; the log 
   ]);
 });
 
-test('no more than ten turns of the past', async () => {
+test('the history has at most ten turns', async () => {
   const { agent, model } = setUp(
     Array.from({ length: 13 }, (_, n) => `answer ${n}`),
     { use: [{ name: 'inputGuards' }] },
@@ -115,7 +115,7 @@ test('agents with one preset share its places and limits', async () => {
   expect(reasons.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 'stop'));
 });
 
-test('a transient failure is tried again', async () => {
+test('retries a transient failure', async () => {
   const { agent } = setUp([
     { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) },
     'ok',
@@ -174,7 +174,7 @@ test('a tool has 15 s, unless it sets its own; the call has 30 s', async () => {
   ).toEqual(['slow error', 'own interrupted']);
 });
 
-test('a model that keeps calling its tool is asked eleven times; its last text is the answer', async () => {
+test('a model that keeps calling its tool gets eleven requests; its last text is the answer', async () => {
   const { agent, model } = setUp([
     ...Array.from({ length: 10 }, () => looks(1)),
     { text: 'So far.', toolCalls: [{ name: 'look' }] },
@@ -187,7 +187,7 @@ test('a model that keeps calling its tool is asked eleven times; its last text i
   expect(await agent.call('and now?')).toMatchObject({ reason: 'stop', text: 'again' });
 });
 
-test('readers see no trace of a call that is dropped from the last reply', async () => {
+test('readers get no event of a call that is dropped from the last reply', async () => {
   const { agent } = setUp([looks(10), { text: 'So far.', toolCalls: [{ name: 'look' }] }]);
   const late: string[] = [];
   for await (const event of agent.stream('go')) if (event.iteration > 1) late.push(event.type);
@@ -205,13 +205,13 @@ test('a last reply that has only calls is an empty answer', async () => {
 test.each([
   ['has no tools', { tools: [] }, {}],
   ['may use none', {}, { allowTools: [] }],
-])('a call of an agent that %s is dropped', async (_words, options, call) => {
+])('drops a call of an agent that %s', async (_words, options, call) => {
   const { agent, model } = setUp([{ text: 'Hi.', toolCalls: [{ name: 'look' }] }], options);
   expect(await agent.call('go', call)).toMatchObject({ reason: 'stop', text: 'Hi.' });
   expect(model.requests).toHaveLength(1);
 });
 
-test('calls of unknown tools and of wrong arguments count', async () => {
+test('calls of unknown tools and with invalid arguments count', async () => {
   const strict = tool({
     name: 'strict',
     description: '',
@@ -231,7 +231,7 @@ test('calls of unknown tools and of wrong arguments count', async () => {
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([...Array(9).fill(2), 0]);
 });
 
-test('a call that a hook refuses counts, and its tool is not among those used', async () => {
+test('a call that a hook rejects counts, and its tool is not listed as used', async () => {
   const refuse = {
     'pre-acting': (_: unknown, { reject }: ControlOf<'pre-acting'>) => reject('no'),
   };
@@ -240,7 +240,7 @@ test('a call that a hook refuses counts, and its tool is not among those used', 
   expect(model.requests[1]!.tools).toEqual([]);
 });
 
-test('no number of rounds ends a call: fifty tool calls, one in each reply', async () => {
+test('no limit of rounds ends a call: fifty tool calls, one in each reply', async () => {
   const { agent, model } = setUp([...Array.from({ length: 50 }, () => looks(1)), 'done'], {
     limits: { toolCalls: 50 },
   });
@@ -286,7 +286,7 @@ test.each([
   await expect(own.call('go')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });
 
-test('other hooks of a failing one still run, also those added later and at positions', async () => {
+test('other hooks beside a failing one still run, also those added later and at positions', async () => {
   const { agent, model } = setUp(['done'], {
     use: [
       brokenAt('pre-reasoning'),

@@ -134,7 +134,7 @@ test.for(JSON.parse(repliesText) as readonly GoldenReply[])(
   },
 );
 
-test('sixteen rounds, then an answer from all observations; its steps on the result', async () => {
+test('sixteen rounds, then an answer from all observations; the result has its steps', async () => {
   const { agent, model } = setUp([...Array.from({ length: 16 }, () => looks), 'In short.']);
   const result = await agent.call('Go');
   expect(result).toMatchObject({ reason: 'max-iterations', iterations: 16, text: 'In short.' });
@@ -151,7 +151,7 @@ test('an answer in the last round, and another number of rounds', async () => {
   expect(await agent.call('Go')).toMatchObject({ reason: 'max-iterations', iterations: 1 });
 });
 
-test('of the past: questions and answers of the last ten calls; its steps only if asked for', async () => {
+test('the history has questions and answers of the last ten calls; their steps only with an option', async () => {
   const replies = [...Array.from({ length: 12 }, (_, n) => [looks, `answer ${n}`]).flat(), 'Last.'];
   const ask = async (given?: OxygentOptions) => {
     const { agent, model } = setUp(replies as readonly ScriptedReply[], given);
@@ -170,13 +170,13 @@ test('of the past: questions and answers of the last ten calls; its steps only i
 });
 
 test.for<[size: number, shown: string]>([
-  // Five steps at the places 2 to 6: the last is worth 6, the question at place 1 is worth 5, and
-  // so is the step at place 5.
+  // Five steps are at the places 2 to 6. The last has weight 6. The question at place 1 and the
+  // step at place 5 have weight 5.
   [12_400, 'q 6 o a'],
   [12_401, ''],
   [8_266, 'q 5 o 6 o a'],
   [24_800, ''],
-])('by its own numbers, pieces of %i characters', async ([size, expected]) => {
+])('with its own cap, pieces of %i characters', async ([size, expected]) => {
   const said = (role: 'user' | 'assistant', mark: string, length: number) =>
     createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
   const steps = [2, 3, 4, 5, 6].flatMap((place) => [
@@ -210,7 +210,7 @@ test('the cap may count tokens', async () => {
   expect(await ask({ memoryUnit: 'tokens' })).toEqual([long, 'a', 'next']);
 });
 
-test('a model’s transient failure is tried once more, after a second; then the user has words', async () => {
+test('retries a model’s transient failure once after a second, then has a message for the user', async () => {
   const busy = { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) };
   const { agent, model } = setUp([busy, busy, 'never'], { friendlyErrorText: 'Please try again.' });
   const call = agent.call('Hi', { throwOnError: false });
@@ -222,7 +222,7 @@ test('a model’s transient failure is tried once more, after a second; then the
   expect(model.requests).toHaveLength(2);
 });
 
-test('a failed tool is run once more, after a second', async () => {
+test('retries a failed tool once after a second', async () => {
   let tries = 0;
   const broken = tool({
     name: 'look',
@@ -241,7 +241,7 @@ test('a failed tool is run once more, after a second', async () => {
   expect(tries).toBe(2);
 });
 
-test('a tool has an hour unless it sets its own, a request five minutes', async () => {
+test('a tool has an hour unless it sets its own timeout, a request five minutes', async () => {
   const signals: AbortSignal[] = [];
   const slow = tool({
     name: 'look',
@@ -267,7 +267,7 @@ test('a tool has an hour unless it sets its own, a request five minutes', async 
   expect(await failing).toMatchObject({ error: { code: 'MODEL_TIMEOUT' } });
 });
 
-test('sixteen calls at once over all agents of one preset', async () => {
+test('sixteen simultaneous calls over all agents of one preset', async () => {
   const preset = oxygent();
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
@@ -283,7 +283,7 @@ test('sixteen calls at once over all agents of one preset', async () => {
   );
 });
 
-test('a JSON answer is corrected, which costs a round; a list of calls runs in parallel', async () => {
+test('corrects a JSON answer, which costs a round; a list of calls runs in parallel', async () => {
   const list = '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]';
   const { agent, model } = setUp(['{"n": 1}', list, '<think>So.</think>Seen.']);
   const result = await agent.call('Look');
@@ -325,7 +325,7 @@ test.for<[list: string, calls: number, corrected: boolean]>([
   expect(iterations).toBe(calls || corrected ? 2 : 1);
 });
 
-test('calls of a list may name tools of any kind, and each result has its place', async () => {
+test('calls of a list may name tools of any kind, and each result is in its place', async () => {
   const slow = tool({ name: 'slow', description: '', input, execute: async () => 'late' });
   const list = `[{"tool_name": "slow", "arguments": {}}, {"tool_name": "none"}, ${one}]`;
   const { agent, model } = setUp([list, 'Done.'], {}, { tools: [slow, look] });
@@ -335,7 +335,7 @@ test('calls of a list may name tools of any kind, and each result has its place'
   );
 });
 
-test('one call at a time, as in OxyGent’s code: a list is corrected', async () => {
+test('with one call at a time, as in OxyGent’s code, it corrects a list', async () => {
   const { agent, model } = setUp([`[${one}, ${one}]`, one, 'Seen.'], {
     protocol: { parallel: false },
   });
@@ -343,7 +343,7 @@ test('one call at a time, as in OxyGent’s code: a list is corrected', async ()
   expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
 });
 
-test('in a list the model’s word for trust does not count; the agent’s does', async () => {
+test('in a list the model’s trust_mode is ignored, the agent’s is not', async () => {
   const trusted = one.replace('{"tool', '{"trust_mode": 1, "tool');
   const list = `[${trusted}, ${trusted}]`;
   expect(await setUp([list, 'Done.']).agent.call('Look')).toMatchObject({ text: 'Done.' });
@@ -360,11 +360,11 @@ test.for<[said: string, text: string, iterations: number]>([
   ['ACTION: look', 'Done.', 2],
   [one, 'Done.', 2],
   [`[${one}, ${one}]`, 'Done.', 2],
-  // As OxyGent's parser reads them, unlike the default one.
+  // OxyGent's parser reads these differently from the default one.
   ['{"n": 1}', 'Done.', 2],
   ['{"tool_name": "look"}', 'Done.', 2],
   ['{"tool_name": "look", "arguments": {', '{"tool_name": "look", "arguments": {', 1],
-])('a parser of one’s own leaves %s to OxyGent’s', async ([said, text, iterations]) => {
+])('a custom parser leaves %s to OxyGent’s', async ([said, text, iterations]) => {
   const parse: ParseReply = async (reply, _context, fallback) =>
     reply.startsWith('ACTION: ')
       ? { type: 'calls', calls: [{ name: reply.slice(8) }] }
@@ -377,7 +377,7 @@ test.for<[said: string, text: string, iterations: number]>([
   }
 });
 
-test('the fallback keeps to one call at a time, and to a value that is asked for', async () => {
+test('the fallback respects one call at a time, and a requested value', async () => {
   const parse: ParseReply = (reply, _context, fallback) => fallback(reply);
   const single = setUp([`[${one}, ${one}]`, 'Done.'], { protocol: { parse, parallel: false } });
   expect(await single.agent.call('Look')).toMatchObject({ toolsUsed: [], text: 'Done.' });
@@ -385,7 +385,7 @@ test('the fallback keeps to one call at a time, and to a value that is asked for
   expect(await value.agent.call('go', { output: jsonMode() })).toMatchObject({ output: { n: 2 } });
 });
 
-test('the default parser may replace OxyGent’s, and streams as without the preset', async () => {
+test('the default parser can replace OxyGent’s, and streams as without the preset', async () => {
   for (const parse of [parseToolCalls, undefined]) {
     const protocol = { parse } as NonNullable<OxygentOptions['protocol']>;
     const { agent } = setUp([[{ text: 'So ' }, { text: 'it is.' }]], { protocol });
@@ -396,7 +396,7 @@ test('the default parser may replace OxyGent’s, and streams as without the pre
   }
 });
 
-test('trust mode: the result is the answer as it is; the call and it are in the log and in the next call’s history', async () => {
+test('trust mode: the result is the answer; the log and the next history contain the call and the answer', async () => {
   const { agent, model } = setUp([looks, 'Bye.'], { trustMode: true, discardReactMemory: false });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
   expect((await agent.messages()).map(({ role }) => role)).toEqual([
@@ -440,7 +440,7 @@ test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, 
   });
 });
 
-test('trust mode by the tool, and by a parser of one’s own; a failed call goes to the model', async () => {
+test('trust mode by the tool, and by a custom parser; a failed call goes to the model', async () => {
   const direct = tool({
     name: 'look',
     description: '',
@@ -469,7 +469,7 @@ test('trust mode by the tool, and by a parser of one’s own; a failed call goes
   });
 });
 
-test('the model’s word holds for calls that go on, in another agent', async () => {
+test('the model’s trust_mode also applies when another agent resumes the call', async () => {
   const external = tool({ name: 'look', description: '', input });
   const first = setUp([trusting], {}, { tools: [external] }).agent;
   await first.call('Look');
@@ -584,7 +584,7 @@ test('the description is there for the model’s own calls, too, and for an agen
   expect(prompts(child.model)).toEqual(['For the time']);
 });
 
-test('the tools that fit the query best, of few as well; none chosen among without selectTools', async () => {
+test('selects the tools that match the query best, even of few; selects none without selectTools', async () => {
   const [read, write] = ['read_mail', 'write_file'].map((name) =>
     tool({ name, description: name, input, execute: () => 'ok' }),
   );
@@ -609,7 +609,7 @@ test('the tools that fit the query best, of few as well; none chosen among witho
   expect(await told([few(true)])).toEqual([['read_mail'], ['write_file']]);
 });
 
-test('trust by the model survives output guards', async () => {
+test('trust mode by the model works with output guards', async () => {
   const model = new ScriptedModel([trusting]);
   const agent = new ReActAgent({
     name: 'a',
@@ -624,7 +624,7 @@ test.for<[how: string, output: OutputMode<unknown>]>([
   ['in JSON mode', jsonMode()],
   ['by prompt', structured({ type: 'object' }, { mode: 'prompt' })],
   ['by a tool', structured({ type: 'object' })],
-])('a value asked for %s is no mistake, though it is a JSON object', async ([how, output]) => {
+])('a value requested %s is not a mistake, although it is a JSON object', async ([how, output]) => {
   const value =
     how === 'by a tool' ? '{"tool_name": "generate_response", "arguments": {"n": 2}}' : '{"n": 2}';
   expect(await setUp([looks, value]).agent.call('go', { output })).toMatchObject({
@@ -634,7 +634,7 @@ test.for<[how: string, output: OutputMode<unknown>]>([
   });
 });
 
-test('tools to be searched for, under the preset', async () => {
+test('works with tool sourcing', async () => {
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const model = new ScriptedModel([search, looks, 'Seen.'], { features: { tools: false } });
   const look2 = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
@@ -658,7 +658,7 @@ test('tools to be searched for, under the preset', async () => {
   ]);
 });
 
-test('a protocol of one’s own, and the model’s own calls', async () => {
+test('works with a custom protocol, and with the model’s own calls', async () => {
   const parse = (reply: string) => {
     const names = reply.startsWith('LOOK') ? reply.split(' ') : [];
     return names.length
@@ -698,7 +698,7 @@ test('a protocol of one’s own, and the model’s own calls', async () => {
   });
 });
 
-test('bad options', () => {
+test('rejects invalid options', () => {
   for (const options of [
     null,
     { maxRounds: -1 },

@@ -10,7 +10,7 @@ import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibab
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
 
-/** A tool that notes how many of its calls run at the same time. */
+/** A tool that records how many of its calls run at the same time. */
 function counted() {
   let running = 0;
   let most = 0;
@@ -50,7 +50,7 @@ test.for([
   },
 );
 
-test('no limit of iterations; modelCallLimit() is one', async () => {
+test('has no limit of iterations; modelCallLimit() adds one', async () => {
   const { work } = counted();
   const rounds = Array.from({ length: 40 }, () => calls(1));
   const agent = new ReActAgent({
@@ -80,7 +80,7 @@ test('a tool’s result can be the answer', async () => {
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'done' });
 });
 
-test('an unknown tool is an error result; a model that fails is no answer', async () => {
+test('an unknown tool is an error result; a model that fails has no answer', async () => {
   const model = new ScriptedModel([calls(1), { error: new Error('down') }]);
   const agent = new ReActAgent({ name: 'a', model, use: [springAiAlibaba()] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INTERNAL' });
@@ -139,7 +139,7 @@ test('the system prompt is a template of the input, the session’s values and v
   expect((await prompts({ variables }))[1]).toBe('A 4 in {city} asks: nothing {"a": {none}}');
 });
 
-test.each([{ state: {} }, { variables: 'x' }])('%o is refused', (options) => {
+test.each([{ state: {} }, { variables: 'x' }])('rejects %o', (options) => {
   expect(() => springAiAlibaba(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
   );

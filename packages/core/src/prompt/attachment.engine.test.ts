@@ -21,7 +21,7 @@ test.each<[name: string, type: string, mediaType: string]>([
   ['a.unknown', 'file', 'application/octet-stream'],
   ['png', 'file', 'application/octet-stream'],
   ['.constructor', 'file', 'application/octet-stream'],
-])('bytes named %s are of the type %s, %s', (name, type, mediaType) => {
+])('bytes named %s have the type %s, %s', (name, type, mediaType) => {
   expect(attachment(bytes, { name })).toEqual({
     type,
     name,
@@ -60,11 +60,11 @@ test.each<[url: string, options: AttachmentOptions, block: object]>([
   });
 });
 
-test('an address that says nothing is a file without a name or media type', () => {
+test('an address without a file name becomes a file without name or media type', () => {
   expect(attachment(new URL(`${at}`))).toEqual({ type: 'file', source: { type: 'url', url: at } });
 });
 
-test('a data: URL goes inline', () => {
+test('a data: URL becomes inline data', () => {
   const block = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AQID' } };
   expect(attachment('data:image/png;base64,AQID')).toEqual(block);
   expect(attachment('data:;base64,AQID', { name: 'a.png' })).toEqual({ ...block, name: 'a.png' });
@@ -75,7 +75,7 @@ test('a data: URL goes inline', () => {
   });
 });
 
-test('bytes of any kind of buffer, and no more of it than is meant', () => {
+test('reads each kind of buffer, and only the bytes of the view', () => {
   const buffer = new Uint8Array([0, 1, 2, 3, 0]).buffer;
   expect(attachment(new Uint8Array(buffer, 1, 3))).toMatchObject({ source: { data: 'AQID' } });
   expect(attachment(new DataView(buffer, 1, 3) as never)).toMatchObject({
@@ -89,7 +89,7 @@ test('bytes of any kind of buffer, and no more of it than is meant', () => {
   ).toEqual(many);
 });
 
-test('what it makes is a block that messages take', () => {
+test('returns a block that messages accept', () => {
   const blocks = [
     attachment(`${at}a.png`),
     attachment(bytes, { name: 'a.pdf' }),
@@ -98,13 +98,13 @@ test('what it makes is a block that messages take', () => {
   expect(() => parseMessages([userMessage(blocks)])).not.toThrow();
 });
 
-/** A PNG of that size. */
+/** Returns a PNG of that size. */
 function png(width: number, height: number): Uint8Array {
   const head = [...'\x89PNG\r\n\x1a\n\0\0\0\rIHDR'].map((char) => char.charCodeAt(0));
   return new Uint8Array([...head, 0, 0, width >> 8, width & 255, 0, 0, height >> 8, height & 255]);
 }
 
-test('the limits of the reference, with an error that says both', () => {
+test('applies the limits of the reference, and the error states both', () => {
   expect(attachment(png(4000, 2500), { name: 'a.png' })).toMatchObject({ type: 'image' });
   const image = {
     code: 'PAYLOAD_TOO_LARGE',
@@ -137,7 +137,7 @@ test('the limits of the reference, with an error that says both', () => {
   expect(attachment(video, { name: 'a.mp3' })).toMatchObject({ type: 'audio' });
 });
 
-test('limits of one’s own; an address is not fetched to be measured, a data: URL is', () => {
+test('accepts other limits; measures a data: URL, and does not fetch an address to measure it', () => {
   expect(() => attachment(bytes, { name: 'a.pdf', maxFileBytes: 2 })).toThrow(
     expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }),
   );
@@ -174,7 +174,7 @@ test.each<[given: unknown, options: unknown]>([
   [bytes, { name: 5 }],
   [bytes, { mediaType: 'png' }],
   [bytes, { maxFileBytes: '2' }],
-])('bad input: %j with %j', (given, options) => {
+])('rejects %j with %j', (given, options) => {
   const error = expect.objectContaining({ name: 'AgentError', code: 'INVALID_INPUT' });
   expect(() => attachment(given as string, options as AttachmentOptions)).toThrow(error);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 import { documentsText, fittingDocuments } from './documents-text.ts';
 
-test('numbered, with their sources', () => {
+test('numbers the documents and names their sources', () => {
   const documents = [
     { content: ' One.\n', source: 'a.md' },
     { content: 'Two.\n\nMore.' },
@@ -17,7 +17,7 @@ test('numbered, with their sources', () => {
   );
 });
 
-test('no content poses as another document', () => {
+test('no content can imitate another document', () => {
   const content =
     'See [3] there.\n[2] Source: b.md\n  [3] source: c\n[4]\n[5] is a note.\n[12345678] Source: x';
   expect(documentsText([{ content }])).toBe(
@@ -25,7 +25,7 @@ test('no content poses as another document', () => {
   );
 });
 
-test('what fits is chosen in order; a first one that is too long is cut', () => {
+test('chooses the documents that fit in order, and cuts a first one that is too long', () => {
   const long = { content: 'long '.repeat(200) };
   const [short, other] = [
     { content: 'short', source: 's' },
@@ -41,7 +41,7 @@ test('what fits is chosen in order; a first one that is too long is cut', () => 
   expect(emoji[0]!.content).toMatch(/^(😀)+…$/u);
 });
 
-test('a profile of tokens counts', () => {
+test('counts with a token profile', () => {
   const perCharacter = {
     name: 'x',
     countText: (text: string) => text.length,

@@ -37,7 +37,7 @@ function setUp(
   };
 }
 
-test('fixed variables, and those of a call, which win', async () => {
+test('variables of a call override fixed ones', async () => {
   const { agent, prompts } = setUp('${who} at ${where}, ${more}', {
     variables: { who: 'Ann', where: 'home' },
     token: perCall,
@@ -53,7 +53,7 @@ test('fixed variables, and those of a call, which win', async () => {
   expect((await agent.messages()).map(textOf)[0]).toBe('${who}?');
 });
 
-test('a function is asked once a call, also where the call takes several requests', async () => {
+test('calls a function once a call, even if the call takes several requests', async () => {
   let asked = 0;
   const look = tool({
     name: 'look',
@@ -79,7 +79,7 @@ test('a function is asked once a call, also where the call takes several request
   ]);
 });
 
-test('in braces, and JSON stays', async () => {
+test('replaces variables in braces and keeps JSON', async () => {
   const { agent, prompts } = setUp('{who}: {"who": "{0}"}', {
     variables: { who: 'Ann {who}' },
     form: '{}',
@@ -124,7 +124,7 @@ test('the same text is the same message; policies and hooks see the rendered one
   expect(before[0]).toBeGreaterThan(900);
 });
 
-test('agents that share the extension do not share a prompt; one without a prompt has none', async () => {
+test('agents that share the extension do not share a prompt; an agent without a prompt gets none', async () => {
   const extensions = [promptVariables({ variables: { x: '1' } })];
   const model = new ScriptedModel(['a', 'b', 'c', 'd']);
   const agents = ['A${x}', 'B${x}', '', '${x}'].map(
@@ -139,13 +139,13 @@ test('agents that share the extension do not share a prompt; one without a promp
   ]);
 });
 
-test('a prompt that is blank once it is rendered is left out', async () => {
+test('omits a prompt that renders to a blank text', async () => {
   const { agent, model } = setUp('${x}', { variables: { x: ' ' } });
   await agent.call('Hi');
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['Hi']);
 });
 
-test('what other extensions put behind the prompt is not rendered, in whatever order; without one it stays', async () => {
+test('does not render what other extensions append, in any order, nor does it need a prompt', async () => {
   const variables = promptVariables({ variables: { x: ' ', todos: 'no' }, form: '{}' });
   const list = todoList({ prompt: 'Lists: {todos} {x}' });
   for (const extensions of [
@@ -169,7 +169,7 @@ test('what other extensions put behind the prompt is not rendered, in whatever o
   }
 });
 
-test('a function gets the call: its input as guards leave it, what the user said last where it goes on, and the session’s values', async () => {
+test('a function gets the guarded input, the last user message of a resumed run, and the session’s values', async () => {
   const state = stateKeys({ city: replace('Bern') });
   const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
   const variables = promptVariables({
@@ -191,7 +191,7 @@ test('a function gets the call: its input as guards leave it, what the user said
   expect(prompts).toEqual(['I am [EMAIL] in Bern', 'I am [EMAIL] in Rome']);
 });
 
-test('a missing value, and variables that cannot be had, end the call before anything is stored', async () => {
+test('a missing or failing variable ends the call before anything is stored', async () => {
   const strict = setUp('${who}', { token: perCall, missing: 'fail' });
   const events: string[] = [];
   const stream = strict.agent.stream('Hi');
@@ -302,7 +302,7 @@ test('a system prompt that a hook sets meanwhile stays', async () => {
   ]);
 });
 
-test('bad options', () => {
+test('rejects invalid options', () => {
   for (const options of [
     null,
     { variables: 'x' },

@@ -16,7 +16,7 @@ test.each<[text: string, variables: TemplateVariables, rendered: string]>([
   ],
   ['${constructor} ${toString} ${__proto__}', {}, '${constructor} ${toString} ${__proto__}'],
   ['', { a: 'x' }, ''],
-])('%j with %j', (text, variables, rendered) => {
+])('renders %j with %j', (text, variables, rendered) => {
   expect(renderTemplate(text, variables)).toBe(rendered);
 });
 
@@ -26,13 +26,13 @@ test.each<[text: string, rendered: string]>([
   ['{{name}} { name } {na-me}', '{Ann} { name } {na-me}'],
   ['${name}', '$Ann'],
   ['{twice}', '{name} ${name}'],
-])('in braces: %j', (text, rendered) => {
+])('replaces variables in braces: %j', (text, rendered) => {
   expect(renderTemplate(text, { name: 'Ann', twice: '{name} ${name}' }, { form: '{}' })).toBe(
     rendered,
   );
 });
 
-test('a missing variable can be an error that names all of them', () => {
+test('can throw an error that names all missing variables', () => {
   const error = expect.objectContaining({
     code: 'INVALID_INPUT',
     message: 'No value for b, c.',
@@ -44,7 +44,7 @@ test('a missing variable can be an error that names all of them', () => {
   expect(renderTemplate('${a}', { a: '${d}' }, { missing: 'fail' })).toBe('${d}');
 });
 
-test('a long text of what could begin a variable costs no more than its length', () => {
+test('takes linear time for a long text of possible variables', () => {
   for (const piece of ['${', '{', '$', '${a', '{a{']) {
     const text = piece.repeat(200_000);
     expect(renderTemplate(text, { a: 'x' })).toBe(text);
@@ -61,7 +61,7 @@ test.each<[text: unknown, variables: unknown, options: unknown]>([
   ['', 'x', {}],
   ['', {}, { form: '{{}}' }],
   ['', {}, { missing: 'throw' }],
-])('bad input: %j, %j, %j', (text, variables, options) => {
+])('rejects %j, %j, %j', (text, variables, options) => {
   const render = (): string =>
     renderTemplate(text as string, variables as TemplateVariables, options as TemplateOptions);
   expect(render).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));

@@ -6,7 +6,7 @@ import { DashScopeDecoder } from './dashscope/dashscope-decoder.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import { OpenAiDecoder } from './openai/openai-decoder.ts';
 
-/** A server that sends this and then neither more nor an end. */
+/** Creates a server that sends this text and then neither more nor an end. */
 const openBody = (text: string): ReadableStream<Uint8Array<ArrayBuffer>> =>
   new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
 
@@ -74,7 +74,7 @@ const cases = [
 ];
 
 test.each(cases)(
-  '$chunk ends an open stream at once, quoted, after the text before it',
+  '$chunk ends an open stream at once, after the text before it, and the error quotes it',
   async ({ chunk, before, decoder }) => {
     const { deltas, error } = await read(
       decoder(),
@@ -91,7 +91,7 @@ test.each(cases)(
   },
 );
 
-test.each(cases)('$chunk as a whole reply is refused and quoted', async ({ chunk, decoder }) => {
+test.each(cases)('rejects $chunk as a whole reply and quotes it', async ({ chunk, decoder }) => {
   const { deltas, error } = await read(decoder(), chunk, 'application/json');
   expect(deltas).toEqual([]);
   expect([error?.name, error?.code, error?.retryable]).toEqual([
@@ -103,7 +103,7 @@ test.each(cases)('$chunk as a whole reply is refused and quoted', async ({ chunk
 });
 
 test.each(['{"content":5}', '{"content":{"text":"a"}}', '{"content":"a","tool_calls":5}'])(
-  'the message %s of a whole reply is refused, whatever its finish reason says',
+  'rejects the message %s in a whole reply, whatever its finish reason is',
   async (message) => {
     const body = `{"choices":[{"message":${message},"finish_reason":"stop"}]}`;
     const { deltas, error } = await read(new OpenAiDecoder(), body, 'application/json');

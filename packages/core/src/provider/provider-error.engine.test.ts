@@ -101,7 +101,7 @@ test.each<[status: number, body: unknown, code: AgentErrorCode, retryable: boole
   expect(error.message).toContain(words);
 });
 
-test('the time to wait, in seconds or as a date', () => {
+test('reads the time to wait in seconds or as a date', () => {
   const wait = (header: string) =>
     respond(429, '', { 'retry-after': header }).details?.['retryAfterMs'];
   expect(wait('1.5')).toBe(1500);
@@ -120,7 +120,7 @@ test('the time to wait, in seconds or as a date', () => {
   expect(both('', '2')).toBe(2000);
 });
 
-test('long explanations are cut', () => {
+test('shortens long explanations', () => {
   expect(respond(500, 'x'.repeat(10_000)).message.length).toBeLessThan(300);
   expect(respond(500, { error: { message: 'x'.repeat(10_000) } }).message.length).toBeLessThan(700);
 });
@@ -161,14 +161,14 @@ test.each([[{ choices: [] }], [{ error: null }], [null], ['text'], [7]])(
   },
 );
 
-test('a request that is too long is so the next time, too', () => {
+test('a request that is too long cannot be retried', () => {
   const error = errorOfChunk({
     error: { message: "This model's maximum context length is 8192 tokens." },
   });
   expect([error?.code, error?.retryable]).toEqual(['MODEL_CONTEXT_LENGTH', false]);
 });
 
-test('a chunk whose code is a text is an error (DashScope); a number is none (others number their chunks)', () => {
+test('a chunk with a text as code is an error (DashScope); a number is not (others number their chunks)', () => {
   expect(errorOfChunk({ code: 'InternalError', message: 'Try again.' })).toMatchObject({
     code: 'MODEL_SERVER',
     message: 'The model server reported an error: Try again.',

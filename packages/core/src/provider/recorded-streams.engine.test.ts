@@ -27,8 +27,8 @@ const streams = Object.entries(recorded).map(
 );
 
 /**
- * The reply's deltas, adjacent ones of a block or call joined: how many came together says nothing
- * about the reply.
+ * Returns the deltas of the reply. Joins adjacent ones of a block or call, because the batch size
+ * depends on the cut.
  */
 function replay(bytes: Uint8Array, cuts: readonly number[]): readonly ModelDelta[] {
   const reply = new EventReply(new OpenAiDecoder());
@@ -49,19 +49,18 @@ const cutsFrom = (first: number, step: number, length: number): number[] =>
     (_, index) => first + index * step,
   );
 
-test('the recorded streams are all here', () => {
+test('all recorded streams exist', () => {
   expect(streams.map(([name]) => name).sort()).toEqual(Object.keys(golden).sort());
 });
 
-test.each(streams)('%s gives the same deltas in one-byte pieces', (_, bytes) => {
+test.each(streams)('%s gives the same deltas byte by byte', (_, bytes) => {
   expect(replay(bytes, cutsFrom(1, 1, bytes.length))).toEqual(replay(bytes, []));
 });
 
 test.each(streams)('%s gives the same deltas cut at every byte boundary', (_, bytes) => {
   const whole = JSON.stringify(replay(bytes, []));
   const step = 64;
-  // A cut every 64 bytes, moved on by one byte from replay to replay: each boundary is one of them
-  // once.
+  // Each replay cuts every 64 bytes and starts one byte later, so each boundary is cut once.
   const firsts = cutsFrom(1, 1, step + 1);
   expect(
     firsts.filter(

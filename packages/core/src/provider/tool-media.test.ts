@@ -44,7 +44,7 @@ const wired = (messages: readonly Msg[], media: ModelFeatures['media']): readonl
 
 const round: ScriptedReply = { toolCalls: [{ name: 'say' }, { name: 'snap' }, { name: 'snap' }] };
 
-test('media that the model takes stand behind the results of their round', async () => {
+test('puts media that the model supports behind the results of their round', async () => {
   const { agent, model } = setUp([round, 'Nice.']);
   await agent.call(userMessage([text('Look'), image, sound]));
   const { messages } = model.requests[1]!;
@@ -73,7 +73,7 @@ test('media that the model takes stand behind the results of their round', async
   ]);
 });
 
-test('a model that takes no media gets placeholders, and the very same messages', async () => {
+test('a model without media support gets placeholders, and otherwise the same message objects', async () => {
   const { agent, model } = setUp([round, 'Nice.'], []);
   await agent.call(userMessage([text('Look'), image]));
   const { messages } = model.requests[1]!;
@@ -85,7 +85,7 @@ test('a model that takes no media gets placeholders, and the very same messages'
   });
 });
 
-test('the same round is the same objects in each request, and rounds are kept apart', async () => {
+test('reuses the objects of a round in each request and keeps rounds apart', async () => {
   const { agent, model } = setUp([round, round, 'Nice.', 'Yes.']);
   await agent.call('Look');
   await agent.call('Sure?');
@@ -97,7 +97,7 @@ test('the same round is the same objects in each request, and rounds are kept ap
   );
 });
 
-test('results that a user message brings, beside what it says', async () => {
+test('keeps the results and the text of a user message', async () => {
   const { agent, model } = setUp(['Nice.']);
   const result: ContentBlock = {
     type: 'tool_result',
@@ -121,7 +121,7 @@ test('results that a user message brings, beside what it says', async () => {
   ]);
 });
 
-test('DashScope’s own protocol has media in results; a text model has placeholders', () => {
+test('DashScope’s own protocol puts media in results; a text model gets placeholders', () => {
   const message = { ...userMessage([]), role: 'tool' as const };
   const result: ContentBlock = {
     type: 'tool_result',

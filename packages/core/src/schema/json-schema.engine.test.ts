@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
 import { jsonSchema } from './json-schema.ts';
 import { toSchema } from './to-schema.ts';
 
-/** The lines that a model is told; none where the value fits. */
+/** Returns the lines that a model gets, none if the value is valid. */
 async function linesOf(schema: JsonObject, value: unknown): Promise<readonly string[]> {
   const result = await toSchema(jsonSchema(schema)).validate(value);
   return result.ok ? [] : result.issues;
@@ -29,14 +29,14 @@ const order: JsonObject = {
   },
 };
 
-test('a value that fits is given back as it is', async () => {
+test('returns a valid value unchanged', async () => {
   const value = { id: 'AB12', items: [{ name: '柿', count: 2 }], state: 'open', note: null };
   const result = await toSchema(jsonSchema(order)).validate(value);
   expect(result).toEqual({ ok: true, value });
   expect(result.ok && result.value).toBe(value);
 });
 
-test('every mistake is told, by its path', async () => {
+test('reports every mistake with its path', async () => {
   const lines = await linesOf(order, {
     id: 'ab',
     items: [{ count: 0 }, { name: 7 }],
@@ -55,7 +55,7 @@ test('every mistake is told, by its path', async () => {
   ]);
 });
 
-test('the schema that the model gets is the one given, without what the validator notes in it', () => {
+test("the model gets the given schema without the validator's annotations", () => {
   const { $schema: _dialect, ...rest } = order;
   expect(toSchema(jsonSchema(order)).jsonSchema).toEqual(rest);
   expect(
@@ -144,7 +144,7 @@ test.each<[name: string, schema: JsonObject, value: JsonValue, lines: readonly s
   expect(await linesOf(schema, value)).toEqual(lines);
 });
 
-test('a union tells what each form wants, and what follows it stands by itself', async () => {
+test('lists the errors of each form of a union, and reports later errors separately', async () => {
   const schema: JsonObject = {
     properties: {
       to: {
@@ -174,7 +174,7 @@ test('a union tells what each form wants, and what follows it stands by itself',
   ]);
 });
 
-test('the drafts differ: what stands beside a $ref, and lists of items', async () => {
+test('drafts differ in keywords beside a $ref and in lists of items', async () => {
   const draft7: JsonObject = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     definitions: { short: { maxLength: 2 } },
@@ -201,7 +201,7 @@ test('the drafts differ: what stands beside a $ref, and lists of items', async (
   expect(asDraft7.issues).toBeUndefined();
 });
 
-test('a schema that refers to itself, by $anchor and $id too', async () => {
+test('resolves a schema that refers to itself, by $anchor and $id too', async () => {
   const tree: JsonObject = {
     $id: 'https://example.com/tree',
     $anchor: 'node',
@@ -225,7 +225,7 @@ test('a schema that refers to itself, by $anchor and $id too', async () => {
   ).toEqual(['children.0.children.0.name: is required', 'next.name: is required']);
 });
 
-test('a value that cannot be checked does not fit', async () => {
+test('a value that cannot be checked is invalid', async () => {
   const list: JsonObject = { type: 'array', items: { $ref: '#' } };
   let deep: JsonValue = [];
   for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
@@ -234,7 +234,7 @@ test('a value that cannot be checked does not fit', async () => {
   }
 });
 
-test('one schema is compiled once; what is changed in it afterwards does not count', async () => {
+test('compiles a schema once and ignores later changes to it', async () => {
   const schema = { type: 'string', minLength: 2 };
   const first = jsonSchema(schema);
   expect(jsonSchema(schema)).toBe(first);
@@ -244,7 +244,7 @@ test('one schema is compiled once; what is changed in it afterwards does not cou
   expect(await linesOf(schema, 'a')).toEqual(['is too short (1 < 2)']);
 });
 
-test('a frozen schema is as good', async () => {
+test('accepts a frozen schema', async () => {
   const inner = Object.freeze({ $ref: '#/$defs/a' });
   const schema = Object.freeze({
     properties: Object.freeze({ a: inner, b: inner }),
@@ -299,7 +299,7 @@ test.each<[schema: unknown, words: string]>([
     { $schema: 'https://example.com/mine' },
     '"https://example.com/mine" is not a known draft of JSON Schema. Use 4, 7, 2019-09 or 2020-12.',
   ],
-])('a schema that would not hold is refused: %j', (schema, words) => {
+])('rejects a broken schema: %j', (schema, words) => {
   expect(() => jsonSchema(schema as JsonObject)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { toSchema, type StandardSchema } from './to-schema.ts';
 
-test('a Zod schema gives the model its JSON Schema and checks what comes back', async () => {
+test('a Zod schema gives the model its JSON Schema and validates values', async () => {
   const schema = toSchema(
     z.object({ city: z.string().describe('A city'), days: z.number().int().default(3) }),
   );
@@ -27,19 +27,19 @@ test('issues name the path', async () => {
   expect(result).toMatchObject({ ok: false, issues: [expect.stringMatching(/^stops\.1\.city: /)] });
 });
 
-test('asynchronous checks are waited for', async () => {
+test('awaits asynchronous checks', async () => {
   const schema = toSchema(z.string().refine(async (value) => value === 'yes', 'say yes'));
   expect(await schema.validate('no')).toEqual({ ok: false, issues: ['say yes'] });
 });
 
-test('plain JSON Schema goes through as it is', async () => {
+test('passes plain JSON Schema on unchanged', async () => {
   const plain = { type: 'object', properties: { a: { type: 'number' } } };
   const schema = toSchema(plain);
   expect(schema.jsonSchema).toBe(plain);
   expect(await schema.validate({ a: 'text' })).toEqual({ ok: true, value: { a: 'text' } });
 });
 
-test('a library without JSON Schema is refused with a way out', () => {
+test('rejects a library without JSON Schema and names an alternative', () => {
   const foreign = {
     '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }) },
   } as unknown as StandardSchema;

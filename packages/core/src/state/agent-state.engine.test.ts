@@ -26,7 +26,7 @@ function setUp(replies: readonly ScriptedReply[], memory: Memory = new InMemoryM
   return { model, memory, agent: new ReActAgent({ name: 'a', model, memory, tools: [pay] }) };
 }
 
-test('a conversation moves to another agent, its open call and decision too', async () => {
+test('a conversation moves to another agent with its open call and decision', async () => {
   const first = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
   const { pending } = await first.agent.call('Pay 5');
   const wire = JSON.stringify(await saveState(first.agent));
@@ -44,7 +44,7 @@ test('a conversation moves to another agent, its open call and decision too', as
 test.each([
   ['a session’s log', () => new SessionMemory(new MemoryStore(), 's')],
   ['messages alone', () => new InMemoryMemory()],
-])('what is known of open calls moves from and to %s', async (_name, memory) => {
+])('the state of open calls moves from and to %s', async (_name, memory) => {
   const runs: string[] = [];
   const hooked: string[] = [];
   const tools = [
@@ -122,7 +122,7 @@ test.each([
   expect(states).toContainEqual(['edited', 'success', 'n 7 3']);
 });
 
-test('the interrupt flag is saved and loaded, and falls with the next call', async () => {
+test('the interrupt flag is saved and loaded, and the next call clears it', async () => {
   const first = setUp([{ text: 'one two three' }, 'again']);
   first.agent.addHook({ on: { 'reasoning-chunk': () => void first.agent.interrupt() } });
   await first.agent.call('go');
@@ -135,7 +135,7 @@ test('the interrupt flag is saved and loaded, and falls with the next call', asy
   expect((await saveState(second.agent)).interrupted).toBe(false);
 });
 
-test('what was saved and what was loaded do not hang together', async () => {
+test('saved and loaded states share no objects', async () => {
   const { agent } = setUp(['hello']);
   await agent.call('hi');
   const state = await saveState(agent);
@@ -176,7 +176,7 @@ test.for([
   ['calls of another type', { ...good, calls: null }, 'calls'],
   ['a call that is not open', { ...good, calls: { call_9: {} } }, 'call_9'],
   ['a function', { ...good, messages: () => [] }, 'plain JSON'],
-] as const)('%s is refused, and the agent stays as it was', async ([, state, words]) => {
+] as const)('rejects %s, and the agent stays unchanged', async ([, state, words]) => {
   const { agent } = setUp(['hello', 'still here']);
   await agent.call('hi');
   const before = await saveState(agent);
@@ -188,7 +188,7 @@ test.for([
   expect((await agent.call('more')).text).toBe('still here');
 });
 
-test('a damaged call state is refused', async () => {
+test('rejects a damaged call state', async () => {
   const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 }, id: 'c' }] }]);
   await agent.call('Pay 5');
   const state = await saveState(agent);
@@ -220,14 +220,14 @@ test('a damaged call state is refused', async () => {
   }
 });
 
-test('what was there before is gone', async () => {
+test('loading replaces the earlier conversation', async () => {
   const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
   await agent.call('Pay 5');
   await loadState(agent, good);
   expect(await saveState(agent)).toEqual(good);
 });
 
-test('the run that left calls open is known where they are loaded', async () => {
+test('a loaded state knows the run that left calls open', async () => {
   const first = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
   const stream = first.agent.stream('Pay 5');
   await stream.result;
@@ -246,7 +246,7 @@ const grouped = (memory: Memory = new InMemoryMemory()) =>
     tools: new Toolkit([], { groups: [group('web'), group('files')] }),
   });
 
-test('active groups move along; an agent without groups takes a state with none active', async () => {
+test('active groups move along; an agent without groups accepts a state without active groups', async () => {
   const first = grouped();
   first.tools.setActiveGroups!(['web']);
   const state = await saveState(first);
@@ -264,7 +264,7 @@ test('active groups move along; an agent without groups takes a state with none 
 });
 
 test.for(['append', 'clear', 'flush'] as const)(
-  'a store that fails at %s leaves the groups and the rest as they were',
+  'a store that fails at %s leaves the groups and all else unchanged',
   async (refused) => {
     class Failing extends InMemoryMemory {
       refused: string | undefined;
@@ -291,7 +291,7 @@ test.for(['append', 'clear', 'flush'] as const)(
   },
 );
 
-test('where the old conversation cannot be put back either, the first failure is told', async () => {
+test('if restoring the old conversation fails too, the first failure is reported', async () => {
   class Full extends InMemoryMemory {
     tries = 0;
     override append(): Promise<void> {
@@ -306,7 +306,7 @@ test('where the old conversation cannot be put back either, the first failure is
   expect(memory.tries).toBe(2);
 });
 
-test('a store that fails leaves the old conversation', async () => {
+test('a failing store leaves the old conversation', async () => {
   class Failing extends InMemoryMemory {
     fails = false;
     override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
@@ -336,7 +336,7 @@ test('a busy agent neither saves nor loads', async () => {
   expect((await run).reason).toBe('aborted');
 });
 
-/** A memory whose next read waits until it is let go. */
+/** A memory whose next read waits until it is released. */
 function heldMemory() {
   const memory = new InMemoryMemory();
   let letGo!: () => void;
@@ -354,7 +354,7 @@ function heldMemory() {
   return { slow, letGo };
 }
 
-test('a call that comes while the store is read: neither saved nor loaded half', async () => {
+test('a call during the read neither saves nor loads half a state', async () => {
   for (const saves of [true, false]) {
     const { slow, letGo } = heldMemory();
     const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }], slow);
@@ -370,7 +370,7 @@ test('a call that comes while the store is read: neither saved nor loaded half',
 });
 
 test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])(
-  'a version that is no number: %s',
+  'rejects the version %s',
   async (given) => {
     const { agent } = setUp([]);
     await expect(loadState(agent, { version: given })).rejects.toMatchObject({
@@ -379,12 +379,12 @@ test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])(
   },
 );
 
-test('no agent at all', async () => {
+test('rejects a value that is not an agent', async () => {
   await expect(saveState(undefined as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(loadState({} as never, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('a store that fails at every step is told of by its first failure', async () => {
+test('if every store operation fails, the first failure is reported', async () => {
   const { agent } = setUp(['ok']);
   const state = await saveState(agent);
   let reads = 0;

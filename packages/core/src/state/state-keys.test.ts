@@ -29,7 +29,7 @@ const keys = () =>
 type State = ReturnType<typeof keys>;
 
 const input = { type: 'object', properties: { note: { type: 'string' } } } as const;
-/** Writes at once and again once all of its calls have begun. */
+/** A tool that writes at once, and again after all its calls have begun. */
 function noteTool(state: State, calls: number) {
   let left = calls;
   let open = (): void => {};
@@ -69,7 +69,7 @@ const notes = (...all: string[]): ScriptedReply => ({
   toolCalls: all.map((note) => ({ name: 'note', input: { note } })),
 });
 
-test('tools that run at the same time write by each key’s strategy', async () => {
+test('parallel tools write with the strategy of each key', async () => {
   const state = keys();
   const agent = setUp([notes('a', 'b'), 'Done.'], state);
   await agent.call('go');
@@ -81,7 +81,7 @@ test('tools that run at the same time write by each key’s strategy', async () 
   expectTypeOf(session.read('city')).toEqualTypeOf<string | undefined>();
 });
 
-test('hooks, wrappers of calls, of tools and of models, and tools have one state; wrappers between hand it on', async () => {
+test('hooks, wrappers and tools share one state, and wrappers between them pass it on', async () => {
   const state = keys();
   const seen: unknown[] = [];
   const hook: Hook = {
@@ -122,7 +122,7 @@ test('hooks, wrappers of calls, of tools and of models, and tools have one state
   ]);
 });
 
-test('the input as guards leave it, and the answer: its value, or its text', async () => {
+test('stores the guarded input, and the answer as its value or its text', async () => {
   const state = keys();
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     use: [
@@ -143,7 +143,7 @@ test('the input as guards leave it, and the answer: its value, or its text', asy
   expect(state.of(agent).read('answer')).toEqual([{ n: 1 }, 'Two.']);
 });
 
-test('it goes with the saved state into another process, in the middle of a run, and on', async () => {
+test('the values move with a saved state into another process, also in the middle of a run', async () => {
   const ask = tool({
     name: 'ask',
     description: '',
@@ -170,7 +170,7 @@ test('it goes with the saved state into another process, in the middle of a run,
 });
 
 test.each(['step', 'turn'] as const)(
-  'a session’s log has the values for its next host, also past a snapshot (%s)',
+  'the log of a session gives the values to its next host, also after a snapshot (%s)',
   async (durability) => {
     const store = new MemoryStore();
     const make = () =>
@@ -220,7 +220,7 @@ test.each(['step', 'turn'] as const)(
   },
 );
 
-test('loading takes away what was there, and a state of before there was any loads', async () => {
+test('loading replaces earlier values, and accepts a state from before there were any', async () => {
   const state = keys();
   const agent = setUp([], state);
   state.of(agent).write({ notes: 'mine' });
@@ -229,13 +229,13 @@ test('loading takes away what was there, and a state of before there was any loa
   expect(state.of(agent).read('notes')).toEqual([]);
 });
 
-test('a saved value that is not its key’s fails the call', async () => {
+test('a saved value of the wrong type fails the call', async () => {
   const agent = setUp([], keys());
   await loadState(agent, { ...(await saveState(agent)), state: { notes: 'no list' } });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INVALID_STATE' });
 });
 
-test('what is read is frozen, what is written is a copy; all updates count or none', () => {
+test('read values are frozen, written ones are copied; an update applies completely or not at all', () => {
   const state = keys();
   const session = state.of(setUp([], state));
   const given = { a: 1, b: 2 };
@@ -263,14 +263,14 @@ test.for<[what: string, act: (session: ReturnType<State['of']>) => void]>([
   ['write a function', (session) => session.write({ city: (() => {}) as never })],
   ['reset', (session) => session.reset('none' as never)],
   ['reset to another kind', (session) => session.reset('notes', 'x' as never)],
-])('%s of what is no key or value is refused', ([, act]) => {
+])('%s rejects an unknown key or an invalid value', ([, act]) => {
   const state = keys();
   expect(() => act(state.of(setUp([], state)))).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT' }) as Error,
   );
 });
 
-test('keys that are none, and a state that is not the agent’s', async () => {
+test('rejects invalid keys, and an agent without this state', async () => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
   expect(() => stateKeys({ a: {} as never })).toThrow(code);
   expect(() => stateKeys({ 'isoloop:x': replace(1) })).toThrow(code);

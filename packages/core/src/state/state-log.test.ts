@@ -24,7 +24,7 @@ const state = stateKeys({
   total: sum,
 });
 
-/** A new agent, as a request handler makes one for each request. */
+/** Creates a new agent, like a request handler for each request. */
 function agentOver(memory: Memory, options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
   return new ReActAgent({
@@ -47,7 +47,7 @@ const before = { cart: ['bread'], facts: { a: 1, b: 1 }, city: 'Rome', total: 2 
 const after = { cart: ['bread', 'milk'], facts: { a: 1, b: 2, c: 3 }, city: 'Oslo', total: 5 };
 const update = { cart: 'milk', facts: { b: 2, c: 3 }, city: 'Oslo', total: 3 };
 
-/** A store that answers each operation some turns of the event loop later. */
+/** Creates a store that answers each operation in a later task. */
 function lateStore(): KeyValueStore {
   const store = new MemoryStore();
   const later = async <T>(operation: () => Promise<T>): Promise<T> => {
@@ -67,7 +67,7 @@ function lateStore(): KeyValueStore {
 
 const echo = { secrets: ['x'.repeat(32)], withoutEcho: 'latest' } as const;
 
-/** Memories of one session: each call opens it as another request would. */
+/** Memories of one session. Each call opens it as another request would. */
 const sessions: readonly (readonly [string, () => () => Memory])[] = [
   [
     'one memory',
@@ -132,18 +132,21 @@ function wrapped(inner: SessionMemory): Memory {
   };
 }
 
-test.for(sessions)('updates before the first call come on top of the log: %s', async ([, open]) => {
-  const memory = open();
-  await filled(memory());
-  const agent = agentOver(memory());
-  const session = state.of(agent);
-  session.write(update);
-  await agent.call('go');
-  expect(session.all()).toEqual(after);
-  const next = agentOver(memory());
-  await next.messages();
-  expect(state.of(next).all()).toEqual(after);
-});
+test.for(sessions)(
+  'updates before the first call apply on top of the log: %s',
+  async ([, open]) => {
+    const memory = open();
+    await filled(memory());
+    const agent = agentOver(memory());
+    const session = state.of(agent);
+    session.write(update);
+    await agent.call('go');
+    expect(session.all()).toEqual(after);
+    const next = agentOver(memory());
+    await next.messages();
+    expect(state.of(next).all()).toEqual(after);
+  },
+);
 
 test.for(sessions)(
   'the log’s values are known once the messages were read: %s',
@@ -205,7 +208,7 @@ test.for(sessions)(
 );
 
 test.for(sessions)(
-  'an update between two calls of one agent meets those of another: %s',
+  'an update between two calls of one agent merges with those of another: %s',
   async ([, open]) => {
     const memory = open();
     await filled(memory());
@@ -234,7 +237,7 @@ test('a value that was reset before the log was read stays reset', async () => {
   expect(state.of(agent).all()).toEqual({ ...before, city: 'nowhere', cart: ['only', 'this'] });
 });
 
-test('a value assigned directly takes its place among the updates', async () => {
+test('a value assigned directly keeps its place among the updates', async () => {
   const store = new MemoryStore();
   await filled(new SessionMemory(store, 's'));
   const agent = agentOver(new SessionMemory(store, 's'));
@@ -245,7 +248,7 @@ test('a value assigned directly takes its place among the updates', async () => 
   expect(state.of(agent).all()).toEqual({ ...before, cart: ['assigned', 'milk'] });
 });
 
-test('cutting messages leaves the values, clearing the memory removes them', async () => {
+test('removing messages leaves the values, clearing the memory removes them', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await filled(memory);
   const agent = agentOver(memory);
@@ -275,7 +278,7 @@ test('a loaded state replaces updates that the log does not have yet, for the ne
   expect(state.of(next).all()).toEqual(before);
 });
 
-test('a state that cannot be loaded leaves updates that the log does not have yet', async () => {
+test('a state that cannot be loaded keeps updates that the log does not have yet', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   await filled(memory);
@@ -288,7 +291,7 @@ test('a state that cannot be loaded leaves updates that the log does not have ye
   expect(state.of(agent).all()).toEqual(after);
 });
 
-test('an update is stored by the next write to the log, whatever writes it', async () => {
+test('the next write to the log stores an update, whatever causes it', async () => {
   const store = new MemoryStore();
   const agent = agentOver(new SessionMemory(store, 's'));
   state.of(agent).write({ cart: 'milk' });
@@ -298,7 +301,7 @@ test('an update is stored by the next write to the log, whatever writes it', asy
   expect(state.of(next).read('cart')).toEqual(['milk']);
 });
 
-/** A store without `compareAndSet`, whose next write fails, before or after it is done. */
+/** A store without `compareAndSet`. Its next write fails before or after it takes effect. */
 function faultyStore() {
   const inner = new MemoryStore();
   const store = {
@@ -342,7 +345,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('two runs that write at the same time keep each other’s updates', async () => {
+test('two concurrent runs keep each other’s updates', async () => {
   for (const shared of [true, false]) {
     const store = new MemoryStore();
     const only = new SessionMemory(store, 's');
@@ -363,7 +366,7 @@ test('two runs that write at the same time keep each other’s updates', async (
   }
 });
 
-test('a call that is refused because another one runs leaves the open calls of that one', async () => {
+test('a call that is rejected because another one runs leaves the open calls of that one', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   let release!: (output: string) => void;
   const released = new Promise<string>((resolve) => (release = resolve));
@@ -388,7 +391,7 @@ test('a call that is refused because another one runs leaves the open calls of t
   expect((await running).text).toBe('Done.');
 });
 
-test('an update that the log’s value does not allow fails the next call and is named', async () => {
+test('an update that the log’s value does not allow fails the next call, which names it', async () => {
   const store = new MemoryStore();
   const picky = stateKeys({
     place: {

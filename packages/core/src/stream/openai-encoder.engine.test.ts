@@ -31,7 +31,7 @@ async function chunksOf(replies: readonly ScriptedReply[], options: CallOptions 
 const contents = (chunks: readonly (ChatCompletionChunk | OpenAiError)[]) =>
   chunks.flatMap((chunk) => ('choices' in chunk ? (chunk.choices[0]?.delta.content ?? []) : []));
 
-test('an answer: role first, deltas, the finish reason, the usage', async () => {
+test('encodes an answer as role, deltas, finish reason and usage', async () => {
   const { chunks, result } = await chunksOf([{ thinking: 'hm', text: 'Hello you.' }]);
   expect(chunks[0]).toMatchObject({
     id: 'chatcmpl-1',
@@ -52,7 +52,7 @@ test('an answer: role first, deltas, the finish reason, the usage', async () => 
   });
 });
 
-test('texts of several replies are set apart; tools do not show', async () => {
+test('separates the texts of several replies and hides tools', async () => {
   const { chunks } = await chunksOf([
     { text: 'Let me see.', toolCalls: [{ name: 'echo' }] },
     'Done.',
@@ -61,7 +61,7 @@ test('texts of several replies are set apart; tools do not show', async () => {
   expect(JSON.stringify(chunks)).not.toContain('echo');
 });
 
-test('a failure in mid-stream is an error in OpenAI’s shape and the end', async () => {
+test('a failure in mid-stream ends the stream with an error in OpenAI’s format', async () => {
   const { chunks } = await chunksOf([
     { text: 'half', error: new AgentError('MODEL_SERVER', 'It broke.') },
   ]);
@@ -126,7 +126,7 @@ test.for([
   [[{ role: 'user', content: [{ type: 'input_audio' }] }], /"input_audio"/],
   [[{ role: 'tool', content: 'x' }], /tool_call_id/],
   [[{ role: 'assistant', tool_calls: [{ id: 1 }] }], /malformed tool call/],
-] as const)('what is no conversation is refused: %j', ([messages, problem]) => {
+] as const)('rejects an invalid conversation: %j', ([messages, problem]) => {
   expect(() => fromOpenAiMessages(messages)).toThrowError(
     expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(problem) }),
   );
@@ -166,7 +166,7 @@ test('external calls end the answer as tool calls, whole and streamed', async ()
   });
 });
 
-test('calls that wait for an approval are no tool calls of the client', async () => {
+test('calls that wait for an approval are not tool calls of the client', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays',
@@ -181,7 +181,7 @@ test('calls that wait for an approval are no tool calls of the client', async ()
   expect(choice!.message.tool_calls).toBeUndefined();
 });
 
-test('an answer whose tries are no part of it comes in one piece', async () => {
+test('`wholeText` sends the answer in one piece without its invalid attempts', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['no', '{"n":1}']) });
   const encoder = createOpenAiEncoder({ ...about, wholeText: true });
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
@@ -191,7 +191,7 @@ test('an answer whose tries are no part of it comes in one piece', async () => {
   expect(chunks.at(-2)).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
 });
 
-test("a guard's no is a content filter's", async () => {
+test('a rejection by a guard has the finish reason content_filter', async () => {
   const refuse = {
     guard: async () => ({ error: new AgentError('GUARD_REJECTED', 'Not this.').toJSON() }),
   };
@@ -203,7 +203,7 @@ test("a guard's no is a content filter's", async () => {
   });
 });
 
-/** What a client of the API puts together of the chunks. */
+/** Returns the message that a client of the API assembles from the chunks. */
 function assembled(chunks: readonly (ChatCompletionChunk | OpenAiError)[]): readonly object[] {
   const calls: { id: string; name: string; text: string; parts: number }[] = [];
   for (const { index, id, function: part } of chunks.flatMap((chunk) =>
@@ -241,7 +241,7 @@ const input = (index: number, delta: string, name?: string) =>
   ({ type: 'tool-input', index, delta, ...(name && { name, id: `c${index}` }) }) as const;
 const ended = { type: 'finish', reason: 'tool_calls' } as const;
 
-test('the arguments of external calls go out as they are written, those of others never', async () => {
+test('streams the arguments of external calls only', async () => {
   const deltas = [
     [input(0, '', 'ask')],
     [input(1, '{}', 'echo')],
@@ -293,7 +293,7 @@ test.for<[string, readonly ScriptedReply[], Hook[]]>([
     [],
   ],
 ])(
-  'calls %s end the stream in an error: a client must not run them',
+  'calls %s end the stream with an error, because a client must not run them',
   async ([, replies, hooks]) => {
     const chunks = await streamed(replies, hooks);
     expect(chunks.at(-1)).toMatchObject({

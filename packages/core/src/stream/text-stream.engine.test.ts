@@ -40,7 +40,7 @@ async function textsOf(agent: ReActAgent, options?: TextStreamOptions): Promise<
 const textFrom = async (agent: ReActAgent, options?: TextStreamOptions): Promise<string> =>
   (await textsOf(agent, options)).join('');
 
-test('text as it comes, without thinking', async () => {
+test('streams text at once, without thinking', async () => {
   expect(await textsOf(agentOf([{ thinking: 'I think', text: 'Hello there you' }]))).toEqual([
     'Hello ',
     'there ',
@@ -48,14 +48,14 @@ test('text as it comes, without thinking', async () => {
   ]);
 });
 
-test('replies are set apart by a blank line; tools don’t show', async () => {
+test('separates replies with a blank line and hides tools', async () => {
   expect(
     await textFrom(agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'I see.'])),
   ).toBe('Let me look.\n\nI see.');
   expect(await textFrom(agentOf([{ toolCalls: [{ name: 'look' }] }, 'I see.']))).toBe('I see.');
 });
 
-test('blocks of a message are set apart as in its text', async () => {
+test('separates the blocks of a message as in its text', async () => {
   const text = (id: string, delta: string): ModelDelta => ({ type: 'text', id, delta });
   const finish: ModelDelta = { type: 'finish', reason: 'stop' };
   const agent = agentOf([
@@ -73,7 +73,7 @@ test('a summary at the limit is the answer', async () => {
   expect(await textFrom(agent)).toBe('Let me look.\n\nIn short.');
 });
 
-test('an agent that is called as a tool is not heard', async () => {
+test('does not include an agent that is called as a tool', async () => {
   const child = agentTool(agentOf(['Between us.'], { name: 'child' }), {
     name: 'child',
     description: '',
@@ -85,7 +85,7 @@ test('an agent that is called as a tool is not heard', async () => {
   expect(await textFrom(agent)).toBe('Done.');
 });
 
-test('what begins anew comes below what was said', async () => {
+test('a reply that restarts follows below the earlier text', async () => {
   const extensions = [retry({ sleep: async () => {}, afterFirstDelta: true })];
   expect(
     await textFrom(
@@ -116,13 +116,13 @@ test.each<[string, (text: string) => string, string]>([
   ['the same is not said twice', (text) => text, 'My text.'],
   ['other words come below', () => 'Other.', 'My text.\n\nOther.'],
   ['nothing in its place adds nothing', () => '', 'My text.'],
-])('where a hook has the last word: %s', async (_what, change, expected) => {
+])('streams text that a hook changed: %s', async (_what, change, expected) => {
   for (const type of ['post-reasoning', 'post-call'] as const) {
     expect(await textFrom(agentOf(['My text.'], { use: [rewrite(type, change)] }))).toBe(expected);
   }
 });
 
-test('what stands in for a reply without text is set apart from the one before', async () => {
+test("separates a hook's text for a reply without text from the previous one", async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': (event) =>
@@ -150,7 +150,7 @@ test('the recovery message of an interrupt is a message of its own', async () =>
   expect(said).toBe('Half \n\nStopped.');
 });
 
-test('a failure rejects after what was said, also where the call has it as a result', async () => {
+test('a failure rejects after the text, even with `throwOnError: false`', async () => {
   for (const throwOnError of [true, false]) {
     const said: string[] = [];
     const read = async (): Promise<void> => {
@@ -162,7 +162,7 @@ test('a failure rejects after what was said, also where the call has it as a res
   }
 });
 
-test('or is the last text: its code, and nothing of its words', async () => {
+test("with `errors: 'in-band'` a failure is the last text: its code without its message", async () => {
   const errors = 'in-band';
   expect(await textFrom(agentOf([{ text: 'Half ', error: down }]), { errors })).toBe(
     'Half \n\n[MODEL_SERVER]',
@@ -176,7 +176,7 @@ test('or is the last text: its code, and nothing of its words', async () => {
   expect(await textFrom(agentOf([{ error: down }]), { errors, errorText: () => '' })).toBe('');
 });
 
-test('a call that fails before its run says so in band, too', async () => {
+test('a call that fails before its run also reports in band', async () => {
   const agent = agentOf([{ hang: true }]);
   const controller = new AbortController();
   const running = agent.call('First', { signal: controller.signal });
@@ -185,14 +185,14 @@ test('a call that fails before its run says so in band, too', async () => {
   await running;
 });
 
-test('as bytes: a response’s body', async () => {
+test('encodes as bytes for the body of a response', async () => {
   const agent = agentOf(['Grüße aus 東京 🗼']);
   expect(await new Response(textStream(agent.stream('Hi')).readable()).text()).toBe(
     'Grüße aus 東京 🗼',
   );
 });
 
-test('nothing is read ahead, and cancelling ends the run even while the model is silent', async () => {
+test('reads nothing ahead, and canceling ends the run even while the model is silent', async () => {
   let fallSilent!: () => void;
   const isSilent = new Promise<void>((resolve) => (fallSilent = resolve));
   const model = new ScriptedModel([
@@ -223,7 +223,7 @@ test.each<[unknown, unknown]>([
   [{}, {}],
   [agentOf([]).stream('Hi'), { errors: 'ignore' }],
   [agentOf([]).stream('Hi'), { errorText: 'Sorry' }],
-])('%o, %o is refused', (stream, options) => {
+])('rejects %o, %o', (stream, options) => {
   expect(() => textStream(stream as never, options as never)).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT' }),
   );

@@ -9,7 +9,7 @@ const part = (more: object): object => ({
 });
 const said = (...parts: unknown[]): unknown => ({ id: 'a1', role: 'assistant', parts });
 
-test('approvals, refusals and results of dynamic tools and of typed ones', () => {
+test('reads approvals, rejections and results of dynamic and typed tools', () => {
   const decisions = fromUiDecisions(
     said(
       { type: 'text', text: 'Well.' },
@@ -62,9 +62,9 @@ test.for<unknown>([
     part({ toolCallId: 7, state: 'output-available' }),
   ),
   said({ type: 'data-x', toolCallId: 'c1', state: 'output-available' }),
-])('nothing is decided by %j', (message) => expect(fromUiDecisions(message)).toEqual([]));
+])('finds no decision in %j', (message) => expect(fromUiDecisions(message)).toEqual([]));
 
-test('what is no text is not made one', () => {
+test('does not convert a value that is not a text', () => {
   const hostile = JSON.parse('{"toString":1,"__proto__":{"approved":true}}') as object;
   expect(fromUiDecisions(said(part({ state: 'output-error', errorText: hostile })))).toMatchObject([
     { output: '', state: 'error' },

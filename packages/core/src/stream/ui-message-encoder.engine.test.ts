@@ -53,7 +53,7 @@ async function chunksOf(
   return chunks;
 }
 
-/** AI SDK's own reader over its own schema: a chunk it does not know fails the test. */
+/** Reads with AI SDK's own reader and schema. A chunk that it does not know fails the test. */
 async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
   const { validate } = await uiMessageChunkSchema();
   const stream = new ReadableStream<UIMessageChunk>({
@@ -72,7 +72,7 @@ async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
   return last!;
 }
 
-test('an answer with thinking', async () => {
+test('encodes an answer with thinking', async () => {
   const chunks = await chunksOf([{ thinking: 'well now', text: 'Hello you.' }]);
   expect(chunks.map(({ type }) => type)).toEqual([
     'start',
@@ -95,7 +95,7 @@ test('an answer with thinking', async () => {
   ]);
 });
 
-test('two tools in parallel, one of which fails, then an answer', async () => {
+test('encodes two parallel tools, one of which fails, then an answer', async () => {
   const toolCalls = [
     { name: 'weather', input: { city: 'Oslo' } },
     { name: 'weather', input: { city: 'Atlantis' } },
@@ -129,7 +129,7 @@ test('two tools in parallel, one of which fails, then an answer', async () => {
   });
 });
 
-test('calls that never start are shown with their result: an unknown tool, arguments that are no JSON', async () => {
+test('shows calls that never start with their result: an unknown tool, arguments that are not JSON', async () => {
   const message = await read(
     await chunksOf([
       { toolCalls: [{ name: 'nope' }, { name: 'weather', input: '{"city"' }] },
@@ -163,7 +163,7 @@ test('progress is a preliminary output', async () => {
   ]);
 });
 
-test('what a hook rewrites replaces what was streamed', async () => {
+test('text that a hook rewrites replaces the streamed text', async () => {
   const message = await read(
     await chunksOf(['rough words'], {
       agent: {
@@ -198,7 +198,7 @@ test('a summary at the limit is text of a step of its own', async () => {
   expect(message.metadata).toMatchObject({ reason: 'max-iterations' });
 });
 
-test('a failure ends in an error chunk whose code can be read back', async () => {
+test('a failure ends in an error chunk whose code a client can read', async () => {
   const chunks = await chunksOf([
     { text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') },
   ]);
@@ -233,7 +233,7 @@ test('a call that breaks off while it is written does not stay open', async () =
   ]);
 });
 
-test('calls a failing hook keeps from running are told before the error', async () => {
+test('ends calls that a failing hook prevented before the error', async () => {
   const fail = (): never => {
     throw new Error('no');
   };
@@ -263,7 +263,7 @@ test('calls of a run that a hook stopped stay open', async () => {
   });
 });
 
-test('a call that a hook edited shows what ran', async () => {
+test('a call that a hook edited shows the arguments that ran', async () => {
   const message = await read(
     await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
       agent: {
@@ -293,7 +293,7 @@ test('an abort ends in an abort chunk', async () => {
   await read(chunks);
 });
 
-test('deltas of one batch are one chunk', async () => {
+test('joins the deltas of a batch into one chunk', async () => {
   const deltas = [
     ['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })),
     [{ type: 'finish' as const, reason: 'stop' }],
@@ -302,7 +302,7 @@ test('deltas of one batch are one chunk', async () => {
   expect(chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([{ delta: 'abc' }]);
 });
 
-test('timeline events are transient, in order, and carry no prompt', async () => {
+test('timeline events are transient, in order, and contain no prompt', async () => {
   const chunks = await chunksOf(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'done'],
     {
@@ -328,7 +328,7 @@ test('timeline events are transient, in order, and carry no prompt', async () =>
   expect((await read(chunks)).parts.some((part) => part.type.startsWith('data-'))).toBe(false);
 });
 
-test('a stored conversation comes back as the messages useChat knows, tools and all', async () => {
+test('a stored conversation becomes the messages of useChat, including tools', async () => {
   const toolCalls = [
     { name: 'weather', input: { city: 'Oslo' } },
     { name: 'weather', input: { city: 'Atlantis' } },
@@ -383,13 +383,13 @@ test.for([
   [{ role: 'user', parts: [{ type: 'text', text: '  ' }] }, /empty/],
   [{ role: 'user', parts: [{ type: 'text', text: 'x' }, { type: 'tool-x' }] }, /Part 1/],
   [{ role: 'user', parts: [{ type: 'file', url: 3 }] }, /Part 0/],
-] as const)('a posted message that is none is refused: %j', ([message, problem]) => {
+] as const)('rejects an invalid posted message: %j', ([message, problem]) => {
   expect(() => fromUiMessage(message)).toThrowError(
     expect.objectContaining({ code: 'INVALID_MESSAGE', message: expect.stringMatching(problem) }),
   );
 });
 
-test('a call that waits for approval asks for it, live and from the log, under its own id', async () => {
+test('a call that waits for approval requests it, live and from the log, under its own id', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([

@@ -6,7 +6,7 @@ import { userMessage } from '../message/create-message.ts';
 import { historyFaults } from './history-faults.ts';
 import { makeWitness, MortalProcess } from './mortal-process.ts';
 
-/** Two turns with tools, by one process. */
+/** Runs two turns with tools in one process. */
 async function converse(process: MortalProcess, durability: 'step' | 'turn'): Promise<void> {
   const agent = new ReActAgent({
     name: 'a',
@@ -32,7 +32,7 @@ async function converse(process: MortalProcess, durability: 'step' | 'turn'): Pr
   }
 }
 
-/** The stored conversation of a process that died, for each point at which it can. */
+/** Returns the stored conversation of a process that died, for each point at which it can die. */
 async function remains(durability: 'step' | 'turn') {
   const whole = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
   await converse(whole, durability);
@@ -54,7 +54,7 @@ async function remains(durability: 'step' | 'turn') {
   );
 }
 
-test('turn: what a host loses that dies is the turn it was in, all of it; turns that ended are whole', async () => {
+test('turn: a host that dies loses its current turn as a whole; earlier turns are complete', async () => {
   const found = await remains('turn');
   expect(new Set(found.map(({ messages }) => messages.length))).toEqual(new Set([0, 5, 10]));
   for (const { dieAt, messages, view, points } of found) {
@@ -65,7 +65,7 @@ test('turn: what a host loses that dies is the turn it was in, all of it; turns 
   }
 });
 
-test('step: nothing is lost but what was not acknowledged, and the log says what had started', async () => {
+test('step: only unacknowledged steps are lost, and the log names the tools that had started', async () => {
   const found = await remains('step');
   expect(new Set(found.map(({ messages }) => messages.length))).toEqual(
     new Set([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
@@ -77,12 +77,12 @@ test('step: nothing is lost but what was not acknowledged, and the log says what
     const ran = before.filter((point) => point === 'step starts').length;
     const results = messages.filter(({ role }) => role === 'tool').length;
     const started = [...view.calls.values()].filter((call) => call.started).length;
-    // A tool that ran had been noted first.
+    // The log recorded each tool before it ran.
     expect(started + results).toBeGreaterThanOrEqual(ran);
   }
 });
 
-test('a turn costs two writes where it is written once', async () => {
+test('turn: a turn costs two writes', async () => {
   const process = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
   await converse(process, 'turn');
   const writes = process.points.filter((point) => point.endsWith(', written'));

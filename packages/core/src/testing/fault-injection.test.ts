@@ -24,7 +24,7 @@ test.for(scenarios)('%s: killed at every point', async ([, scenario], { task }) 
 });
 
 test.for(scenarios)(
-  '%s: killed at a sample of points, and again, on a store without guarantees',
+  '%s: killed at a sample of points, then again, on a store without guarantees',
   async ([, scenario], { task }) => {
     const seed = 7;
     const random = randomOf(seed);
@@ -44,7 +44,7 @@ test.for(scenarios)(
   },
 );
 
-/** The same conversation on a memory that has a fault of its own. */
+/** Runs the same conversation on a memory with a fault. */
 function withMemory(make: (process: MortalProcess) => SessionMemory): FaultScenario {
   return {
     name: 'broken',
@@ -111,7 +111,7 @@ test.for([
     /wait for their results/,
     (process: MortalProcess) => new LostResults(process.store, 's'),
   ],
-] as const)('%s is found out', async ([, fault, make]) => {
+] as const)('detects %s', async ([, fault, make]) => {
   const scenario = withMemory(make);
   const report = await injectFaults(scenario, {
     makeHost: () => localHost(scenario, new MemoryStore()),
@@ -121,7 +121,7 @@ test.for([
   expect(report.faults.join('\n')).toMatch(fault);
 });
 
-test('a memory without a fault passes the same', async () => {
+test('accepts a memory without a fault', async () => {
   const scenario = withMemory((process) => process.memory('s'));
   const { faults } = await injectFaults(scenario, {
     makeHost: () => localHost(scenario, new MemoryStore()),

@@ -14,7 +14,7 @@ async function ask(
   return batches;
 }
 
-test('says its steps in order: thinking, text a word, tool calls, the end', async () => {
+test('emits its steps in order: thinking, text word by word, tool calls, the end', async () => {
   const model = new ScriptedModel([
     {
       thinking: 'Hm.',
@@ -60,7 +60,7 @@ test('a reply of several steps is one reply', async () => {
   ]);
 });
 
-test('a step waits for what it is told to, before it says anything', async () => {
+test('a step waits for its promise before it emits anything', async () => {
   let open!: () => void;
   const gate = new Promise<void>((resolve) => (open = resolve));
   const model = new ScriptedModel([[{ text: 'now' }, { wait: gate, text: ' later' }]]);
@@ -75,7 +75,7 @@ test('a step waits for what it is told to, before it says anything', async () =>
   expect((await second).value).toMatchObject([{ type: 'text', delta: ' ' }]);
 });
 
-test('an abort ends a wait, and a reply that hangs', async () => {
+test('an abort ends a wait and a hanging reply', async () => {
   for (const reply of [{ wait: new Promise(() => {}) }, { hang: true }]) {
     const controller = new AbortController();
     const asked = ask(new ScriptedModel([reply]), controller.signal);
@@ -92,14 +92,14 @@ test('an abort ends a wait, and a reply that hangs', async () => {
   expect(signals).toEqual([signal]);
 });
 
-test('an error comes after what the step said', async () => {
+test('an error comes after the content of its step', async () => {
   const model = new ScriptedModel([{ text: 'half', error: new Error('broken') }]);
   const reader = model.stream(request, { signal: new AbortController().signal });
   expect((await reader.next()).value).toMatchObject([{ delta: 'half' }]);
   await expect(reader.next()).rejects.toThrow('broken');
 });
 
-test('assertDone() wants each reply asked for, once', async () => {
+test('assertDone() requires each reply to be used once', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   await ask(model);
   expect(() => model.assertDone()).toThrow('The script has 3 replies: 2 not asked for.');

@@ -106,7 +106,7 @@ test.each<readonly [string, string]>([
   });
 });
 
-test('a reply that was cut off by its limit is told so', () => {
+test('tells the model that its reply was cut off by the limit', () => {
   const { message } = parseToolCalls('{"tool_name": "x', { finishReason: 'length' }) as {
     readonly message: string;
   };
@@ -120,6 +120,6 @@ test.each<readonly [string, string]>([
   ['final<think>a', 'final'],
   ['one <think>a</think> two', 'one  two'],
   ['<think>all', ''],
-])('%s thinks', (reply, text) => {
+])('%s contains thinking', (reply, text) => {
   expect(parseToolCalls(reply)).toEqual({ type: 'answer', text });
 });

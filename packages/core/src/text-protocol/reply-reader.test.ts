@@ -6,7 +6,7 @@ import { ReplyReader } from './reply-reader.ts';
 
 const call = '{"tool_name":"a","arguments":{}}';
 
-/** What each character lets go. */
+/** Returns the text that the reader releases at each character. */
 function releases(text: string): readonly (readonly [string, string])[] {
   const reader = new ReplyReader(true);
   return [...text].flatMap((c) => {
@@ -17,7 +17,7 @@ function releases(text: string): readonly (readonly [string, string])[] {
   });
 }
 
-test('words go at once, white space with the word behind it', () => {
+test('releases words at once, and white space with the next word', () => {
   expect(releases('a  b\n')).toEqual([
     ['a', 'a'],
     ['b', '  b'],
@@ -37,7 +37,7 @@ test.each<readonly [string, string, string]>([
   ['<b>', 'b', '<b'],
   ["{'foo", 'f', "{'f"],
   ['{"a":1,"arguments":2}', '}', '{"a":1,"arguments":2}'],
-])('%s is held back until it can be no call', (text, c, released) => {
+])('holds %s back until it cannot be a call', (text, c, released) => {
   expect(releases(text)[0]).toEqual([c, released]);
 });
 
@@ -46,11 +46,11 @@ test.each([
   `\n\`\`\`json\n[${call}]\n\`\`\`\nDone.`,
   '{"tool_name": oops, "arguments"',
   '{"think": "x',
-])('of the call %s nothing goes', (text) => {
+])('releases nothing of the call %s', (text) => {
   expect(releases(text)).toEqual([]);
 });
 
-test('thinking goes at once, without what may be its end', () => {
+test('releases thinking at once, except a possible end tag', () => {
   const reader = new ReplyReader(true);
   expect(reader.push('<thi')).toEqual([]);
   expect(reader.push('nk>so </th')).toEqual([{ type: 'thinking', block: 1, text: 'so ' }]);
@@ -59,7 +59,7 @@ test('thinking goes at once, without what may be its end', () => {
   expect([reader.text, reader.thinking]).toEqual(['4', 'so </there']);
 });
 
-test('an end without a beginning takes back what was said', () => {
+test('an end tag without a start tag takes the text before it back', () => {
   const reader = new ReplyReader(true);
   expect(reader.push('I ask')).toEqual([{ type: 'text', text: 'I ask' }]);
   expect(reader.push('</think>Hi')).toEqual([
@@ -69,14 +69,14 @@ test('an end without a beginning takes back what was said', () => {
   ]);
 });
 
-test('where there are no calls to look for, JSON is words', () => {
+test('if there are no tools, JSON is text', () => {
   const reader = new ReplyReader(false);
   expect(reader.push(call)).toEqual([{ type: 'text', text: call }]);
   expect(reader.end().scan.calls).toEqual([]);
 });
 
 test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</think>a', call])(
-  'a long reply of %s comes one character at a time',
+  'releases a long reply of %s one character at a time',
   (part) => {
     const reader = new ReplyReader(true);
     const text = part.repeat(100_000 / part.length);
@@ -121,7 +121,7 @@ const parts = [
   call,
 ];
 
-/** All that a reader makes of a text that comes in pieces. */
+/** Returns the whole text that the reader makes of these pieces. */
 function readAll(pieces: readonly string[]) {
   const reader = new ReplyReader(true);
   let words = '';
@@ -138,7 +138,7 @@ function readAll(pieces: readonly string[]) {
   };
 }
 
-test('how a reply is cut makes no difference, and an answer loses nothing', () => {
+test('the result does not depend on how a reply is split, and an answer loses no text', () => {
   for (const seed of seeds({ quick: 1000, full: 10_000 })) {
     const random = randomOf(seed);
     const below = (n: number): number => Math.floor(random() * n);

@@ -77,7 +77,7 @@ async function eventsOf(agent: ReActAgent, input = 'go'): Promise<AgentEvent[]> 
   return events;
 }
 
-/** What a reader of the last step has at its end. */
+/** Returns the text of the last step that a reader has at its end. */
 function shown(events: readonly AgentEvent[], kind: 'text' | 'thinking' = 'text'): string {
   let text = '';
   for (const event of events) {
@@ -91,7 +91,7 @@ function shown(events: readonly AgentEvent[], kind: 'text' | 'thinking' = 'text'
 const told = (messages: readonly Msg[]) =>
   messages.map((message) => `${message.role}: ${textOf(message)}`);
 
-test('a model without tool calling finishes a task of three tools', async () => {
+test('a model without tool calling finishes a task with three tools', async () => {
   const { agent, model } = setUp(
     [
       `<think>First the time.</think>I look at the clock.\n\n${fenced(json('now'))}`,
@@ -145,7 +145,7 @@ test('a model without tool calling finishes a task of three tools', async () => 
     `assistant: ${fenced(`[${json('look_up', { word: 'tea' })},\n${sum}]`)}`,
     'user: Tool [look_up] execution result: about tea $& ${x}\n\nTool [add] execution result: 3',
   ]);
-  // Wire forms and counts are cached on a message.
+  // The same objects, because wire forms and counts are cached on a message.
   expect(last!.messages[0]).toBe(first!.messages[0]);
   expect(last!.messages[2]).toBe(model.requests[1]!.messages[2]);
   expect(last!.messages[3]).toBe(model.requests[1]!.messages[3]);
@@ -171,46 +171,41 @@ const replies = [
   '🙂 {"tool_name":"add","arguments":{"a":1,"b":2,"c":"</think>🙂"}}',
 ] as const;
 
-test.each(replies)(
-  'cut at any place, the reader of %s has the text of the message',
-  async (said) => {
-    for (const parse of [parseToolCalls, parseOxygent]) {
-      const outcomes = new Set<string>();
-      for (let cut = 0; cut <= said.length; cut++) {
-        const parts = cut ? [said.slice(0, cut), said.slice(cut)] : said.split('');
-        const deltas: ModelDelta[][] = [
-          ...parts.map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
-          [{ type: 'finish', reason: 'stop' }],
-        ];
-        const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
-        const all = await eventsOf(agent);
-        const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
-        const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
-        expect(shown(events)).toBe(textOf(message));
-        expect(shown(events, 'thinking')).toBe(
-          message.content
-            .map((block) => (block.type === 'thinking' ? block.thinking : ''))
-            .join(''),
-        );
-        expect(textOf(message)).not.toContain('think>');
-        if (parse === parseToolCalls) expect(textOf(message)).not.toContain('tool_name');
-        if (parse === parseOxygent)
-          expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
-        outcomes.add(
-          JSON.stringify([
-            message.content.map(({ type: _type, ...block }) =>
-              'id' in block ? { ...block, id: '' } : block,
-            ),
-            message.metadata?.['invalidReply'],
-          ]),
-        );
-      }
-      expect([...outcomes]).toHaveLength(1);
+test.each(replies)('however %s is split, the reader gets the text of the message', async (said) => {
+  for (const parse of [parseToolCalls, parseOxygent]) {
+    const outcomes = new Set<string>();
+    for (let cut = 0; cut <= said.length; cut++) {
+      const parts = cut ? [said.slice(0, cut), said.slice(cut)] : said.split('');
+      const deltas: ModelDelta[][] = [
+        ...parts.map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
+        [{ type: 'finish', reason: 'stop' }],
+      ];
+      const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
+      const all = await eventsOf(agent);
+      const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
+      const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
+      expect(shown(events)).toBe(textOf(message));
+      expect(shown(events, 'thinking')).toBe(
+        message.content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+      );
+      expect(textOf(message)).not.toContain('think>');
+      if (parse === parseToolCalls) expect(textOf(message)).not.toContain('tool_name');
+      if (parse === parseOxygent)
+        expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
+      outcomes.add(
+        JSON.stringify([
+          message.content.map(({ type: _type, ...block }) =>
+            'id' in block ? { ...block, id: '' } : block,
+          ),
+          message.metadata?.['invalidReply'],
+        ]),
+      );
     }
-  },
-);
+    expect([...outcomes]).toHaveLength(1);
+  }
+});
 
-test('text is given out while it comes, and held back while it may be a call', async () => {
+test('streams text at once, but holds back text that may be a call', async () => {
   const stops: { go: () => void; gate: Promise<void> }[] = [0, 1].map(() => {
     let go!: () => void;
     const gate = new Promise<void>((resolve) => (go = resolve));
@@ -233,7 +228,7 @@ test('text is given out while it comes, and held back while it may be a call', a
   expect(heard.join('')).toBe('Look: {"foo": 1} so it is.');
 });
 
-test('an interrupt in a reply that is held back keeps what was released alone', async () => {
+test('an interrupt in a held reply keeps only the released text', async () => {
   const interrupted = (): Promise<never> => (agent.interrupt(), new Promise(() => {}));
   const { agent } = setUp([
     [{ text: 'I look. {"tool_name": "add", ' }, { wait: interrupted }],
@@ -249,7 +244,7 @@ test('an interrupt in a reply that is held back keeps what was released alone', 
   expect((await agent.call('on')).text).toBe('fine');
 });
 
-test('an invalid reply costs a round, and says what was wrong; the reader sees nothing of it', async () => {
+test('an invalid reply costs an iteration and gets an error message, and readers see nothing of it', async () => {
   const broken = 'Well. {"tool_name": "add"}';
   const { agent, model } = setUp([broken, sum, 'three']);
   const events = await eventsOf(agent);
@@ -290,7 +285,7 @@ test('an invalid reply costs a round, and says what was wrong; the reader sees n
   ]);
 });
 
-test('replies that stay invalid end at the limit of iterations', async () => {
+test('a model that only sends invalid replies reaches the limit of iterations', async () => {
   const { agent } = setUp(['{"tool_name":"a"}', '{"tool_name":"a"}', 'in short'], {
     limits: { iterations: 2 },
   });
@@ -314,7 +309,7 @@ test('history views leave corrections out', async () => {
   expect(told(failing.model.requests[2]!.messages.slice(1))).toEqual(['user: second']);
 });
 
-test('a correction in a run that goes on for another belongs to the question', async () => {
+test('a correction in a resumed run belongs to the question', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const views = [successfulTurns(), lastTurns(1), answersOnly()];
   const { agent, model } = setUp([json('ask'), '{"tool_name":"x"}', 'one', 'two'], {
@@ -331,7 +326,7 @@ test('a correction in a run that goes on for another belongs to the question', a
   ]);
 });
 
-test('what is recalled for a run that goes on is recalled for the question, not for a correction', async () => {
+test('a resumed run recalls memories for the question, not for a correction', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const asked: string[] = [];
   const extensions: Middleware[] = [
@@ -346,7 +341,7 @@ test('what is recalled for a run that goes on is recalled for the question, not 
   expect(asked).toEqual(['first', 'first']);
 });
 
-test('recent questions are the user’s alone', async () => {
+test('recent questions contain only messages of the user', async () => {
   const queries: string[] = [];
   const retriever = { retrieve: async (query: string) => (queries.push(query), []) };
   const { agent } = setUp(['{"tool_name":"x"}', 'one', 'two'], {
@@ -357,7 +352,7 @@ test('recent questions are the user’s alone', async () => {
   expect(queries).toEqual(['first', 'first\nsecond']);
 });
 
-test('an empty reply is refused', async () => {
+test('rejects an empty reply', async () => {
   const { agent, model } = setUp(['<think>so</think> \n', 'one']);
   const events = await eventsOf(agent);
   expect(events.at(-1)).toMatchObject({ result: { text: 'one', iterations: 2 } });
@@ -368,7 +363,7 @@ test('an empty reply is refused', async () => {
   ]);
 });
 
-test('reflect sends an answer back, with what is known of it', async () => {
+test('`reflect` sends an answer back and gets the state of the call', async () => {
   const seen: unknown[] = [];
   const { agent, model } = setUp(
     [sum, { thinking: 'Hm. ', text: '<think>So.</think>Three' }, 'Three, as 1 + 2.'],
@@ -403,7 +398,7 @@ test('reflect sends an answer back, with what is known of it', async () => {
   ]);
 });
 
-test('reflect has no say in a summary of the history', async () => {
+test('`reflect` does not apply to a summary of the history', async () => {
   const failures: unknown[] = [];
   const onError = (error: unknown): void => void failures.push(error);
   const context = summarizeHistory({
@@ -429,7 +424,7 @@ test('reflect has no say in a summary of the history', async () => {
   expect(told(model.requests[2]!.messages).join()).toContain('TBD');
 });
 
-test('a parser of one’s own may leave a reply to the default one', async () => {
+test('a custom parser may leave a reply to the default parser', async () => {
   const { agent } = setUp(['ADD 1 2', sum, 'DONE: three'], {
     protocol: {
       parse: async (reply, { tools }, otherwise) => {
@@ -462,7 +457,7 @@ test.each([
     'cannot be written as JSON',
   ],
   [{ prompt: () => 7 as never }, 'prompt must return a string'],
-] as const)('what is no reply is refused: %o', async (protocol, message) => {
+] as const)('rejects a parser that returns %o', async (protocol, message) => {
   const { agent } = setUp(['one'], { protocol });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
@@ -470,7 +465,7 @@ test.each([
   });
 });
 
-test('options of the wrong kind are refused', () => {
+test('rejects invalid options', () => {
   for (const options of [{ parse: 1 }, { reflect: 'x' }, { parallel: 1 }, { prompt: '' }]) {
     expect(() => textToolCalls(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
@@ -478,7 +473,7 @@ test('options of the wrong kind are refused', () => {
   }
 });
 
-test('what a parser or reflect throws fails the call; the reply is counted', async () => {
+test('an error of a parser or of `reflect` fails the call, and the reply is counted', async () => {
   for (const protocol of [
     { reflect: () => Promise.reject(new Error('down')) },
     { parse: () => Promise.reject(new Error('down')) },
@@ -493,14 +488,14 @@ test('what a parser or reflect throws fails the call; the reply is counted', asy
   }
 });
 
-test('reflect does not keep an interrupt waiting', async () => {
+test('an interrupt ends the wait for `reflect`', async () => {
   const { agent } = setUp(['one', 'two'], {
     protocol: { reflect: () => (agent.interrupt(), new Promise<never>(() => {})) },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
 });
 
-test('OxyGent’s parser: one call a reply, JSON is no answer', async () => {
+test('OxyGent’s parser reads one call a reply, and JSON without a call is no answer', async () => {
   const { agent, model } = setUp([`${fenced(sum)}\n${fenced(json('now'))}`, '{"foo":1}', 'three'], {
     protocol: { parse: parseOxygent, parallel: false },
   });
@@ -524,14 +519,14 @@ test('OxyGent’s parser: one call a reply, JSON is no answer', async () => {
   ]);
 });
 
-test('without parallel, several calls are an invalid reply', async () => {
+test('without `parallel` several calls make a reply invalid', async () => {
   const { agent, model } = setUp([`[${sum},${sum}]`, 'fine'], { protocol: { parallel: false } });
   await agent.call('go');
   expect(ran).toEqual([]);
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('Only one tool');
 });
 
-test('a tool choice is told; with none there are no tools, and a call is corrected', async () => {
+test('states the tool choice in the prompt; with none it offers no tools and corrects a call', async () => {
   const { agent, model } = setUp([sum, sum, 'fine', 'Hi', 'Ho']);
   await agent.call('go');
   await agent.call('go', { toolChoice: 'required' });
@@ -553,7 +548,7 @@ test('a tool choice is told; with none there are no tools, and a call is correct
   expect(textOf(asked.requests[1]!.messages.at(-1)!)).toContain('No tool can be called any more');
 });
 
-test('the prompt may be one’s own, and nothing in it is a template', async () => {
+test('the prompt is configurable, and its text is not a template', async () => {
   const { agent, model } = setUp(['fine'], {
     protocol: {
       prompt: ({ toolsText, parallel, toolChoice, tools }) =>
@@ -566,7 +561,7 @@ test('the prompt may be one’s own, and nothing in it is a template', async () 
   );
 });
 
-test('a request without tools has no word of the protocol; a summary is what the model says', async () => {
+test('a request without tools contains nothing of the protocol; a summary is the model’s text', async () => {
   const { agent, model } = setUp([sum, `<think>x</think>So: {"tool_name": "add"}`], {
     limits: { iterations: 1 },
     protocol: { reflect: () => 'No.' },
@@ -588,7 +583,7 @@ test('a request without tools has no word of the protocol; a summary is what the
   expect(await plain.agent.call('go')).toMatchObject({ text: sum });
 });
 
-test('calls beyond the limit are corrected', async () => {
+test('corrects calls beyond the limit', async () => {
   const { agent, model } = setUp([sum, sum, 'fine'], { limits: { toolCalls: 1 } });
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'fine' });
   expect(ran).toEqual(['add']);
@@ -612,7 +607,7 @@ test('calls that the provider makes pass, and the text beside them is text', asy
   ]);
 });
 
-test('thoughts, media and ties of the provider pass; several texts are one', async () => {
+test('thinking, media and provider metadata pass; several texts become one', async () => {
   const tie = { providerMetadata: { p: { id: 1 } } };
   const deltas: ModelDelta[][] = [
     [{ type: 'thinking', id: 'x', delta: 'Hm', signature: 's' }],
@@ -631,7 +626,7 @@ test('thoughts, media and ties of the provider pass; several texts are one', asy
   ]);
 });
 
-test('a picture is an answer', async () => {
+test('an image is an answer', async () => {
   const { agent } = setUp([{ deltas: [[{ type: 'file', mediaType: 'image/png', data: 'AA' }]] }]);
   expect(await agent.call('go')).toMatchObject({
     reason: 'stop',
@@ -639,12 +634,12 @@ test('a picture is an answer', async () => {
   });
 });
 
-test('a blank word of reflect lets an answer stand', async () => {
+test('a blank result of `reflect` accepts the answer', async () => {
   const { agent } = setUp(['one'], { protocol: { reflect: () => '' } });
   expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 1 });
 });
 
-test('what is taken back is told again without what was no text, and not without end', async () => {
+test('streams text again after a reset without the parts that are not text, a limited number of times', async () => {
   const deltas: ModelDelta[][] = [
     [{ type: 'thinking', id: 'x', delta: 'Hm' }],
     ['<think>a</think>b', '</think>', 'c', ...Array.from({ length: 20 }, () => '</think>d')].map(
@@ -667,7 +662,7 @@ test('what is taken back is told again without what was no text, and not without
   expect(shown(events)).toBe('d');
 });
 
-test('what ties a text to its provider goes with a text that becomes a call', async () => {
+test('a text that becomes a call passes its provider metadata on to the call', async () => {
   const { agent } = setUp([
     { deltas: [[{ type: 'text', id: 't', delta: sum, providerMetadata: { p: 1 } }]] },
     'three',
@@ -676,7 +671,7 @@ test('what ties a text to its provider goes with a text that becomes a call', as
   expect((await agent.messages())[1]!.content.map(({ type }) => type)).toEqual(['tool_use']);
 });
 
-test('a model of several agents keeps calls and results apart from what was said', async () => {
+test('a model that several agents share keeps their calls and results apart from text', async () => {
   const inner = new ScriptedModel([sum, 'three'], { features: { tools: false } });
   const agent = new ReActAgent({
     name: 'a',
@@ -691,7 +686,7 @@ test('a model of several agents keeps calls and results apart from what was said
   ]);
 });
 
-test('a hook may correct in its own words', async () => {
+test('a hook may change the text of a correction', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', 'fine']);
   agent.addHook({
     on: {
@@ -704,7 +699,7 @@ test('a hook may correct in its own words', async () => {
   expect(told(model.requests[1]!.messages.slice(1))).toEqual(['user: go', 'user: Again.']);
 });
 
-test('a retry takes a begun reply back, inside and outside', async () => {
+test('a retry, inside or outside, takes back a reply that had begun', async () => {
   const model = () =>
     new ScriptedModel(
       [
@@ -729,7 +724,7 @@ test('a retry takes a begun reply back, inside and outside', async () => {
   }
 });
 
-test('a fallback model without tools gets them in the text as well', async () => {
+test('a fallback model without tools gets them in the text too', async () => {
   const other = new ScriptedModel([sum, 'three'], { features: { tools: false } });
   const first = () =>
     new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }]);
@@ -755,7 +750,7 @@ test('a fallback model without tools gets them in the text as well', async () =>
   expect(native.requests[0]!.tools).toHaveLength(1);
 });
 
-test('output guards see words, and no calls', async () => {
+test('output guards see text and no calls', async () => {
   const seen: string[] = [];
   const rule = { name: 'r', find: (text: string) => (seen.push(text), []) };
   const { agent } = setUp([`Fine. ${sum}`, 'three'], {
@@ -767,7 +762,7 @@ test('output guards see words, and no calls', async () => {
   expect(ran).toEqual(['add']);
 });
 
-test('structured output: by a tool, and by JSON in the answer', async () => {
+test('structured output works with a tool and with JSON in the answer', async () => {
   const city = z.object({ name: z.string() });
   for (const [reply, mode] of [
     [json('generate_response', { name: 'Rome' }), 'tool'],
@@ -787,7 +782,7 @@ test('structured output: by a tool, and by JSON in the answer', async () => {
   });
 });
 
-test('approvals and external tools suspend; another agent goes on from the saved state', async () => {
+test('approvals and external tools suspend the run; another agent continues it from the saved state', async () => {
   const pay = tool({
     name: 'pay',
     description: '',
@@ -817,7 +812,7 @@ test('approvals and external tools suspend; another agent goes on from the saved
   ]);
 });
 
-test('a pause after a correction goes on where it was', async () => {
+test('a pause after a correction resumes at the correction', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', sum, 'three']);
   const off = agent.addHook({
     on: { 'post-reasoning': () => void agent.interrupt({ mode: 'pause' }) },
@@ -828,7 +823,7 @@ test('a pause after a correction goes on where it was', async () => {
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('"arguments" is missing');
 });
 
-test('an agent as a tool', async () => {
+test('works for an agent as a tool', async () => {
   const child = setUp([json('now'), 'noon it is'], { name: 'clock' });
   const clock = agentTool(child.agent, { description: 'Knows the time' });
   const { agent, model } = setUp([json('call_clock', { message: 'Time?' }), 'It is noon.'], {
@@ -838,7 +833,7 @@ test('an agent as a tool', async () => {
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('noon it is');
 });
 
-test('media of results go first where the model reads them, else as placeholders', async () => {
+test('media of results come first if the model reads them, otherwise as placeholders', async () => {
   const image = {
     type: 'image',
     source: { type: 'url', url: 'https://x/cat.png' },
@@ -869,7 +864,7 @@ test('media of results go first where the model reads them, else as placeholders
   }
 });
 
-test('tools are selected by what the user said, not by a correction', async () => {
+test('selects tools by the message of the user, not by a correction', async () => {
   const asked: string[] = [];
   const by = (question: string) => (asked.push(question), ['now']);
   const { agent, model } = setUp([sum, '{"tool_name":"now"}', 'fine'], {
@@ -884,7 +879,7 @@ test('tools are selected by what the user said, not by a correction', async () =
   );
 });
 
-test('a call that does not fit its schema, and one of no tool, are results the model reads', async () => {
+test('the model gets an error result for arguments that fail the schema, and for an unknown tool', async () => {
   const { agent, model } = setUp([`[${json('add', { a: 'x' })},${json('nope')}]`, 'fine']);
   await agent.call('go');
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
@@ -892,7 +887,7 @@ test('a call that does not fit its schema, and one of no tool, are results the m
   );
 });
 
-test('bad arguments of another model are told as they were', async () => {
+test('shows invalid arguments of another model unchanged', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'add', input: '{"a":' }] }, 'fine']);
   await agent.call('go');
   expect(textOf(model.requests[1]!.messages[2]!)).toBe(

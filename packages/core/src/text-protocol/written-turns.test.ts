@@ -34,7 +34,7 @@ function setUp(
   return { agent, model };
 }
 
-/** The model's own turns in its last request. */
+/** Returns the model's own turns in its last request. */
 function ownTurns({ requests }: ScriptedModel): readonly string[] {
   const { messages } = requests.at(-1)!;
   return messages.filter(({ role }) => role === 'assistant').map(textOf);
@@ -51,7 +51,7 @@ const replies = [
 
 test.for(replies)('the model reads its own turn as it wrote it: %s', async (said) => {
   for (const parse of [undefined, parseOxygent]) {
-    // Python reads no line break in a string.
+    // A Python string contains no raw line break.
     if (parse && /^\[|a\nb/.test(said)) continue;
     const { agent, model } = setUp([said, 'Done.', 'Bye.'], parse && { parse });
     expect(await agent.call('go')).toMatchObject({ text: 'Done.', toolsUsed: ['look'] });
@@ -67,7 +67,7 @@ test('a turn of thinking and text comes back without the thinking', async () => 
   expect(ownTurns(model)).toEqual([`So. ${call}`]);
 });
 
-/** Reads `ACTION: name`, with the arguments on the lines after it, as in OxyGent's document. */
+/** Reads `ACTION: name` with the arguments on the lines after it, as in OxyGent's document. */
 function parseAction(reply: string): ParsedReply {
   const [first = '', ...rest] = reply.split('\n');
   if (!first.startsWith('ACTION:')) return { type: 'answer', text: reply };
@@ -75,7 +75,7 @@ function parseAction(reply: string): ParsedReply {
   return { type: 'calls', calls: [{ name, arguments: JSON.parse(rest.join('\n')) }] };
 }
 
-test('a format of one’s own stays, with its prompt, also in another agent', async () => {
+test('a custom format keeps its prompt and its turns, also in another agent', async () => {
   const protocol = { parse: parseAction, prompt: () => 'Write ACTION: name, then JSON.' };
   const said = 'ACTION: look\n{"x": [1,\n2]}';
   const first = setUp([said, 'Done.'], protocol);
@@ -110,7 +110,7 @@ test('words that a guard changed stay changed', async () => {
   expect(JSON.stringify(await agent.messages())).not.toContain('ann@example.com');
 });
 
-test('a call that a hook changed is told as changed, and so is one whose arguments are cleared', async () => {
+test('shows a call as a hook changed it, and a call whose arguments were cleared', async () => {
   const said = call.replace('1.0', '"secret"');
   const { agent, model } = setUp([said, 'Done.']);
   agent.addHook({
@@ -139,7 +139,7 @@ test('a call that a hook changed is told as changed, and so is one whose argumen
   expect(ownTurns(cleared.model)).toEqual([expect.not.stringContaining('secret'), said]);
 });
 
-test('an edited call is told as edited, the other calls of its turn with it', async () => {
+test('shows an edited call as edited, and the other calls of its turn unchanged', async () => {
   const pay = tool({ ...look, name: 'pay', description: '', input, needsApproval: true });
   const said = `[${call}, ${call.replace('look', 'pay')}]`;
   const { agent, model } = setUp([said, 'Done.'], {}, { tools: [look, pay] });
@@ -149,7 +149,7 @@ test('an edited call is told as edited, the other calls of its turn with it', as
   expect(own.match(/"x":\s*[\d.]+/g)).toEqual(['"x":1', '"x":22']);
 });
 
-test('what the model wrote counts as tokens, and readers of the chat do not get it', async () => {
+test('the written text counts as tokens, and chat readers do not get it', async () => {
   const prose = 'word '.repeat(200);
   const { agent } = setUp([`${prose}${call}`, 'Done.'], { parse: parseOxygent });
   await agent.call('go');
@@ -159,7 +159,7 @@ test('what the model wrote counts as tokens, and readers of the chat do not get 
   expect(JSON.stringify(toUiMessages(log))).not.toContain('word');
 });
 
-test('calls of the provider’s own have no text', async () => {
+test('calls of the provider have no written text', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'look', input: { x: 1 } }] }, 'Done.']);
   await agent.call('go');
   expect(ownTurns(model)).toEqual(['```json\n{"tool_name":"look","arguments":{"x":1}}\n```']);

@@ -26,7 +26,7 @@ function scripted(inputTokens: number): ScriptedModel {
   return new ScriptedModel([{ text: 'Fine.', usage: { inputTokens, outputTokens: 5 } }]);
 }
 
-test('it is the model, and says what the model says', async () => {
+test('the wrapped model has the same properties and the same reply', async () => {
   const [model, same] = [scripted(3000), scripted(3000)];
   const wrapped = calibrated(model, new TokenCalibration());
   expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
@@ -38,14 +38,14 @@ test('it is the model, and says what the model says', async () => {
   expect(model.requests[0]?.messages).toBe(request.messages);
 });
 
-test('each reply teaches the ratio of its model', async () => {
+test('each reply updates the ratio of its model', async () => {
   const calibration = new TokenCalibration();
   const model = scripted(3000);
   await read(calibrated(model, calibration));
   expect(calibration.ratios()).toEqual({ [model.modelId]: 1.5 });
 });
 
-test('a request with a response schema teaches nothing', async () => {
+test('ignores a request with a response schema', async () => {
   const calibration = new TokenCalibration();
   await read(calibrated(scripted(3000), calibration), {
     ...request,
@@ -54,7 +54,7 @@ test('a request with a response schema teaches nothing', async () => {
   expect(calibration.ratios()).toEqual({});
 });
 
-test('within retries and fallbacks each request is learned from by itself, under the name of the model that answered', async () => {
+test('within retries and fallbacks it learns from each request, for the model that answered', async () => {
   const calibration = new TokenCalibration();
   const usage = { inputTokens: 3000, outputTokens: 5 };
   const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
@@ -74,7 +74,7 @@ test('within retries and fallbacks each request is learned from by itself, under
   expect(calibration.ratios()).toEqual({ flaky: 1.5, other: 1.2 });
 });
 
-test('a reply that does not say what it cost, or nothing, teaches nothing', async () => {
+test('ignores a reply without usage, or with zero tokens', async () => {
   const calibration = new TokenCalibration();
   for (const usage of [undefined, { inputTokens: 0, outputTokens: 0 }]) {
     const finish: ModelDelta = { type: 'finish', reason: 'stop', ...(usage && { usage }) };
@@ -88,7 +88,7 @@ test('a reply that does not say what it cost, or nothing, teaches nothing', asyn
   expect(calibration.ratios()).toEqual({});
 });
 
-test('leaving a reply ends the reading of the model, and teaches nothing', async () => {
+test('leaving a reply stops the model and updates no ratio', async () => {
   const calibration = new TokenCalibration();
   let ended = false;
   const model: ChatModel = {

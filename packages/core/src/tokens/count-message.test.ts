@@ -43,13 +43,13 @@ test('a tool result counts its output', () => {
   ).toBe(100 + arc.perMedia);
 });
 
-test('inline bytes are never counted as text', () => {
+test('never counts inline bytes as text', () => {
   expect(countMessage(userMessage([image, { type: 'text', text: 'what is this?' }]))).toBe(
     arc.perMedia + 3,
   );
 });
 
-test('an object is counted once for each profile', () => {
+test('counts an object once for each profile', () => {
   let counted = 0;
   const profile: TokenProfile = {
     ...arc,
@@ -90,7 +90,7 @@ const conversation = [
 ];
 
 test.for(Object.values(profiles))(
-  '$name: a request costs 8, a message 5, a tool call 14 beside its text',
+  '$name: a request costs 8, a message 5 and a tool call 14, plus the text',
   (profile) => {
     const { countText } = profile;
     const calls = 2 * countText('get_weather{"city":"Seoul"}');
@@ -104,7 +104,7 @@ test.for(Object.values(profiles))(
   },
 );
 
-test('definitions of tools cost by family: once, for each tool, and by their JSON', () => {
+test('tool definitions cost a fixed amount per request and per tool, plus their JSON, by family', () => {
   const costs: Readonly<Record<string, readonly [once: number, each: number, factor: number]>> = {
     'gpt-5': [20, 6, 0.95],
     'gpt-4': [20, 6, 0.95],
@@ -131,7 +131,7 @@ test('definitions of tools cost by family: once, for each tool, and by their JSO
   expect(countTools([tool])).toBe(estimateTokens(JSON.stringify(tool)));
 });
 
-test('media cost by family, wherever they stand, and never by their bytes', () => {
+test('media cost by family in each place, and never by their bytes', () => {
   const rates = {
     'gpt-5': 3000,
     'claude-opus-5': 3000,
@@ -153,7 +153,7 @@ test('media cost by family, wherever they stand, and never by their bytes', () =
   }
 });
 
-test('a profile may count a medium by what it is', () => {
+test('a profile may count a medium by its kind', () => {
   const profile: TokenProfile = {
     ...profiles.o200k,
     countMedia: ({ type }) => (type === 'image' ? 765 : 50),
@@ -163,14 +163,14 @@ test('a profile may count a medium by what it is', () => {
   );
 });
 
-test('several messages are rounded once', () => {
+test('rounds the sum of several messages once', () => {
   const profile: TokenProfile = { ...arc, countText: () => 0.4 };
   const messages = Array.from({ length: 10 }, () => userMessage('x'));
   expect(messages.map((message) => countMessage(message, profile))).toEqual(messages.map(() => 0));
   expect(countMessages(messages, profile)).toBe(4);
 });
 
-test('a long history with one new message is counted by that message alone', () => {
+test('a long history with one new message counts only that message', () => {
   let counted = 0;
   const profile: TokenProfile = {
     ...profiles.generic,
@@ -183,7 +183,7 @@ test('a long history with one new message is counted by that message alone', () 
   expect(after - before).toBe(countMessages([userMessage('and one more')], profile));
 });
 
-test('what is no message is refused', () => {
+test('rejects a value that is not a message', () => {
   for (const given of [
     undefined,
     null,

@@ -16,13 +16,13 @@ test.for(cases)('arc counts $text as $tokens', ({ text, repeat, tokens }) => {
   expect(estimateTokens(text.repeat(repeat ?? 1))).toBe(tokens);
 });
 
-test('arc counts a long Latin text at four letters a token', () => {
+test('arc counts four letters of a long Latin text as a token', () => {
   expect(estimateTokens('a'.repeat(8000))).toBe(2000);
   expect(estimateTokens('é')).toBe(1);
   expect(estimateTokens('안녕하세요')).toBe(3);
 });
 
-test('arc counts by code point: a pair of surrogates once, a lone one as a character of its own', () => {
+test('arc counts code points: a surrogate pair once, a lone surrogate as a character', () => {
   expect(estimateTokens('😀😀')).toBe(2);
   expect(estimateTokens('𠀀𠀀𠀀')).toBe(1);
   expect(estimateTokens('\ud83d'.repeat(6))).toBe(2);
@@ -30,7 +30,7 @@ test('arc counts by code point: a pair of surrogates once, a lone one as a chara
   expect(estimateTokens('😀'.repeat(3) + '\ud83d')).toBe(3);
 });
 
-test('arc puts the borders of its ranges where Arc has them', () => {
+test('arc has the range borders of Arc Reactor', () => {
   const emoji = ['\u2600', '\u27bf', '\ufe00', '\ufe0f', '\u{1f300}', '\u{1faff}'];
   const cjk = ['\u4e00', '\u9fff', '\uac00', '\ud7af', '\u3040', '\u309f', '\u30a0', '\u30ff'];
   const other = [
@@ -52,7 +52,7 @@ test('arc puts the borders of its ranges where Arc has them', () => {
   for (const character of other) expect(estimateTokens(character.repeat(6))).toBe(2);
 });
 
-test('another profile counts its own way', () => {
+test('another profile counts in its own way', () => {
   const bytes: TokenProfile = {
     ...arc,
     name: 'bytes',

@@ -28,7 +28,7 @@ const families = [
 ] as const;
 const all = [...families, generic];
 
-/** Held-out texts of the corpus, with the tokens that the families' tokenizers make of them. */
+/** Held-out texts of the corpus, with token counts by the families' tokenizers. */
 const held: readonly (readonly [text: string, tokens: readonly number[]])[] = [
   [
     "But beyond the technical aspects, there's something more critical: trust and long-term maintenance. I have been active in open source for over a decade, and I'm committed to keeping Chalk maintained.",
@@ -86,13 +86,13 @@ test.for(held)('every family counts %s about right', ([text, tokens]) => {
     expect(Math.abs(error), families[i]!.name).toBeLessThan(0.25);
 });
 
-test('the families differ: what is one to one with a GPT of 2024 is half as much again with a Claude of 2026', () => {
+test('claude5 counts at least 1.4 times and cl100k at least 1.2 times as much as o200k', () => {
   const text = held.map(([sample]) => sample).join('\n');
   expect(estimateTokens(text, claude5)).toBeGreaterThan(1.4 * estimateTokens(text, o200k));
   expect(estimateTokens(text, cl100k)).toBeGreaterThan(1.2 * estimateTokens(text, o200k));
 });
 
-test.for(all)('$name: nothing is nothing, anything is a token at least', (profile) => {
+test.for(all)('$name: an empty text has no tokens, any other text at least one', (profile) => {
   expect(estimateTokens('', profile)).toBe(0);
   for (const text of [' ', 'a', '.', '\n', '\u0000', '\ud800', '\udc00', '한']) {
     expect(profile.countText(text)).toBeGreaterThanOrEqual(1);
@@ -100,7 +100,7 @@ test.for(all)('$name: nothing is nothing, anything is a token at least', (profil
   }
 });
 
-test('the letters of a chat in Korean have a price of their own', () => {
+test('single Korean letters, as in chats, have a weight of their own', () => {
   const tokens = [1.6, 2.7, 1.5, 1.4, 2.3, 1, 3.4, 4.4, 4.4];
   for (const [i, { name, countText }] of families.entries()) {
     for (const text of ['ㅋㅋ', 'ㅠㅠㅠ', 'ㅎ'.repeat(10)]) {
@@ -110,7 +110,7 @@ test('the letters of a chat in Korean have a price of their own', () => {
 });
 
 test.for(all)(
-  '$name: half a pair of surrogates is a character of its own, and takes nothing along',
+  '$name: a lone surrogate counts as a character and takes no neighbors along',
   ({ countText }) => {
     expect(countText('\ud83d\ud83d')).toBeLessThanOrEqual(2 * countText('\ud83d'));
     expect(countText('\ud83d안녕하세요')).toBeGreaterThan(countText('안녕하세요'));
@@ -119,7 +119,7 @@ test.for(all)(
   },
 );
 
-test('a long text is counted as its part is', () => {
+test('counts a long text in proportion to its parts', () => {
   const { countText } = generic;
   for (const part of [
     '안녕하세요, 세계! Hello, world 123.\n',
@@ -132,7 +132,7 @@ test('a long text is counted as its part is', () => {
   }
 });
 
-test.for(all)('$name: a text costs no less when more is said', ({ countText }) => {
+test.for(all)('$name: a longer text never costs less', ({ countText }) => {
   let [said, before] = ['', 0];
   for (const [text] of held) {
     said += `${text}\n`;
@@ -142,7 +142,7 @@ test.for(all)('$name: a text costs no less when more is said', ({ countText }) =
   }
 });
 
-test('what is no text is refused', () => {
+test('rejects a value that is not a text', () => {
   for (const given of [undefined, null, 7, {}, ['a']]) {
     // @ts-expect-error JavaScript may give anything
     expect(() => estimateTokens(given, o200k)).toThrow(
@@ -151,7 +151,7 @@ test('what is no text is refused', () => {
   }
 });
 
-test('a weight is a printable character, finer near 0', () => {
+test('an encoded weight is a printable character with finer steps near 0', () => {
   expect([...'RrstQ'].map((character) => decodeWeight(character).toFixed(3))).toEqual([
     '-1.433',
     '-0.001',

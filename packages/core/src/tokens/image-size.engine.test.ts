@@ -6,7 +6,7 @@ import { imageSize } from './image-size.ts';
 import { arc } from './arc-profile.ts';
 import { cl100k, claude3, claude5, gemma3, generic, o200k } from './profiles.ts';
 
-/** Heads of files that a browser wrote, of 640 by 300 pixels. */
+/** Heads of image files of 640 by 300 pixels, written by a browser. */
 const heads = {
   png: 'iVBORw0KGgoAAAANSUhEUgAAAoAAAAEsCAYAAABT+wIrAAAQAElEQVR4Aezb6ZLb',
   'webp, lossy': 'UklGRroBAABXRUJQVlA4IK4BAABQLACdASqAAiwBP/3+/3+/uzayIAgD8D+JaW7h',
@@ -28,13 +28,13 @@ function image(data: string, more: Partial<MediaBlock> = {}): MediaBlock {
   return { type: 'image', source: { type: 'base64', mediaType: 'image/png', data }, ...more };
 }
 
-/** A PNG of that size. */
+/** Returns a PNG of that size. */
 function png(width: number, height: number): string {
   const bytes = [0, 0, width >> 8, width & 255, 0, 0, height >> 8, height & 255];
   return btoa(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${String.fromCharCode(...bytes)}`);
 }
 
-test.for(Object.entries(heads))('the size of a %s', ([, data]) => {
+test.for(Object.entries(heads))('reads the size of a %s', ([, data]) => {
   expect(imageSize(image(data))).toEqual({ width: 640, height: 300 });
   expect(
     imageSize(image('', { source: { type: 'url', url: `data:image/png;base64,${data}` } })),
@@ -42,7 +42,7 @@ test.for(Object.entries(heads))('the size of a %s', ([, data]) => {
 });
 
 test.for(['', 'x', 'xx', 'xxx'])(
-  'a large file is not read whole, wherever its head is cut (%s)',
+  'does not read a large file whole, wherever its head is cut (%s)',
   (parameter) => {
     const data = heads.png + 'A'.repeat(1_000_000);
     const url = `data:image/png;name=${parameter};base64,${data}`;
@@ -54,14 +54,14 @@ test.for(['', 'x', 'xx', 'xxx'])(
   },
 );
 
-test.for(Object.entries(heads))('a %s that is cut off has no size, or its own', ([, data]) => {
+test.for(Object.entries(heads))('a truncated %s has no size, or the right one', ([, data]) => {
   for (let length = 0; length < data.length; length += 4) {
     const size = imageSize(image(data.slice(0, length))) ?? { width: 640, height: 300 };
     expect(size).toEqual({ width: 640, height: 300 });
   }
 });
 
-test('what is no such image has no size', () => {
+test('other data has no size', () => {
   for (const data of [
     '',
     '!!!',
@@ -78,11 +78,11 @@ test('what is no such image has no size', () => {
   ).toBeUndefined();
 });
 
-test('segments of no length do not hold up the search', () => {
+test('segments of length zero do not block the search', () => {
   expect(imageSize(image(btoa(`\xff\xd8${'\xff\xe0\0\0'.repeat(20_000)}`)))).toBeUndefined();
 });
 
-test('an inline image costs by its pixels with GPT and Claude, up to what the largest costs', () => {
+test('an inline image costs by its pixels with GPT and Claude, up to the largest price', () => {
   const cost = (width: number, height: number): readonly number[] =>
     [o200k, claude3, claude5, cl100k, gemma3, generic, arc].map(
       (profile) =>
@@ -93,7 +93,7 @@ test('an inline image costs by its pixels with GPT and Claude, up to what the la
   expect(cost(4000, 3000)).toEqual([3000, 1600, 3000, 1600, 1100, 1600, 1600]);
 });
 
-test('the estimate is no lower than what providers charged for these sizes', () => {
+test('the estimate is at least the price that providers charged for these sizes', () => {
   const charged = [
     [o200k, 1024, 1024, 1229],
     [o200k, 1920, 1080, 2448],

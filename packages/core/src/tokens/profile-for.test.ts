@@ -43,7 +43,7 @@ test.for(rows)('%s counts as %s', ([id, name]) => {
   expect(profileFor(id).name).toBe(name);
 });
 
-test('the profiles are those that can be imported one by one, the same object each time', () => {
+test('returns the exported profiles, the same object each time', () => {
   for (const [id, profile] of [
     ['gpt-5', profiles.o200k],
     ['claude-opus-5', profiles.claude5],
@@ -57,7 +57,7 @@ test('the profiles are those that can be imported one by one, the same object ea
   );
 });
 
-test('a long name is no matter, what is no name is refused', () => {
+test('accepts a long name and rejects other values', () => {
   expect(profileFor('claude'.repeat(100_000)).name).toBe('claude5');
   expect(profileFor('llama-'.repeat(100_000)).name).toBe('llama3');
   // @ts-expect-error JavaScript may give anything

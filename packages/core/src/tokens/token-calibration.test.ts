@@ -12,7 +12,9 @@ const image: ContentBlock = {
   source: { type: 'url', url: 'https://example.com/cat.png' },
 };
 
-/** A request that `arc` estimates at this many tokens, with what its provider reports. */
+/**
+ * Returns a request that `arc` estimates at this many tokens, with the count its provider reports.
+ */
 function request(
   estimated: number,
   inputTokens: number,
@@ -25,12 +27,12 @@ function request(
   };
 }
 
-test('a model that was not observed is not corrected', () => {
+test('does not correct a model without observations', () => {
   const calibration = new TokenCalibration();
   expect([calibration.ratioOf('gpt-5'), calibration.correct('gpt-5', 1234)]).toEqual([1, 1234]);
 });
 
-test('the first requests are averaged, later ones move the ratio by the weight', () => {
+test('averages the first requests; later ones move the ratio by the weight', () => {
   const calibration = new TokenCalibration({ weight: 0.25 });
   const ratios = [1200, 1400, 1000, 2000, 1600, 1600].map((reported) => {
     expect(calibration.observe('m', request(1000, reported))).toBe(true);
@@ -41,13 +43,13 @@ test('the first requests are averaged, later ones move the ratio by the weight',
   expect(calibration.correct('m', 10_000)).toBe(14_875);
 });
 
-test('a steady provider is followed: the estimate ends where its reports are', () => {
+test('with a steady provider the estimate reaches its reports', () => {
   const calibration = new TokenCalibration();
   for (let n = 0; n < 30; n++) calibration.observe('m', request(2000, n < 10 ? 3000 : 2400));
   expect(calibration.ratioOf('m')).toBeCloseTo(1.2, 2);
 });
 
-test('a short request says little', () => {
+test('a short request has little weight', () => {
   const calibration = new TokenCalibration();
   calibration.observe('m', request(10, 20));
   expect(calibration.ratioOf('m')).toBeCloseTo(1.01, 10);
@@ -55,14 +57,14 @@ test('a short request says little', () => {
   expect(calibration.ratioOf('m')).toBeCloseTo(1.01 + 0.25 * 0.99, 10);
 });
 
-test('models are told apart, and a ratio stays from 0.6 to 2', () => {
+test('keeps models apart and each ratio between 0.6 and 2', () => {
   const calibration = new TokenCalibration();
   calibration.observe('low', request(1000, 10));
   calibration.observe('high', request(1000, 50_000));
   expect(calibration.ratios()).toEqual({ low: 0.6, high: 2 });
 });
 
-test('only a request that was estimated whole is learned from', () => {
+test('learns only from a request that was estimated whole', () => {
   const calibration = new TokenCalibration();
   const toolResult = (output: readonly ContentBlock[]): Msg =>
     createMessage('tool', [
@@ -88,7 +90,7 @@ test('only a request that was estimated whole is learned from', () => {
   ).toBe(true);
 });
 
-test('tokens from a provider’s cache are tokens as well', () => {
+test('tokens from a provider’s cache count as tokens', () => {
   const calibration = new TokenCalibration();
   const usage = { inputTokens: 1500, outputTokens: 1, cachedInputTokens: 1400 };
   expect(calibration.observe('m', { ...request(1000, 0), usage })).toBe(true);
@@ -103,7 +105,7 @@ test('tools are part of the estimate', () => {
   expect(calibration.ratioOf('m')).toBe(1);
 });
 
-test('it corrects the profile it was made with', () => {
+test('corrects the profile it was created with', () => {
   const calibration = new TokenCalibration({ profile: o200k });
   const messages = [userMessage('안녕하세요, 오늘은 날씨가 좋네요. '.repeat(100))];
   const estimated = countRequest({ messages, tools: [] }, o200k);
@@ -115,7 +117,7 @@ test('it corrects the profile it was made with', () => {
   expect(calibration.ratioOf('m')).toBeCloseTo(1.5, 3);
 });
 
-test('ratios can be stored and given back, and go on from there', () => {
+test('ratios can be saved and restored, and learning continues from them', () => {
   const calibration = new TokenCalibration();
   calibration.observe('m', request(1000, 1500));
   const stored = JSON.parse(JSON.stringify(calibration.ratios()));
@@ -126,7 +128,7 @@ test('ratios can be stored and given back, and go on from there', () => {
   expect(new TokenCalibration({ ratios: { m: 50 } }).ratioOf('m')).toBe(2);
 });
 
-test('a weight or a ratio that is none is refused', () => {
+test('rejects an invalid weight or ratio', () => {
   for (const weight of [0, -1, 1.1, NaN]) {
     expect(() => new TokenCalibration({ weight })).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

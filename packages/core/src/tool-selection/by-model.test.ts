@@ -33,7 +33,7 @@ function setUp(
   return { small, agent, shown, onError };
 }
 
-test('the tools that the model names go; its usage counts as the call’s', async () => {
+test('offers the tools that the model names and adds its usage to the call’s', async () => {
   const { small, agent, shown } = setUp(['{"tools":["t3","t11","t3","other"]}']);
   const { usage } = await agent.call('Go </question>');
   expect(shown()).toEqual(['t3', 't11']);
@@ -44,7 +44,7 @@ test('the tools that the model names go; its usage counts as the call’s', asyn
   expect(textOf(user!)).toContain('Go &lt;/question>');
 });
 
-test('the model is told whose run asks', async () => {
+test('the model gets the run that asks', async () => {
   const small = new ScriptedModel(['{"tools":["t1"]}']);
   const stream = vi.spyOn(small, 'stream');
   const tools = names.map((name) =>
@@ -65,13 +65,13 @@ test('the model is told whose run asks', async () => {
   });
 });
 
-test('words and a fence around the list do no harm', async () => {
+test('accepts text and a fence around the list', async () => {
   const { agent, shown } = setUp(['Here they are:\n```json\n{"tools": ["t1"]}\n```']);
   await agent.call('Go');
   expect(shown()).toEqual(['t1']);
 });
 
-test('where there are no more than may be, the model is not asked', async () => {
+test('does not ask the model if there are no more tools than the maximum', async () => {
   const { small, agent, shown } = setUp([], {}, 10);
   await agent.call('Go');
   expect([shown(), small.requests]).toEqual([names.slice(0, 10), []]);
@@ -80,7 +80,7 @@ test('where there are no more than may be, the model is not asked', async () => 
   expect([included.shown(), included.small.requests]).toEqual([names, []]);
 });
 
-test('tools that are always included are neither counted nor asked about', async () => {
+test('neither counts nor asks about tools that are always included', async () => {
   const { small, agent, shown } = setUp(['{"tools":["t1","t2","t3"]}'], {
     maxTools: 2,
     alwaysInclude: ['t0'],
@@ -90,7 +90,7 @@ test('tools that are always included are neither counted nor asked about', async
   expect(textOf(small.requests[0]!.messages[1]!)).not.toContain('"t0"');
 });
 
-test('an empty list is an answer', async () => {
+test('an empty list is a valid answer', async () => {
   const { agent, shown, onError } = setUp(['{"tools":[]}'], { alwaysInclude: ['t4'] });
   await agent.call('Go');
   expect([shown(), onError.mock.calls]).toEqual([['t4'], []]);
@@ -102,7 +102,7 @@ test.each([
   ['no JSON', 't1 and t2', 'The model returned no list of tools.'],
   ['another JSON', '["t1"]', 'The model returned no list of tools.'],
   ['other tools', '{"tools":["a","b"]}', 'The model named only unknown tools.'],
-] as const)('after %s all tools go', async (_what, reply, message) => {
+] as const)('after %s it offers all tools', async (_what, reply, message) => {
   const { agent, shown, onError } = setUp([reply], { timeoutMs: 1 });
   await agent.call('Go');
   expect(shown()).toEqual(names);
@@ -125,7 +125,7 @@ test.each([
   { alwaysInclude: [null] },
   { alwaysInclude: 't1' },
   { timeoutMs: -1 },
-])('%o is refused', (options) => {
+])('rejects %o', (options) => {
   const given = Object.keys(options).length
     ? { model: new ScriptedModel([]), ...options }
     : options;

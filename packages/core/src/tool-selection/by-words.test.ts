@@ -13,31 +13,31 @@ const chosen = (question: string, options?: Parameters<typeof byWords>[0]): unkn
   byWords(options)(question, schemas, context);
 const all = schemas.map(({ name }) => name);
 
-test('few tools are all taken, unless they are to be chosen among as well', () => {
+test('selects all of a few tools, unless `evenWhenFew` is true', () => {
   expect(chosen('What time is it?')).toEqual(all);
   expect(chosen('What time is it?', { limit: 4 })).toEqual(all);
   expect(chosen('What time is it?', { evenWhenFew: true })).toEqual(['clock']);
 });
 
-test('the best come first, so many at most; a name counts more than a description', () => {
+test('returns the best tools up to the maximum; a name counts more than a description', () => {
   expect(chosen('send mail', { limit: 3 })).toEqual(['mail_send', 'mail_list']);
   expect(chosen('list mail', { limit: 1 })).toEqual(['mail_list']);
   expect(chosen('서울의 날씨는?', { limit: 1 })).toEqual(['날씨']);
 });
 
-test('where no word is known all are taken', () => {
+test('returns all tools if no word matches', () => {
   expect(chosen('Hm?', { limit: 1 })).toEqual(all);
   expect(chosen('', { evenWhenFew: true })).toEqual(all);
 });
 
-test('of a long question its start and its end are looked at', () => {
+test('of a long question it uses the start and the end', () => {
   const filler = '안녕하세요 '.repeat(100_000);
   expect(chosen(`${filler} mail ${filler}`, { limit: 1 })).toEqual(all);
   expect(chosen(`time ${filler}`, { limit: 1 })).toEqual(['clock']);
   expect(chosen(`${filler} time`, { limit: 1 })).toEqual(['clock']);
 });
 
-test('parameters are found, too', () => {
+test('finds parameters too', () => {
   const parameters = {
     type: 'object',
     properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true },
@@ -47,11 +47,8 @@ test('parameters are found, too', () => {
   expect(byWords({ limit: 2 })('which currency', tools, context)).toEqual(['rates']);
 });
 
-test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])(
-  '%o is refused',
-  (options) => {
-    expect(() => byWords(options as never)).toThrow(
-      expect.objectContaining({ code: 'CONFIGURATION' }),
-    );
-  },
-);
+test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])('rejects %o', (options) => {
+  expect(() => byWords(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});

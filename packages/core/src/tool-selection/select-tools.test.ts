@@ -41,7 +41,7 @@ function setUp(
   return { model, agent, shown };
 }
 
-/** The names a selector takes of these. */
+/** Returns the names that a selector chooses from these tools. */
 async function chosenBy(
   by: ToolSelector,
   question: string,
@@ -54,7 +54,7 @@ async function chosenBy(
 const named = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `t${index}`);
 
-test('local tools come first, and of all together as many go as the cap says', async () => {
+test('local tools come first, and the cap limits the total', async () => {
   const tools = [...named(18).map(remote), own('a'), own('b'), own('c')];
   const usual = setUp(['ok'], tools, {});
   await usual.agent.call('Hi');
@@ -67,7 +67,7 @@ test('local tools come first, and of all together as many go as the cap says', a
   expect(all.shown()[0]).toHaveLength(21);
 });
 
-test('a selector is asked about the tools that are not local, with the last question; what it gives first is kept first', async () => {
+test('a selector chooses from the tools that are not local by the last question, and its order counts', async () => {
   const by = vi.fn<ToolSelector>(() => ['d', 'c', 'nothing', 'here', 'b']);
   const { agent, shown } = setUp(
     ['one', 'two'],
@@ -88,7 +88,7 @@ test('a selector is asked about the tools that are not local, with the last ques
   ]);
 });
 
-test('local can be named: none, or some of one’s own', async () => {
+test('`local` can be empty or name other tools', async () => {
   const by: ToolSelector = () => ['a'];
   const none = setUp(['ok'], [own('a'), own('b')], { by, local: [] });
   await none.agent.call('Hi');
@@ -98,7 +98,7 @@ test('local can be named: none, or some of one’s own', async () => {
   expect(some.shown()).toEqual([['c', 'a']]);
 });
 
-test('a tool that was not shown is not run; one that the next question brings is', async () => {
+test('a tool that was not offered does not run; the next question may select it', async () => {
   const by: ToolSelector = (question) => [question];
   const { agent, shown } = setUp(
     [
@@ -121,7 +121,7 @@ test('a tool that was not shown is not run; one that the next question brings is
   expect(shown()).toEqual([['a'], ['a'], ['b'], ['b']]);
 });
 
-test('a question is chosen for once, however many requests it takes; one that is injected is chosen for anew', async () => {
+test('selects once a question, in however many requests, and again for an injected message', async () => {
   const by = vi.fn<ToolSelector>((question) => [question]);
   const { agent, shown } = setUp(
     [{ toolCalls: [{ name: 'a' }] }, { toolCalls: [{ name: 'a' }] }, 'done'],
@@ -143,7 +143,7 @@ test('a question is chosen for once, however many requests it takes; one that is
   expect(shown()).toEqual([['a'], ['a'], ['b']]);
 });
 
-test('what the loop asks in the place of the user, for a value that fits, changes nothing', async () => {
+test('a request of the loop to correct the output does not change the selection', async () => {
   const by = byKeyword([
     { keywords: ['mail'], tools: ['mail'] },
     { keywords: ['answer'], tools: ['faq'] },
@@ -156,7 +156,7 @@ test('what the loop asks in the place of the user, for a value that fits, change
   expect(shown()).toEqual([['mail'], ['mail'], ['mail'], ['mail']]);
 });
 
-test('a selector that fails: all tools go and it is told, on the console too', async () => {
+test('if a selector fails, all tools are offered and the error is reported, by default on the console', async () => {
   const errors: AgentError[] = [];
   const fails: ToolSelector = () => Promise.reject(new Error('no vectors'));
   const told = setUp(['ok'], [remote('a'), remote('b')], {
@@ -185,7 +185,7 @@ test('a selector that fails: all tools go and it is told, on the console too', a
 });
 
 test.each([[[{ name: 'b' }]], [['b', undefined]], ['b'], [new Set(['b'])]])(
-  'a selector that gives %o has failed: all tools go',
+  'a selector that returns %o has failed: all tools are offered',
   async (given) => {
     const onError = vi.fn();
     const { agent, shown } = setUp(['ok'], [remote('a'), remote('b')], {
@@ -200,7 +200,7 @@ test.each([[[{ name: 'b' }]], [['b', undefined]], ['b'], [new Set(['b'])]])(
   },
 );
 
-test('an abort and an interrupt end a selector’s wait', async () => {
+test('an abort and an interrupt end the wait for a selector', async () => {
   for (const end of ['abort', 'interrupt'] as const) {
     const controller = new AbortController();
     const signals: AbortSignal[] = [];
@@ -237,7 +237,7 @@ test('one extension serves several agents at once', async () => {
   ]);
 });
 
-test('an open call of an earlier run goes through though its tool is not chosen any more', async () => {
+test('an open call of an earlier run executes although its tool is no longer selected', async () => {
   const pay = own('pay', { server: 'srv', needsApproval: true });
   let isChosen = true;
   const { agent, shown } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [pay, remote('b')], {
@@ -250,7 +250,7 @@ test('an open call of an earlier run goes through though its tool is not chosen 
   expect(shown()).toEqual([['pay'], ['b']]);
 });
 
-test('what else decides about tools still does: allowTools, groups, a wanted tool, structured output, other hooks, a limit', async () => {
+test('respects allowTools, groups, a forced tool, structured output, other hooks and limits', async () => {
   const tools = [remote('a'), remote('b'), own('c')];
   const by: ToolSelector = () => ['a'];
   const allowed = setUp(['ok'], tools, { by });
@@ -304,7 +304,7 @@ test('what else decides about tools still does: allowTools, groups, a wanted too
   ]);
 });
 
-test('a hook that takes a tool out has the last word, also where the choice was made anew', async () => {
+test('a later hook can remove a selected tool, even after a new selection', async () => {
   const { agent, shown } = setUp(
     [{ toolCalls: [{ name: 'a' }] }, 'done'],
     [remote('a'), remote('b'), own('c')],
@@ -327,7 +327,7 @@ test('a hook that takes a tool out has the last word, also where the choice was 
   expect(shown()).toEqual([['a'], ['b']]);
 });
 
-test('a hook that changes the question comes before; the window is fitted with the tools that were chosen', async () => {
+test('selects by a question that a hook changed; the context policy gets the selected tools', async () => {
   const counted: number[] = [];
   const { agent, shown } = setUp(
     ['ok'],
@@ -350,7 +350,7 @@ test('a hook that changes the question comes before; the window is fitted with t
   expect(counted).toEqual([1]);
 });
 
-test('a model without tools has nothing chosen for', async () => {
+test('selects nothing for a model without tools', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const model = new ScriptedModel(['ok']);
   const plain = {
@@ -369,7 +369,7 @@ test('a model without tools has nothing chosen for', async () => {
   expect(by).not.toHaveBeenCalled();
 });
 
-test('a message without a text has all tools', async () => {
+test('a message without text gets all tools', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const { agent, shown } = setUp(['ok'], [remote('a')], { by });
   await agent.call(
@@ -406,7 +406,8 @@ test.each<[question: string, chosen: readonly string[]]>([
 });
 
 /**
- * Two dimensions, by the first letter: q asks along the first, a lies near it, b less, z across.
+ * Two dimensions, chosen by the first letter: q points along the first axis, a lies near it, b less
+ * near, z across.
  */
 const direction: Readonly<Record<string, readonly number[]>> = {
   q: [1, 0],
@@ -420,7 +421,7 @@ function embedder() {
   return vi.fn(async (texts: readonly string[]) => texts.map((text) => direction[text[0]!]!));
 }
 
-test('by similarity: the nearest above the threshold, the best first; a tool is embedded once', async () => {
+test('by similarity: returns tools above the threshold, best first, and embeds each tool once', async () => {
   const embed = embedder();
   const by = bySimilarity({ embed, limit: 3 });
   expect(await chosenBy(by, 'q', ['z1', 'b1', 'a1', 'n1'])).toEqual(['a1', 'b1']);
@@ -431,11 +432,11 @@ test('by similarity: the nearest above the threshold, the best first; a tool is 
   ]);
 });
 
-test('by similarity: Arc Reactor’s limits', async () => {
+test('by similarity: has the limits of Arc Reactor', async () => {
   const by = bySimilarity({
     embed: async (texts) => texts.map((_text, index) => [1, index ? 3.17 : 0]),
   });
-  // cos = 0.3008 for each: ten of them go.
+  // The cosine is 0.3008 for each, so ten of them are selected.
   expect(await chosenBy(by, 'q', named(12))).toEqual(named(10));
   const below = bySimilarity({
     embed: async (texts) => texts.map((_text, index) => [1, index ? 3.19 : 0]),
@@ -443,7 +444,7 @@ test('by similarity: Arc Reactor’s limits', async () => {
   expect(await chosenBy(below, 'q', named(12))).toEqual(named(12));
 });
 
-test('by similarity: few tools are all taken and nothing is embedded; all are where none is near', async () => {
+test('by similarity: returns all of a few tools without embedding, and all if none is near', async () => {
   const embed = embedder();
   const by = bySimilarity({ embed, limit: 2 });
   expect(await chosenBy(by, 'q', ['z1', 'z2'])).toEqual(['z1', 'z2']);
@@ -451,7 +452,7 @@ test('by similarity: few tools are all taken and nothing is embedded; all are wh
   expect(await chosenBy(by, 'q', ['z1', 'z2', 'n3'])).toEqual(['z1', 'z2', 'n3']);
 });
 
-test('by similarity: a changed description is embedded anew, and vectors of another length are near nothing', async () => {
+test('by similarity: embeds a changed description again; vectors of another length match nothing', async () => {
   let length = 2;
   const embed = vi.fn(async (texts: readonly string[]) =>
     texts.map(() => Float32Array.from({ length }, () => 1)),
@@ -476,7 +477,7 @@ test.each<[given: unknown]>([
   [[[1], [NaN], [1]]],
   [[[1], null, [1]]],
   [[{ length: 1e9 }, { length: 1e9 }, { length: 1e9 }]],
-])('by similarity: what is no vectors is refused: %j', async (given) => {
+])('by similarity: rejects invalid vectors: %j', async (given) => {
   const by = bySimilarity({ embed: async () => given as never, limit: 1 });
   await expect(chosenBy(by, 'q', ['a', 'b'])).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -517,13 +518,13 @@ test.each<[make: () => unknown, words: string]>([
     () => bySimilarity({ embed: async () => [], threshold: '0.3' as never }),
     'bySimilarity(): threshold must be',
   ],
-])('wrong options are refused by name: %s', (make, words) => {
+])('the error for invalid options names them: %s', (make, words) => {
   expect(make).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
   );
 });
 
-test('few tools can be chosen among by similarity as well', async () => {
+test('by similarity: can select from few tools too', async () => {
   const embed = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> =>
     texts.map((text) => (text.includes('mail') ? [1, 0] : [0, 1]));
   expect(await chosenBy(bySimilarity({ embed }), 'mail', ['mail', 'clock'])).toEqual([

@@ -59,7 +59,7 @@ function setUp(
   return { model, agent, shown, outputs };
 }
 
-test('the model sees no tool but the search; what it finds can be called from the next step on', async () => {
+test('the model first gets only the search tool, and found tools from the next step on', async () => {
   const { agent, model, shown, outputs } = setUp([
     search('send a mail'),
     use('sendMail'),
@@ -83,7 +83,7 @@ test('the model sees no tool but the search; what it finds can be called from th
   expect(shown()[3]).toEqual(['retrieve_tools', 'sendMail']);
 });
 
-test('a call of what was not found says to search, in the reply that searches too', async () => {
+test('a call of a tool that was not found asks to search first, even beside a search', async () => {
   const { agent, outputs } = setUp([
     {
       toolCalls: [
@@ -121,7 +121,7 @@ test.each([
   expect(shown()[1]).toEqual(['retrieve_tools', name]);
 });
 
-test('nothing found is an answer; a search without words is an error', async () => {
+test('finding nothing is an answer; a search without words is an error', async () => {
   const { agent, outputs, shown } = setUp([search('quantum'), search(' '), search(5), 'done']);
   await agent.call('Go');
   expect(await outputs()).toEqual([
@@ -132,7 +132,7 @@ test('nothing found is an answer; a search without words is an error', async () 
   expect(shown()[3]).toEqual(['retrieve_tools']);
 });
 
-test('named tools, sub-agents and those of extensions are there from the start, and are not searched', async () => {
+test('named tools, sub-agents and tools of extensions are offered from the start and not searched', async () => {
   const child = agentTool(new ReActAgent({ name: 'helper', model: new ScriptedModel([]) }), {
     description: 'Sends mail, too',
   });
@@ -155,7 +155,7 @@ test('named tools, sub-agents and those of extensions are there from the start, 
   expect(hidden.shown()[1]).toContain('call_helper');
 });
 
-test('so are the tool of a structured answer and the one that has to be called', async () => {
+test('the tool of structured output and a forced tool are offered from the start', async () => {
   const { agent, shown } = setUp([{ toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
@@ -167,7 +167,7 @@ test('so are the tool of a structured answer and the one that has to be called',
   expect(chosen.shown()[0]).toEqual(['retrieve_tools', 'clock']);
 });
 
-test('what was found is known after a resume, in another agent', async () => {
+test('found tools stay known after a resume in another agent', async () => {
   const tools = [own('pay', 'Pays a bill', { needsApproval: true }), ...office];
   const { agent } = setUp([search('pay the bill'), use('pay')], {}, { tools });
   expect(await agent.call('Pay')).toMatchObject({ reason: 'suspended' });
@@ -178,7 +178,7 @@ test('what was found is known after a resume, in another agent', async () => {
   expect(other.shown()).toEqual([['retrieve_tools', 'pay']]);
 });
 
-test('open calls go through, also of tools that no search has found', async () => {
+test('open calls execute, even of tools that no search has found', async () => {
   const tools = [own('pay', 'Pays a bill', { needsApproval: true })];
   const before = new ReActAgent({ name: 'a', model: new ScriptedModel([use('pay')]), tools });
   await before.call('Pay');
@@ -188,7 +188,7 @@ test('open calls go through, also of tools that no search has found', async () =
   expect(await outputs()).toEqual(['pay ran']);
 });
 
-test('of too many found tools those go that were found longest ago', async () => {
+test('above the maximum it removes the tools found longest ago', async () => {
   const { agent, shown, outputs } = setUp(
     [search('mail'), search('time'), search('mail'), search('meeting'), use('clock'), 'done'],
     {
@@ -205,7 +205,7 @@ test('of too many found tools those go that were found longest ago', async () =>
   expect((await outputs())[4]).toContain('Search for it with retrieve_tools first');
 });
 
-test('long descriptions are shortened in what a search gives, not in the tool', async () => {
+test('a search shortens long descriptions, but the tool keeps its own', async () => {
   const { agent, outputs, model } = setUp(
     [search('mail'), 'done'],
     {},
@@ -218,7 +218,7 @@ test('long descriptions are shortened in what a search gives, not in the tool', 
   expect(model.requests[1]!.tools[1]!.description).toBe('🙂'.repeat(400));
 });
 
-test('a search finds so many at most', async () => {
+test('a search finds at most `limit` tools', async () => {
   const many = Array.from({ length: 9 }, (_, index) => own(`mail_${index}`, 'Does mail'));
   const usual = setUp([search('mail'), 'done'], {}, { tools: many });
   await usual.agent.call('Go');
@@ -228,7 +228,7 @@ test('a search finds so many at most', async () => {
   expect(few.shown()[1]).toEqual(['retrieve_tools', 'mail_0', 'mail_1']);
 });
 
-test('few tools are all offered where that is wanted', async () => {
+test('`evenWhenFew: false` offers all of a few tools', async () => {
   const few = setUp([use('clock'), 'done'], { evenWhenFew: false });
   await few.agent.call('Go');
   expect(few.shown()[0]).toEqual(office.map(({ name }) => name));
@@ -238,7 +238,7 @@ test('few tools are all offered where that is wanted', async () => {
   expect(more.shown()[0]).toEqual(['retrieve_tools']);
 });
 
-test('by meaning, by a callback', async () => {
+test('searches by meaning with a callback', async () => {
   const embed = vi.fn(async (texts: readonly string[]) =>
     texts.map((text) => (/post|mail/.test(text) ? [1, 0] : [0, 1])),
   );
@@ -258,7 +258,7 @@ test('by meaning, by a callback', async () => {
   expect(await outputs()).toHaveLength(1);
 });
 
-test('or by a search of your own, whose tools alone count', async () => {
+test('a custom search replaces the default one', async () => {
   const by: ToolSelector = async (query, tools) => [
     query,
     'nothing',
@@ -276,7 +276,7 @@ test('or by a search of your own, whose tools alone count', async () => {
   expect((await odd.outputs())[0]).toContain('must be a string');
 });
 
-test('a call’s allowTools and a toolkit’s groups bound what is found', async () => {
+test('a call’s allowTools and a toolkit’s groups limit the search', async () => {
   const allowed = setUp([search('mail time'), 'done']);
   await allowed.agent.call('Go', { allowTools: ['clock'] });
   expect(allowed.shown()[1]).toEqual(['retrieve_tools', 'clock']);
@@ -291,7 +291,7 @@ test('a call’s allowTools and a toolkit’s groups bound what is found', async
   expect(grouped.shown()[1]).toEqual(['retrieve_tools', 'clock']);
 });
 
-test('selected tools can be sourced, in either order', async () => {
+test('combines with selectTools in either order', async () => {
   const selecting = () => selectTools({ by: () => ['sendMail', 'clock'], local: [] });
   for (const extensions of [
     [selecting(), toolSourcing()],
@@ -321,7 +321,7 @@ test('an abort ends a search', async () => {
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
 });
 
-test('a tool of the same name is refused', async () => {
+test('rejects a tool with the name of the search', async () => {
   const { agent } = setUp(['ok'], {}, { tools: [own('retrieve_tools', 'Mine')] });
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
@@ -338,7 +338,7 @@ test.each([
   { threshold: Number.NaN },
   { prompt: 1 },
   null,
-])('%o is refused', (options) => {
+])('rejects %o', (options) => {
   expect(() => toolSourcing(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

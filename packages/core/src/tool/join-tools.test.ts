@@ -12,7 +12,7 @@ function named(name: string, says = name): Tool {
   return tool({ name, description: '', input: { type: 'object' }, execute: () => says });
 }
 
-/** A set whose tools change, as those of a server do. */
+/** A set whose tools change, like those of a server. */
 function changing(...first: readonly Tool[]) {
   let tools = first;
   let schemas = tools.map(({ schema }) => schema);
@@ -30,7 +30,7 @@ function changing(...first: readonly Tool[]) {
 
 const namesOf = (set: ToolSet): readonly string[] => set.schemas().map(({ name }) => name);
 
-test('the tools of several sources, in their order; a source that changes is followed, also by an agent’s fork', async () => {
+test('contains the tools of several sources in order, and follows a changing source, even in an agent’s fork', async () => {
   const server = changing(named('s1'));
   const joined = joinTools([named('a')], server.set, [named('b')]);
   expect(namesOf(joined)).toEqual(['a', 's1', 'b']);
@@ -46,7 +46,7 @@ test('the tools of several sources, in their order; a source that changes is fol
   ]);
 });
 
-test('what a source adds later does not take the place of a tool before it, one that is switched off neither', () => {
+test('a tool that a source adds later does not replace an earlier one, not even an inactive one', () => {
   const server = changing();
   const off = tool({ name: 'off', description: '', input: {}, group: 'g', execute: () => 'own' });
   const joined = joinTools(
@@ -62,7 +62,7 @@ test('what a source adds later does not take the place of a tool before it, one 
   expect(joined.find('nothing')).toBeUndefined();
 });
 
-test('groups are switched and contexts are seen through it, and a fork shares neither', () => {
+test('forwards groups and context, and a fork has groups of its own', () => {
   const token = contextToken<number>('n');
   const kit = new Toolkit([tool({ name: 'x', description: '', input: {}, group: 'g' })], {
     groups: [{ name: 'g', description: '' }],
@@ -83,7 +83,7 @@ test.each<[make: () => unknown, words: string]>([
   [() => joinTools(new Toolkit(), new Toolkit()), 'Only one source of tools can have groups.'],
   [() => joinTools(7 as never), 'joinTools(): source must be an array or a Toolkit'],
   [() => joinTools({} as never), 'joinTools(): source must be an array or a Toolkit'],
-])('wrong sources are refused: %s', (make, words) => {
+])('rejects invalid sources: %s', (make, words) => {
   expect(make).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
   );

@@ -18,7 +18,7 @@ const echo = (preset?: Record<string, string>) =>
 const failsWith = (code: string, text: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
 
-/** What the tool got when the model sent this. */
+/** Returns the arguments of the tool for this input of the model. */
 async function got(
   tools: readonly Tool[] | Toolkit,
   sent: object,
@@ -37,7 +37,7 @@ async function got(
   return result!.state === 'success' ? JSON.parse(result!.output as string) : result!.output;
 }
 
-test('a preset is hidden from the model', () => {
+test('hides a preset from the model', () => {
   const { parameters } = echo({ key: 'k' }).schema;
   expect(parameters).toMatchObject({ type: 'object', required: ['city'] });
   expect(Object.keys(parameters['properties'] as object)).toEqual(['city', 'unit']);
@@ -47,7 +47,7 @@ test.for([
   ['an array', (made: Tool) => [made]],
   ['a toolkit', (made: Tool) => new Toolkit([made])],
 ] as const)(
-  'a preset is put in before validation, and the model’s value dropped, with %s',
+  'replaces the model’s value with the preset before validation, with %s',
   async ([, tools]) => {
     expect(await got(tools(echo({ key: 'k' })), { city: 'Paris' })).toEqual({
       city: 'Paris',
@@ -61,7 +61,7 @@ test.for([
   },
 );
 
-test('the model wins where the agent says so', async () => {
+test("with `presetPriority: 'model'` the model’s value takes precedence", async () => {
   const tools = [echo({ key: 'k' })];
   expect(await got(tools, { city: 'Paris', key: 'mine' }, 'model')).toEqual({
     city: 'Paris',
@@ -80,7 +80,7 @@ test('the model wins where the agent says so', async () => {
   });
 });
 
-test('a preset changes at runtime, and what is not named stays', async () => {
+test('updatePreset changes fields at runtime and keeps the others', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'echo', input: { city: 'a' } }] },
     'one',
@@ -103,7 +103,7 @@ test('a preset changes at runtime, and what is not named stays', async () => {
   expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('unit');
 });
 
-test('a tool without a preset can be given one', () => {
+test('updatePreset adds a preset to a tool without one', () => {
   const toolkit = new Toolkit([echo()]);
   toolkit.updatePreset('echo', { key: 'k' });
   expect(toolkit.schemas()[0]!.parameters['properties']).not.toHaveProperty('key');
@@ -113,7 +113,7 @@ test.for([
   ['unknown', { nope: '1' }],
   ['nested', { 'city.name': '1' }],
   ['inherited', { toString: '1' }],
-] as const)('an %s preset is a mistake', ([, preset]) => {
+] as const)('rejects an %s preset', ([, preset]) => {
   const [name] = Object.keys(preset);
   expect(() => echo(preset)).toThrowError(failsWith('CONFIGURATION', `"${name}"`));
   const toolkit = new Toolkit([echo({ key: 'k' })]);
@@ -123,14 +123,14 @@ test.for([
   expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('city');
 });
 
-test('a preset of a tool that is not there is refused', () => {
+test('rejects a preset for an unknown tool', () => {
   expect(() => new Toolkit().updatePreset('echo', {})).toThrowError(
     failsWith('INVALID_INPUT', '"echo"'),
   );
 });
 
 test.for([['text'], [[1]], [null]] as const)(
-  'arguments that are no object never pass with plain JSON Schema: %j',
+  'never accepts arguments that are not an object with plain JSON Schema: %j',
   async ([value]) => {
     const plain = tool({
       name: 'p',
@@ -146,7 +146,7 @@ test.for([['text'], [[1]], [null]] as const)(
   },
 );
 
-test('arguments that are no object are refused where there is a preset', async () => {
+test('rejects arguments that are not an object if there is a preset', async () => {
   for (const value of ['text', null, []]) {
     expect(await echo({ key: 'k' }).input.validate(value)).toEqual({
       ok: false,

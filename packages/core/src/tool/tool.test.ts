@@ -20,11 +20,11 @@ test('the input of execute has the schema’s output type', () => {
   });
 });
 
-test.for(['', 'a b', 'x'.repeat(65), '天気'])('the name %j is refused', (name) => {
+test.for(['', 'a b', 'x'.repeat(65), '天気'])('rejects the name %j', (name) => {
   expect(() => make(name)).toThrowError(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test('a toolkit refuses two tools of one name and keeps the order', () => {
+test('a toolkit rejects two tools with one name and keeps the order', () => {
   expect(() => new Toolkit([make('a'), make('a')])).toThrowError(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -33,7 +33,7 @@ test('a toolkit refuses two tools of one name and keeps the order', () => {
   expect(toolkit.schemas()).toBe(toolkit.schemas());
 });
 
-test('a copy with other fields is forked as that copy, with another preset too', () => {
+test('a copy with other fields stays that copy in a fork, with a new preset too', () => {
   const input = z.object({ n: z.number(), key: z.string() });
   const made = tool({
     name: 'a',
@@ -71,6 +71,6 @@ test.for([
     { content: [{ type: 'image' }] },
     '{"content":[{"type":"image"}]}',
   ],
-] as const)('%s as a tool’s output', ([, output, expected]) => {
+] as const)('%s as the output of a tool', ([, output, expected]) => {
   expect(outputResult(use, output)).toMatchObject({ output: expected, state: 'success' });
 });

@@ -23,7 +23,7 @@ const names = (set: ToolSet) => set.schemas().map(({ name }) => name);
 const failsWith = (code: string, text = '') =>
   expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
 
-test('a tool is active in no group, or while one of its groups is', () => {
+test('a tool without groups is always active, one with groups while one of them is active', () => {
   const toolkit = kit();
   expect(names(toolkit)).toEqual(['free', 'read', 'both']);
   expect(toolkit.activeGroups()).toEqual(['files']);
@@ -35,7 +35,7 @@ test('a tool is active in no group, or while one of its groups is', () => {
   expect(toolkit.activeGroups()).toEqual(['files']);
 });
 
-test('find tells an inactive tool from one that is not there', () => {
+test('find distinguishes an inactive tool from an unknown one', () => {
   const toolkit = kit();
   expect(toolkit.find('read')).toMatchObject({ name: 'read' });
   expect(toolkit.find('search')).toMatch(/not available: search.*web/);
@@ -47,7 +47,7 @@ test('find tells an inactive tool from one that is not there', () => {
 test.for([
   ['updateGroups', (toolkit: Toolkit) => toolkit.updateGroups(['web', 'nope'], true)],
   ['setActiveGroups', (toolkit: Toolkit) => toolkit.setActiveGroups(['web', 'nope'])],
-] as const)('%s refuses an unknown group and changes nothing', ([, change]) => {
+] as const)('%s rejects an unknown group and changes nothing', ([, change]) => {
   const toolkit = kit();
   const before = toolkit.schemas();
   expect(() => change(toolkit)).toThrowError(failsWith('INVALID_INPUT', '"nope"'));
@@ -72,11 +72,11 @@ test.for([
   ],
   ['a meta tool outside a toolkit', () => new ToolList([metaTool()]), 'Toolkit'],
   ['a meta tool of a bad name', () => metaTool({ name: 'a b' }), 'tool name'],
-] as const)('%s is a mistake', ([, act, text]) => {
+] as const)('rejects %s', ([, act, text]) => {
   expect(act).toThrowError(failsWith('CONFIGURATION', text));
 });
 
-test('tools are added and removed, unless the toolkit forbids it', () => {
+test('adds and removes tools, unless the toolkit forbids it', () => {
   const toolkit = kit();
   toolkit.add(make('late'));
   toolkit.remove('free');
@@ -89,7 +89,7 @@ test('tools are added and removed, unless the toolkit forbids it', () => {
   expect(names(fixed)).toEqual(['a']);
 });
 
-test('a fork and its original share nothing', () => {
+test('a fork and its original share no state', () => {
   const original = kit();
   original.add(
     tool({
@@ -113,7 +113,7 @@ test('a fork and its original share nothing', () => {
   expect(fork.schemas()[0]!.parameters['properties']).toEqual({});
 });
 
-test('a fork begins with the groups as they are', () => {
+test('a fork starts with the current groups', () => {
   const original = kit();
   original.createGroup({ name: 'late', description: 'Created later' });
   original.setActiveGroups(['web', 'late']);
@@ -121,7 +121,7 @@ test('a fork begins with the groups as they are', () => {
   expect(original.fork().activeGroups()).toEqual(['web', 'late']);
 });
 
-test('the same schemas while nothing changes, below as well', () => {
+test('returns the same schemas while nothing changes, in forks too', () => {
   const below = kit();
   const list = new ToolList([make('own')], below);
   expect(names(list)).toEqual(['own', 'free', 'read', 'both']);
@@ -140,13 +140,13 @@ test('the same schemas while nothing changes, below as well', () => {
   expect(list.find('read')).toMatch('not available');
 });
 
-test('a list without groups says so', () => {
+test('a list without groups has no group methods', () => {
   const list = new ToolList([make('a')]);
   expect(list.activeGroups).toBeUndefined();
   expect(list.setActiveGroups).toBeUndefined();
 });
 
-test('an inactive tool is refused in a run, its schema is not sent, and the agent has groups of its own', async () => {
+test('a run rejects an inactive tool and does not send its schema, and each agent has its own groups', async () => {
   const toolkit = kit();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'search' }] }, 'done']);
   const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
@@ -201,7 +201,7 @@ test.for([
   ['groups that are no array', { groups: 'web' }],
   ['a name that is no text', { groups: [1] }],
   ['a flag that is none', { groups: [], exactly: 'yes' }],
-] as const)('the meta tool refuses %s', async ([, input]) => {
+] as const)('the meta tool rejects %s', async ([, input]) => {
   const toolkit = new Toolkit([metaTool()], { groups: [web] });
   const meta = toolkit.find('switch_tool_groups');
   expect(await (meta as ReturnType<typeof metaTool>).input.validate(input)).toMatchObject({
@@ -209,7 +209,7 @@ test.for([
   });
 });
 
-test('the meta tool names the groups there are', () => {
+test('the meta tool names the existing groups', () => {
   const toolkit = new Toolkit([metaTool({ name: 'groups' })]);
   const items = () =>
     (toolkit.schemas()[0]!.parameters['properties'] as { groups: { items: unknown } }).groups.items;
@@ -225,7 +225,7 @@ test('the meta tool names the groups there are', () => {
   });
 });
 
-test('a toolkit’s context reaches its tools, and its forks’', async () => {
+test('a toolkit’s context reaches its tools and those of its forks', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
   const tools = new ToolList([], new Toolkit([who], { context: [provide(user, 'Ann')] })).fork();
@@ -234,7 +234,7 @@ test('a toolkit’s context reaches its tools, and its forks’', async () => {
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ output: 'Ann' });
 });
 
-test('a context that can be read but once is there for all that is made of the toolkit', async () => {
+test('all forks of a toolkit get a context from a one-time iterator', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
   const toolkit = new Toolkit([who], { context: [provide(user, 'Ann')].values() });
@@ -245,7 +245,7 @@ test('a context that can be read but once is there for all that is made of the t
   }
 });
 
-test('a tool that was taken away is not shown any more', () => {
+test('a removed tool is no longer offered', () => {
   const toolkit = kit();
   expect(names(toolkit)).toContain('free');
   toolkit.remove('free');
@@ -261,7 +261,7 @@ test('a tool without state of its own needs no fork', () => {
   );
 });
 
-test('the meta tool takes no preset, and no tool takes one that is no object', () => {
+test('the meta tool accepts no preset, and a preset must be an object', () => {
   const toolkit = new Toolkit([metaTool(), make('a')]);
   expect(() => toolkit.updatePreset('switch_tool_groups', {})).toThrowError(
     failsWith('CONFIGURATION', 'takes no preset'),
@@ -271,7 +271,7 @@ test('the meta tool takes no preset, and no tool takes one that is no object', (
   );
 });
 
-test('what is wrong with a group’s name says which there are', () => {
+test('the error for an invalid group name lists the groups', () => {
   expect(() => kit().setActiveGroups(['x', 'y'])).toThrowError(
     failsWith('INVALID_INPUT', '"x". There are: web, files.'),
   );
@@ -280,7 +280,7 @@ test('what is wrong with a group’s name says which there are', () => {
   );
 });
 
-test('what the model is told about the meta tool', () => {
+test('the meta tool has a name, a description and parameters for the model', () => {
   const free = metaTool();
   expect(free.schema.description).toBe('Switches groups of tools on. Groups:\nnone');
   expect(free.replay).toBe('safe');
@@ -321,7 +321,7 @@ test.for([
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(words);
 });
 
-test('where there are no tools, a call of one says so', async () => {
+test('a call without any tools gets an error that says so', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'x' }] }, 'done']);
   await new ReActAgent({ name: 'a', model }).call('go');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(

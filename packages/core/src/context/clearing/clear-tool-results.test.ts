@@ -36,7 +36,7 @@ const clear = (messages: readonly Msg[], options?: ClearToolResultsOptions): Fit
 const outputs = ({ messages }: FittedContext): readonly string[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => (output === long ? 'whole' : String(output)));
 
-test('old results become a placeholder, in the view alone; pairs and the rest of the results stay', () => {
+test('replaces old results with a placeholder in the view alone; keeps pairs and other fields', () => {
   const given = log(6);
   const fitted = clear(given, { keep: 2, every: 1 });
   expect(outputs(fitted)).toEqual([
@@ -55,13 +55,13 @@ test('old results become a placeholder, in the view alone; pairs and the rest of
   expect(given.flatMap(toolResultsOf).every(({ output }) => output === long)).toBe(true);
 });
 
-test('by default the newest three stay, and results are cleared three at a time', () => {
+test('by default keeps the newest three results and clears three at a time', () => {
   const cleared = (count: number): number =>
     outputs(clear(log(count))).filter((output) => output !== 'whole').length;
   expect([0, 3, 5, 6, 8, 9, 12].map(cleared)).toEqual([0, 0, 0, 3, 3, 6, 9]);
 });
 
-test('between two clearings a request begins with the very messages of the one before', () => {
+test('between two clearings a request begins with the same messages as the previous one', () => {
   const policy = clearToolResults({ keep: 2, every: 4 });
   const all = log(20);
   let changes = 0;
@@ -78,7 +78,7 @@ test('between two clearings a request begins with the very messages of the one b
   expect(changes).toBe(4);
 });
 
-test('what is excluded stays and does not count', () => {
+test('excluded tools keep their results, which do not count', () => {
   const messages = [...pair(1, 'plan'), ...pair(2), ...pair(3, 'plan'), ...pair(4)];
   expect(outputs(clear(messages, { keep: 1, every: 1, exclude: ['plan'] }))).toEqual([
     'whole',
@@ -88,7 +88,7 @@ test('what is excluded stays and does not count', () => {
   ]);
 });
 
-test('a placeholder of one’s own; what is shorter stays', () => {
+test('accepts a custom placeholder and keeps shorter results', () => {
   const messages = [
     ...pair(1, 'look', 'ok'),
     ...pair(2),
@@ -102,7 +102,7 @@ test('a placeholder of one’s own; what is shorter stays', () => {
   ]);
 });
 
-test('what no model has answered yet stays whole, however many calls there were at once', () => {
+test('keeps results that no model has answered yet, however many parallel calls there were', () => {
   const calls = Array.from(
     { length: 9 },
     (_, n) => ({ type: 'tool_use', id: `p${n}`, name: 'look', input: {} }) as const,
@@ -122,7 +122,7 @@ test('what no model has answered yet stays whole, however many calls there were 
   ).toHaveLength(4);
 });
 
-test('results that a user’s message brings are cleared as well, not the words beside them', () => {
+test('clears results in a user message, but not the text beside them', () => {
   const [call, { content }] = pair(1) as [Msg, Msg];
   const messages = [
     call,
@@ -135,7 +135,7 @@ test('results that a user’s message brings are cleared as well, not the words 
   ]);
 });
 
-test('a request that is short enough is left alone', () => {
+test('leaves a short request alone', () => {
   const messages = log(6);
   const fitted = clear(messages, { above: 608 });
   expect(fitted).toEqual({ messages, removed: 0, before: 608, after: 608 });
@@ -152,14 +152,14 @@ test.each<[string, object]>([
   ['exclude', { exclude: 'plan' }],
   ['above', { above: NaN }],
   ['profile', { profile: {} }],
-])('a %s of another kind is refused: %j', (field, options) => {
+])('rejects an invalid %s: %j', (field, options) => {
   const message = expect.stringContaining(`clearToolResults(): ${field}`) as string;
   expect(() => clearToolResults(options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message }),
   );
 });
 
-test('with `clearToolInputs` only a long request is cleared, the arguments of its calls as well', () => {
+test('`clearToolInputs` clears only long requests, including the arguments of their calls', () => {
   const messages = log(5).map((message) => ({
     ...message,
     content: message.content.map((block) =>

@@ -11,7 +11,7 @@ import { requestFaults } from '../../testing/history-faults.ts';
 import { contextEditing, type ContextEditingOptions } from './context-editing.ts';
 import type { FittedContext } from '../../loop/context-policy.ts';
 
-/** 100 tokens. */
+/** Exactly 100 tokens. */
 const long = 'r'.repeat(400);
 const call = (ids: readonly string[], name = 'look'): Msg =>
   assistantMessage(
@@ -38,7 +38,7 @@ const outputs = ({ messages }: FittedContext): string =>
     .map(({ output }) => (output === long ? 'x' : output === '[cleared]' ? '-' : String(output)))
     .join('');
 
-test('by default nothing happens up to 100,000 tokens; then all but the newest three results go', () => {
+test('by default clears all but the newest three results above 100,000 tokens', () => {
   const short = log(20);
   expect(edit(short, {}).messages).toBe(short);
   const text = 'r'.repeat(160_000);
@@ -55,7 +55,7 @@ test('by default nothing happens up to 100,000 tokens; then all but the newest t
   expect(requestFaults(fitted.messages)).toEqual([]);
 });
 
-test('the trigger is where it begins', () => {
+test('clearing begins above the trigger', () => {
   const messages = log(6);
   const { before } = edit(messages, { trigger: 0 });
   expect(outputs(edit(messages, { trigger: before }))).toBe('xxxxxx');
@@ -64,7 +64,7 @@ test('the trigger is where it begins', () => {
   expect(outputs(edit(messages, { trigger: 0, keep: 9 }))).toBe('xxxxxx');
 });
 
-test('excluded tools’ results stay and do not count; a placeholder of one’s own', () => {
+test('excluded tools keep their results, which do not count; accepts a custom placeholder', () => {
   const messages = [
     userMessage('u', { id: 'u' }),
     ...steps(3, 'plan').map((one) => ({ ...one })),
@@ -77,22 +77,22 @@ test('excluded tools’ results stay and do not count; a placeholder of one’s 
   expect(outputs(edit(messages, { trigger: 0, keep: 4, placeholder: '?' }))).toBe('?xxxx');
 });
 
-test('with clearAtLeast the oldest go in batches, until the request is short enough', () => {
+test('`clearAtLeast` clears the oldest results in batches until the request is short enough', () => {
   const messages = log(10);
   const { before } = edit(messages, { trigger: 0 });
   const at = (trigger: number, clearAtLeast: number): string =>
     outputs(edit(messages, { trigger, clearAtLeast }));
-  // A result frees 98 tokens.
+  // Clearing one result saves 98 tokens.
   expect(at(before - 1, 98)).toBe('-xxxxxxxxx');
   expect(at(before - 1, 99)).toBe('--xxxxxxxx');
   expect(at(before - 1, 250)).toBe('---xxxxxxx');
   expect(at(before - 300, 250)).toBe('------xxxx');
   expect(at(0, 250)).toBe('------xxxx');
-  // Less than a batch is not worth it.
+  // Clearing one result would save less than clearAtLeast.
   expect(at(0, 1_000)).toBe('xxxxxxxxxx');
 });
 
-test('between two batches a request begins with the very messages of the one before', () => {
+test('between two batches a request begins with the same messages as the previous one', () => {
   const policy = contextEditing({ trigger: 1_000, clearAtLeast: 400 });
   const all = log(40);
   let [changes, longest] = [0, 0];
@@ -111,7 +111,7 @@ test('between two batches a request begins with the very messages of the one bef
   expect(longest).toBeLessThan(1_700);
 });
 
-test('arguments go with their results where that is wanted, and no other call’s', () => {
+test("`clearToolInputs` clears the arguments of cleared results' calls only", () => {
   const messages = [
     userMessage('u', { id: 'u' }),
     call(['a', 'b', 'c']),
@@ -131,7 +131,7 @@ test('arguments go with their results where that is wanted, and no other call’
   const fitted = policy.fit({ messages, tools: [] }) as FittedContext;
   expect([inputs(fitted), outputs(fitted)]).toEqual(['--xx', '--xx']);
   expect(fitted.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
-  // The same objects again: counts and wire forms are cached on them.
+  // The same objects, because counts and wire forms are cached on them.
   const again = policy.fit({ messages, tools: [] }) as FittedContext;
   expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
   expect(
@@ -139,7 +139,7 @@ test('arguments go with their results where that is wanted, and no other call’
   ).toBe('xxxx');
 });
 
-test('raw arguments go with them; a result whose call is not there is cleared alone', () => {
+test('clears raw arguments with their results, and a result without its call alone', () => {
   const raw: Msg = assistantMessage(
     [{ type: 'tool_use', id: 'a', name: 'look', input: null, raw: '{"broken' }],
     { id: 'a' },
@@ -162,7 +162,7 @@ test.each([
   { excludeTools: 'plan' },
   { placeholder: 5 },
   null,
-])('%o is refused', (options) => {
+])('rejects the options %o', (options) => {
   expect(() => contextEditing(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -19,7 +19,7 @@ import type { ContextRequest, FittedContext } from '../../loop/context-policy.ts
 import { summarization, type SummarizationOptions } from './summarization.ts';
 import { summarizeHistory } from './summarize-history.ts';
 
-/** Ten tokens each. */
+/** Returns a text of ten tokens. */
 const ten = (label: string): string => label.padEnd(40, '.');
 const system = systemMessage(ten('s'), { id: 'system' });
 const history = (turns: number): readonly Msg[] =>
@@ -50,7 +50,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<Summarization
 }
 const prompt = userMessage(ten('p'), { id: 'p' });
 
-test('by default the first message of the user and the newest twenty stay', async () => {
+test('by default keeps the first user message and the newest twenty messages', async () => {
   const { policy, model } = setUp(['They spoke of tea.']);
   const short = requestOf([...history(24), prompt]);
   expect((await policy.fit(short)).messages).toBe(short.messages);
@@ -63,7 +63,7 @@ test('by default the first message of the user and the newest twenty stay', asyn
   expect(textOf(model.requests[0]!.messages[1]!)).not.toMatch(/q0|a15/);
 });
 
-test('the summary stays until there are too many again', async () => {
+test('keeps the summary until there are too many messages again', async () => {
   const { policy, model } = setUp(['First.', 'Second.']);
   const views = [];
   for (let turns = 25; turns <= 40; turns += 1)
@@ -73,7 +73,7 @@ test('the summary stays until there are too many again', async () => {
   expect(textOf(model.requests[1]!.messages[1]!)).toContain('<summary_so_far>\nFirst.\n');
 });
 
-test('keep, heading and the first message can be others', async () => {
+test('`keep`, `heading` and the first message are configurable', async () => {
   const { policy } = setUp(['Tea.'], { keep: 4, keepFirst: false, heading: 'Before:' });
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toBe('system summary-u23 a23 u24 a24 p');
@@ -84,7 +84,7 @@ test('keep, heading and the first message can be others', async () => {
   );
 });
 
-test('a tool call is never parted from its results', async () => {
+test('never separates a tool call from its results', async () => {
   const calls = (n: number): readonly Msg[] => [
     assistantMessage(
       ['x', 'y'].map((id) => ({ type: 'tool_use', id: `${id}${n}`, name: 'look', input: {} })),
@@ -111,13 +111,13 @@ test('a tool call is never parted from its results', async () => {
     const { policy } = setUp(['Looked.'], { keep });
     const fitted = await policy.fit(requestOf(log, 'q'));
     expect(requestFaults(fitted.messages)).toEqual([]);
-    // The group that the cut would go through stays.
+    // A group that the cut would split stays whole.
     expect(fitted.messages.slice(3)).toHaveLength(Math.ceil(keep / 3) * 3);
     expect(idsOf(fitted)).toMatch(/^system q summary-y\d+ c/);
   }
 });
 
-test('a prompt that is summarised is seen, too; the newest messages have to have room', async () => {
+test('keeps a prompt in view that is part of the summary; keeps fewer messages where room is short', async () => {
   const log = [
     ...history(3),
     prompt,
@@ -141,7 +141,7 @@ test('a prompt that is summarised is seen, too; the newest messages have to have
   expect(small.after).toBeLessThanOrEqual(500);
 });
 
-test('where there is no summary the oldest are left out, the first message stays, and it is told', async () => {
+test('without a summary it reports the error and removes the oldest messages, but not the first', async () => {
   const { policy, errors } = setUp([{ error: new Error('down') }]);
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toMatch(/^system u0 u\d+ .* p$/);
@@ -149,7 +149,7 @@ test('where there is no summary the oldest are left out, the first message stays
   expect(errors.map(({ message }) => message)).toEqual(['down']);
 });
 
-test('a conversation that does not begin with a user’s message is summarised from its beginning', async () => {
+test('summarizes a conversation from its beginning if it does not begin with a user message', async () => {
   const { policy } = setUp(['Tea.']);
   const fitted = await policy.fit(
     requestOf([assistantMessage(ten('hi'), { id: 'hi' }), ...history(25), prompt]),
@@ -157,7 +157,7 @@ test('a conversation that does not begin with a user’s message is summarised f
   expect(idsOf(fitted)).toMatch(/^system summary-\w+ /);
 });
 
-test('a stored summary is used by another process, under its own heading', async () => {
+test('another process uses a stored summary under its own heading', async () => {
   const store = new MemoryStore();
   await setUp(['Tea.'], { store }).policy.fit(requestOf([...history(25), prompt]));
   const later = setUp([], { store, heading: 'Before:' });
@@ -169,7 +169,7 @@ test('a stored summary is used by another process, under its own heading', async
   expect(await store.keys('')).toEqual([]);
 });
 
-test('whatever the request, what a model is asked with is valid', async () => {
+test('sends the model a valid request for each random history', async () => {
   for (const seed of seeds({ quick: 50, full: 200 })) {
     const request = randomRequest(seed);
     if (request.open.length) continue;
@@ -190,7 +190,7 @@ test('whatever the request, what a model is asked with is valid', async () => {
   }
 });
 
-test('an agent goes on with it over a run with tools', async () => {
+test('an agent with tools continues with the summary', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -216,7 +216,7 @@ test('an agent goes on with it over a run with tools', async () => {
   for (const { messages } of model.requests) expect(textOf(messages[0]!)).toBe('Look');
 });
 
-test('without `maxTokens` the window is the model’s, and the newest messages stay that have room', async () => {
+test('without `window` it uses the window of the model and keeps the newest messages that fit', async () => {
   const model = new ScriptedModel(['Tea.'], { features: { contextWindow: 500 } });
   const policy = summarization({ model, reserveOutput: 0, summaryTokens: 40 });
   const fitted = await policy.fit({ ...requestOf([...history(25), prompt]), model });
@@ -230,7 +230,7 @@ test.each([
   { maxTokens: 5_000, keep: 1.5 },
   { maxTokens: 5_000, keepFirst: 1 },
   { maxTokens: 5_000, heading: 1 },
-])('%o is refused', (options) => {
+])('rejects the options %o', (options) => {
   expect(() => summarization(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -7,7 +7,7 @@ import { transcript } from './transcript.ts';
 const parts = (messages: Parameters<typeof transcript>[0], partTokens = 1_000): readonly string[] =>
   transcript(messages, { partTokens, profile: arc });
 
-test('who said what, which tools were called with what, and what they gave; nothing of what was thought', () => {
+test('contains roles, texts, tool calls and results, but no thinking', () => {
   const said = parts([
     userMessage(
       [
@@ -34,7 +34,7 @@ test('who said what, which tools were called with what, and what they gave; noth
   ]);
 });
 
-test('parts keep to their size, and messages to their order', () => {
+test('parts stay within their size and keep the order of messages', () => {
   const said = parts(
     Array.from({ length: 20 }, (_, n) => userMessage(`m${n} ${'x'.repeat(100)}`)),
     100,
@@ -46,7 +46,7 @@ test('parts keep to their size, and messages to their order', () => {
 });
 
 test.each(['x', '日本', '👍', '\ud83d'])(
-  'a long message of %j becomes a part, whole at its cut',
+  'a long message of %j becomes one part and is cut between characters',
   (unit) => {
     const [part, ...rest] = parts(
       [userMessage(unit.repeat(Math.ceil(extent({ quick: 1e6, full: 1e7 }) / unit.length)))],

@@ -36,7 +36,7 @@ function rejectionOf(verdict: readonly Msg[] | Rejection) {
 
 const pass: InputStage = { name: 'pass', check: (given) => given };
 
-test('stages run in order on what the one before gave; the first no wins', async () => {
+test('each stage gets the messages that the previous one returned; the first rejection ends the chain', async () => {
   const seen: string[] = [];
   const say = (name: string): InputStage => ({
     name,
@@ -74,7 +74,7 @@ const rubbish: readonly unknown[] = [
 ];
 
 test.each(rubbish.map((value) => [value]))(
-  'a stage that gives %o is a no, and nothing it says is told the user',
+  'a stage that returns %o rejects the input, and the user sees none of its data',
   async (value) => {
     const onError = vi.fn();
     const error = rejectionOf(
@@ -91,7 +91,7 @@ test.each(rubbish.map((value) => [value]))(
   },
 );
 
-test('a stage that throws is a no, even where the listener throws as well', async () => {
+test('a stage that throws rejects the input, even if the listener throws as well', async () => {
   const bad: InputStage = {
     name: 'bad',
     check: () => {
@@ -111,7 +111,7 @@ test('a stage that throws is a no, even where the listener throws as well', asyn
   });
 });
 
-test('the words are those of the locale, or own ones', async () => {
+test('rejection messages follow the locale or the custom texts', async () => {
   const no: InputStage = { name: 'no', check: () => ({ category: 'UNAUTHORIZED' }) };
   expect(rejectionOf(await guard([no], input, { locale: 'ko' })).message).toBe(
     '이 작업을 할 권한이 없습니다.',
@@ -125,7 +125,7 @@ test('the words are those of the locale, or own ones', async () => {
   expect(rejectionOf(await guard([own])).message).toBe('Ask Ann.');
 });
 
-test('an agent with guards: rejected, told, not stored; then a call that passes', async () => {
+test('an agent with guards reports a rejected call, does not store it, and accepts the next call', async () => {
   const model = new ScriptedModel(['fine']);
   const agent = new ReActAgent({
     name: 'a',
@@ -141,7 +141,7 @@ test('an agent with guards: rejected, told, not stored; then a call that passes'
   expect(await agent.call('ok')).toMatchObject({ reason: 'stop', text: 'fine' });
 });
 
-test('a stage that never answers is left when the call is aborted', async () => {
+test('aborting the call ends the wait for a stage that never answers', async () => {
   const controller = new AbortController();
   const hang: InputStage = {
     name: 'hang',
@@ -160,7 +160,7 @@ test('a stage that never answers is left when the call is aborted', async () => 
   expect(onError).not.toHaveBeenCalled();
 });
 
-test('a stage is told what each call cost, a failed one too, and cannot change how it ended', async () => {
+test('each stage gets the cost of each call, even a failed one, and cannot change the result', async () => {
   const after = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined);
   const onError = vi.fn();
   const model = new ScriptedModel(['one', { error: new Error('broken') }], { modelId: 'm' });
@@ -181,7 +181,7 @@ test('a stage is told what each call cost, a failed one too, and cannot change h
   expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'pass');
 });
 
-test('inputLength counts trimmed text, lets media stand alone, and leaves calls without a message alone', async () => {
+test('inputLength counts trimmed text, accepts media without text, and ignores calls without a message', async () => {
   const stage = inputLength({ min: 2, max: 4 });
   const verdict = (text: string) => stage.check([userMessage(text)], context);
   for (const text of ['ab', ' abcd\n', '\ud800\udc00']) expect(verdict(text)).toHaveLength(1);
@@ -206,7 +206,7 @@ test('inputLength counts trimmed text, lets media stand alone, and leaves calls 
   });
 });
 
-test('classify and permission take only a clear yes', async () => {
+test('classify and permission accept only an explicit yes', async () => {
   const by = (value: unknown) => classify(() => value as 'pass');
   expect(await guard([by('pass')])).toBe(input);
   expect(rejectionOf(await guard([by('OFF_TOPIC')])).details).toEqual({
@@ -240,7 +240,7 @@ test('classify and permission take only a clear yes', async () => {
   }
 });
 
-test('personal data is masked before anything is stored, in results of tools too', async () => {
+test('masks personal data before anything is stored, in tool results too', async () => {
   const model = new ScriptedModel(['noted']);
   const agent = new ReActAgent({ name: 'a', model, use: [inputGuards([maskPii()])] });
   await agent.call('I am ann@example.test, card 4111 1111 1111 1111.');
@@ -267,7 +267,7 @@ test.each<[string, () => unknown]>([
   ['inputLength(): min 6', () => inputLength({ min: 6, max: 5 })],
   ['classify(): classifier', () => classify('x' as never)],
   ['permission(): allows', () => permission(undefined as never)],
-])('%s is checked', (message, make) => {
+])('validates %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',

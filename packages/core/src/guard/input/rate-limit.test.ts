@@ -36,7 +36,7 @@ const stores: readonly [string, () => CounterStore][] = [
 ];
 
 test.each(stores)(
-  'ten a minute from the first call on, refused ones count, others are others: %s',
+  'allows ten calls a minute from the first one, counts rejected calls, and counts per user: %s',
   async (_name, store) => {
     const { clock, stage, verdicts } = limited({ store: store() });
     expect(await verdicts(11, 'ann')).toBe('++++++++++-');
@@ -52,7 +52,7 @@ test.each(stores)(
   },
 );
 
-test('a hundred an hour; what the minute refused does not count for the hour', async () => {
+test('allows a hundred calls an hour; calls that the minute limit rejects do not count for the hour', async () => {
   const { clock, verdicts } = limited();
   for (let minute = 0; minute < 10; minute++) {
     expect(await verdicts(12, 'ann')).toBe('++++++++++--');
@@ -63,21 +63,21 @@ test('a hundred an hour; what the minute refused does not count for the hour', a
   expect(await verdicts(1, 'ann')).toBe('+');
 });
 
-test('no user is the user anonymous; a key of your own counts', async () => {
+test('a call without a user counts for the user anonymous; `key` replaces the user', async () => {
   const { verdicts } = limited({ perMinute: 1 });
   expect((await verdicts(1)) + (await verdicts(1, 'anonymous'))).toBe('+-');
   const shared = limited({ perMinute: 1, key: () => 'all' });
   expect((await shared.verdicts(1, 'ann')) + (await shared.verdicts(1, 'bob'))).toBe('+-');
 });
 
-test('a clock that is set back does not lock anybody out', async () => {
+test('setting the clock back locks nobody out', async () => {
   const { clock, verdicts } = limited({ perMinute: 1 });
   expect(await verdicts(2, 'ann')).toBe('+-');
   clock.now -= 500_000;
   expect(await verdicts(2, 'ann')).toBe('+-');
 });
 
-test('a store that fails or gives rubbish, and a key that is none, are a no', async () => {
+test('a failing store, an invalid count and an invalid key reject the call', async () => {
   const stages = [
     rateLimit({ store: { add: () => Promise.reject(new Error('down')) } }),
     rateLimit({ store: { add: () => ({}) as never } }),
@@ -94,7 +94,7 @@ test('a store that fails or gives rubbish, and a key that is none, are a no', as
   }
 });
 
-test('counters in memory are bounded: the oldest goes', async () => {
+test('counters in memory are bounded: the oldest is removed', async () => {
   const store = memoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number) =>
     (await store.add(key, amount, { ms: 10, now: 0 })).total;
@@ -105,7 +105,7 @@ test('counters in memory are bounded: the oldest goes', async () => {
   expect([await total('a', 0), await total('b', 0), await total('c', 0)]).toEqual([0, 1, 1]);
 });
 
-test('a counter that begins anew is the newest', async () => {
+test('a counter that starts again is the newest', async () => {
   const store = memoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number, now: number) =>
     (await store.add(key, amount, { ms: 10, now })).total;
@@ -116,7 +116,7 @@ test('a counter that begins anew is the newest', async () => {
   expect([await total('a', 0, 12), await total('b', 0, 12)]).toEqual([1, 0]);
 });
 
-test('to read a counter writes nothing, and a call that cost nothing is not counted', async () => {
+test('reading a counter writes nothing, and a call without cost is not counted', async () => {
   const kv = new MemoryStore();
   const store = storedCounters(kv);
   expect(await store.add('k', 0, { ms: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
@@ -127,7 +127,7 @@ test('to read a counter writes nothing, and a call that cost nothing is not coun
   expect(await kv.keys('')).toEqual([]);
 });
 
-test('counts that come at the same time are all counted, also where others write, and any key will do', async () => {
+test('counts concurrent calls of several writers, with any characters in the key', async () => {
   const kv = new MemoryStore();
   const one = storedCounters(kv);
   const other = storedCounters(kv);
@@ -144,7 +144,7 @@ test('counts that come at the same time are all counted, also where others write
   expect(await without.add('k', 0, window)).toMatchObject({ total: 20 });
 });
 
-test('a failure of a counter does not hold up the next', async () => {
+test('a failing counter does not block the next one', async () => {
   const kv = new MemoryStore();
   const get = kv.get.bind(kv);
   let reads = 0;
@@ -161,7 +161,7 @@ test('a failure of a counter does not hold up the next', async () => {
   ]);
 });
 
-test('spending adds up over calls, failed ones too, until the window ends', async () => {
+test('adds up the spending of calls, failed ones too, until the window ends', async () => {
   const clock = { now: 0 };
   const cap = spendCap({ limit: 30, window: 1000, now: () => clock.now });
   const agentOf = (replies: ConstructorParameters<typeof ScriptedModel>[0]) =>
@@ -188,7 +188,7 @@ test('spending adds up over calls, failed ones too, until the window ends', asyn
   expect(await agent.call('Hi')).toMatchObject({ text: 'three' });
 });
 
-test('money by a price; one that throws or gives no amount costs the whole limit', async () => {
+test('counts money with `price`; a price that throws or returns no amount costs the whole limit', async () => {
   const prices: unknown[] = [];
   const priced = spendCap({
     limit: 1.2,
@@ -225,7 +225,7 @@ test.each<[string, () => unknown]>([
   ['spendCap(): price', () => spendCap({ limit: 1, price: 5 as never })],
   ['The store of storedCounters(): get', () => storedCounters({} as never)],
   ['memoryCounters(): maxKeys', () => memoryCounters({ maxKeys: 'x' as never })],
-])('%s is checked', (message, make) => {
+])('validates %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',

@@ -18,7 +18,7 @@ const silent = (words: string): ScriptedReply => ({
   deltas: [...words].map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
 });
 
-/** Output guards at the outside, and what each call cost by the input guards. */
+/** Creates an agent with output guards outside. The input guards report the cost of each call. */
 function setUp(
   replies: readonly ScriptedReply[],
   options: Partial<AgentOptions> = {},
@@ -49,7 +49,7 @@ function inputOf(model: ScriptedModel, request = 0): number {
 }
 
 test.each([8, 'all'] as const)(
-  'a reply that is rejected in mid-stream costs what was read of it: lookahead %s',
+  'a reply that is rejected in mid-stream costs the part that was read: lookahead %s',
   async (lookahead) => {
     const { agent, model, costs } = setUp(
       [silent('This word is forbidden, and so on.')],
@@ -66,7 +66,7 @@ test.each([8, 'all'] as const)(
   },
 );
 
-test('a reply that fails in mid-stream costs what was said, one that fails before it nothing', async () => {
+test('a reply that fails in mid-stream costs its text; one that fails before the first word costs nothing', async () => {
   const error = new Error('broken');
   const { agent, model, costs } = setUp([
     { deltas: [[{ type: 'text', id: 't', delta: 'Some words' }]], error },
@@ -84,7 +84,7 @@ test('a reply that fails in mid-stream costs what was said, one that fails befor
   expect(costs).toEqual([result.usage, { inputTokens: 0, outputTokens: 0 }]);
 });
 
-test('an interrupted or aborted reply costs what was seen of it', async () => {
+test('an interrupted or aborted reply costs the part that was read', async () => {
   const words = 'These are some words that somebody does not want to hear to their end.';
   for (const stop of ['interrupt', 'abort'] as const) {
     const { agent, model, costs } = setUp([
@@ -108,7 +108,7 @@ test('an interrupt before the first word costs nothing', async () => {
   expect(costs).toEqual([{ inputTokens: 0, outputTokens: 0 }]);
 });
 
-test('of a provider that never tells, each request is estimated; of one that does, none', async () => {
+test('estimates each request of a provider that reports no usage, and none of one that does', async () => {
   const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
   const call: ScriptedReply = {
     deltas: [[{ type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' }]],
@@ -124,7 +124,7 @@ test('of a provider that never tells, each request is estimated; of one that doe
   expect(telling.costs).toEqual([{ inputTokens: 20, outputTokens: 10 }]);
 });
 
-test('the cap of a user who has replies cut off is reached, and a profile counts', async () => {
+test('a user who interrupts replies still reaches the cap, counted by the given profile', async () => {
   const profile = { ...arc, countText: (text: string): number => text.length * 100 };
   const cap = inputGuards([spendCap({ limit: 500 })], { profile });
   const agent = new ReActAgent({

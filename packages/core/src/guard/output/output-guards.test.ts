@@ -43,8 +43,7 @@ async function eventsOf(agent: ReActAgent, input = 'Hi'): Promise<AgentEvent[]> 
 }
 
 /**
- * What a reader has on its page at the end, all that it ever saw, and how often something was taken
- * back.
+ * Returns the text on a reader's page at the end, all text it ever saw, and the number of resets.
  */
 function read(events: readonly AgentEvent[]): { text: string; seen: string; resets: number } {
   const page = { text: '', seen: '', resets: 0 };
@@ -72,7 +71,7 @@ const secret = regexRule({ pattern: /secret-\d{4}/ });
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
 
 test.each([0, 5, 64, 1000, 'all'] as const)(
-  'nobody sees what a rule changes: lookahead %s',
+  'nobody sees the text that a rule changes: lookahead %s',
   async (lookahead) => {
     const said: string[] = [];
     const { agent } = setUp(
@@ -91,7 +90,7 @@ test.each([0, 5, 64, 1000, 'all'] as const)(
     const { text: shown, seen, resets } = read(events);
     expect(shown).toBe('Well: *** and ***.');
     expect(said.join('')).toBe(seen);
-    // A lookahead that is too short has to take back; nothing else has.
+    // Only a lookahead that is shorter than the finding has to take text back.
     expect(resets).toBe(lookahead === 0 || lookahead === 5 ? 1 : 0);
     if (!resets) expect(seen).not.toMatch(/1234|9999/);
     expect(textOf((await agent.messages())[1]!)).toBe('Well: *** and ***.');
@@ -99,7 +98,7 @@ test.each([0, 5, 64, 1000, 'all'] as const)(
 );
 
 test.for(seeds({ quick: 50, full: 500 }))(
-  'however a reply is cut, it ends as the whole would, and nothing that fits into the lookahead is ever seen: seed %i',
+  'however a reply is split, it ends like the whole text, and readers never see a finding: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
@@ -139,7 +138,7 @@ test.for(seeds({ quick: 50, full: 500 }))(
   },
 );
 
-test('text is given out while it comes, but for what is held', async () => {
+test('streams text at once, except for the lookahead', async () => {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   const { agent } = setUp([[{ text: 'x'.repeat(100) }, { wait, text: 'end' }]], [secret], {
@@ -157,7 +156,7 @@ test('text is given out while it comes, but for what is held', async () => {
   expect(seen).toBe(`${'x'.repeat(100)}end`);
 });
 
-test('an interrupted reply keeps what was given out, nothing that was held', async () => {
+test('an interrupted reply keeps the text that was streamed and drops the held text', async () => {
   const { agent } = setUp(
     [{ text: 'Long enough to be given out in part, then secret-12', hang: true }],
     [secret],
@@ -174,7 +173,7 @@ test('an interrupted reply keeps what was given out, nothing that was held', asy
   expect(textOf(partial)).not.toContain('secret');
 });
 
-test('half of a surrogate pair is not given out alone', async () => {
+test('never streams half of a surrogate pair', async () => {
   const { agent } = setUp([{ deltas: [...'😀'.repeat(9)].map((pair) => [text(pair)]) }], [secret], {
     lookahead: 3,
   });
@@ -188,7 +187,7 @@ test('half of a surrogate pair is not given out alone', async () => {
 });
 
 test.each([64, 'all'] as const)(
-  'a rejected reply ends the call with the guard’s words; nothing of it stays: lookahead %s',
+  'a rejected reply ends the call with the guard’s message and leaves no text: lookahead %s',
   async (lookahead) => {
     const long = `${'word '.repeat(40)}FORBIDDEN`;
     const { agent, model } = setUp(
@@ -218,7 +217,7 @@ test.each([64, 'all'] as const)(
   },
 );
 
-test('call() gives the same as a stream, and what was rejected has been paid for', async () => {
+test('call() returns the same as a stream, and a rejected reply counts as usage', async () => {
   const { agent } = setUp(['It is forbidden.', 'My secret-1234.'], [secret, never]);
   expect(await agent.call('Hi')).toMatchObject({
     reason: 'rejected',
@@ -227,7 +226,7 @@ test('call() gives the same as a stream, and what was rejected has been paid for
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'My ***.' });
 });
 
-test('rules look in their order at what the one before left', async () => {
+test('each rule checks the text that the previous one returned', async () => {
   const hide = regexRule({ pattern: /forbidden/, replacement: 'hidden' });
   expect(await setUp(['forbidden'], [hide, never]).agent.call('Hi')).toMatchObject({
     text: 'hidden',
@@ -271,7 +270,7 @@ const rubbish: readonly (readonly [string, Partial<OutputRule>])[] = [
   ['a review that retries for ever', { review: () => ({ retry: 'Again.' }) }],
 ];
 
-test.each(rubbish)('%s is a no', async (_what, rule) => {
+test.each(rubbish)('%s rejects the reply', async (_what, rule) => {
   const onError = vi.fn();
   const { agent } = setUp(['One two.', 'Three.'], [{ name: 'bad', ...rule }], { onError });
   const result = await agent.call('Hi');
@@ -285,7 +284,7 @@ test.each(rubbish)('%s is a no', async (_what, rule) => {
   expect(onError).toHaveBeenCalledWith(expect.any(Error), 'bad');
 });
 
-test('a review that changes what was given out takes it back', async () => {
+test('a review that changes streamed text takes it back', async () => {
   const upper: OutputRule = {
     name: 'upper',
     review: async (said): Promise<Review> => ({ text: said.toUpperCase() }),
@@ -305,7 +304,7 @@ test('a review that changes what was given out takes it back', async () => {
   });
 });
 
-test('tool calls pass, after the text that was said before them, and their rounds are guarded too', async () => {
+test('tool calls pass behind the text before them, and their rounds are guarded too', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -325,7 +324,7 @@ test('tool calls pass, after the text that was said before them, and their round
   expect(messages[1]!.content[1]).toMatchObject({ type: 'tool_use', input: { a: 'secret-1234' } });
 });
 
-test('a reply that goes on in its text after a call is right at its end', async () => {
+test('a reply that continues its text after a call ends with the right text', async () => {
   const call: ModelDelta = { type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' };
   const look = tool({
     name: 'look',
@@ -346,12 +345,12 @@ test('a reply that goes on in its text after a call is right at its end', async 
   expect(said!.content).toHaveLength(2);
 });
 
-test('the closing summary is guarded', async () => {
+test('guards the closing summary', async () => {
   const { agent } = setUp(['It was secret-1234.'], [secret], {}, { limits: { iterations: 0 } });
   expect(read(await eventsOf(agent)).seen).toBe('It was ***.');
 });
 
-test('thinking passes as it is, or is looked at and loses its signature where it changed', async () => {
+test('thinking passes unchanged, or is checked and loses its signature if a rule changed it', async () => {
   const thinking = (delta: string, more = {}): ModelDelta => ({
     type: 'thinking',
     id: 'k',
@@ -392,7 +391,7 @@ test('thinking passes as it is, or is looked at and loses its signature where it
   });
 });
 
-test('a model that begins anew begins anew in the guards', async () => {
+test('the guards start again when the model restarts its reply', async () => {
   const reset: ModelDelta = { type: 'reset', reason: 'retry' };
   const { agent } = setUp(
     [{ deltas: [[text('forbid')], [reset, text('den fruit is')], [text(' fine')], [finish]] }],
@@ -401,7 +400,7 @@ test('a model that begins anew begins anew in the guards', async () => {
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'den fruit is fine' });
 });
 
-test('a model that fails gives its error, and what was held is gone', async () => {
+test('a model failure passes on its error and drops the held text', async () => {
   const { agent } = setUp([{ text: 'Half a ', error: new Error('broken') }], [secret]);
   await expect(agent.call('Hi')).rejects.toMatchObject({ message: 'broken' });
 });
@@ -418,7 +417,7 @@ test('texts of several blocks keep their blocks and their order', async () => {
   ]);
 });
 
-test('too long: cut off at the limit, with a mark, and nothing beyond it is ever seen', async () => {
+test('cuts a long reply off at the limit with a mark, and readers never see the rest', async () => {
   const { agent } = setUp(
     [`${'x'.repeat(99)}😀 and more`.replaceAll('', '\u200b').replaceAll('\u200b', '')],
     [outputLength({ max: 100 })],
@@ -436,7 +435,7 @@ test('too long: cut off at the limit, with a mark, and nothing beyond it is ever
   ).toMatchObject({ text: '12345…' });
 });
 
-test('too short: a warning, a second try, a failure', async () => {
+test('a short reply causes a warning, a second attempt or a failure', async () => {
   const warned = setUp(['Yes.'], [outputLength({ min: 10 })]);
   expect(await warned.agent.call('Hi')).toMatchObject({
     text: 'Yes.',
@@ -475,7 +474,7 @@ test('too short: a warning, a second try, a failure', async () => {
   expect((await failed.agent.messages()).map(textOf)).toEqual(['Hi']);
 });
 
-test('a call of tools needs no length', async () => {
+test('a reply with tool calls needs no minimum length', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -491,7 +490,7 @@ test('a call of tools needs no length', async () => {
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'It is all right.' });
 });
 
-test('a value by JSON text is guarded before it is read', async () => {
+test('guards a JSON text value before it is parsed', async () => {
   const { agent } = setUp(['{"code":"secret-1234"}'], [secret]);
   const schema = { type: 'object', properties: { code: { type: 'string' } } } as const;
   expect(await agent.call('Hi', { output: structured(schema, { mode: 'prompt' }) })).toMatchObject({
@@ -499,7 +498,7 @@ test('a value by JSON text is guarded before it is read', async () => {
   });
 });
 
-test('a number in a value by JSON text is masked so that it stays a value', async () => {
+test('masks a number in a JSON text value so that the value stays valid', async () => {
   const { agent } = setUp(['{"card": 4111111111111111, "to": "ann@example.com"}'], [maskPii()]);
   const result = await agent.call('Hi', { output: jsonMode() });
   expect(result.output).toEqual({ card: '[CARD]', to: '[EMAIL]' });
@@ -512,7 +511,7 @@ test.each([
     { toolCalls: [{ name: 'generate_response', input: { word: 'x'.repeat(50) } }] },
   ],
   ['by JSON text', jsonMode(), `{"word":"${'x'.repeat(50)}"}`],
-])('a value that is too long is rejected, never cut: %s', async (_, output, reply) => {
+])('rejects a long value instead of cutting it: %s', async (_, output, reply) => {
   const seen: unknown[] = [];
   const { agent } = setUp(
     [reply],
@@ -526,7 +525,7 @@ test.each([
   expect((await fits.agent.call('Hi', { output: jsonMode() })).output).toEqual({ a: 1 });
 });
 
-test('a summary of the history is for the model alone: no rule holds for it', async () => {
+test('no rule applies to a summary of the history, which only the model sees', async () => {
   const history = Array.from({ length: 6 }, (_, n) => [
     userMessage(`q${n} ${'word '.repeat(60)}`),
     assistantMessage(`a${n}`),
@@ -550,7 +549,7 @@ test('a summary of the history is for the model alone: no rule holds for it', as
   expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
 });
 
-test('a reply that is rejected in mid-stream is not read to its end', async () => {
+test('stops reading a reply that is rejected in mid-stream', async () => {
   const { agent, model } = setUp([`A forbidden word. ${'more '.repeat(200)}`], [never], {
     lookahead: 16,
   });
@@ -558,7 +557,7 @@ test('a reply that is rejected in mid-stream is not read to its end', async () =
   expect(model.reads).toBeLessThan(20);
 });
 
-test('a rule sees what stands before the window', async () => {
+test('a rule sees the text before the window', async () => {
   const behind = regexRule({ pattern: /(?<=number )\d{4}(?!\d)/, replacement: '#' });
   const whole = 'The number 1234, a number 99999, and number 5678.';
   const { agent } = setUp([{ deltas: [...whole].map((char) => [text(char)]) }], [behind], {
@@ -571,7 +570,7 @@ test('a rule sees what stands before the window', async () => {
   });
 });
 
-test('a match of nothing is not masked, but can reject; flags of the pattern do not matter', async () => {
+test('an empty match is not masked but can reject; flags of the pattern do not matter', async () => {
   expect(await setUp(['abc'], [regexRule({ pattern: /x?/gy })]).agent.call('Hi')).toMatchObject({
     text: 'abc',
   });
@@ -583,7 +582,7 @@ test('a match of nothing is not masked, but can reject; flags of the pattern do 
   ).toMatchObject({ reason: 'rejected' });
 });
 
-test('blocks keep their order, though text is held and thinking passes', async () => {
+test('blocks keep their order, although text is held and thinking passes', async () => {
   const deltas: ModelDelta[][] = [
     [text('Held.')],
     [{ type: 'thinking', id: 'k', delta: 'Passes.' }],
@@ -597,7 +596,7 @@ test('blocks keep their order, though text is held and thinking passes', async (
   ]);
 });
 
-test('what ties a text to its provider stays with it unless it changed; metadata of the reply stays', async () => {
+test('unchanged text keeps its provider data, changed text loses it; the reply keeps its metadata', async () => {
   const tied = (said: string): ScriptedReply => ({
     deltas: [
       [{ type: 'text', id: 't', delta: said, providerMetadata: { a: 1 } }],
@@ -616,7 +615,7 @@ test('what ties a text to its provider stays with it unless it changed; metadata
   expect(own!.metadata).toMatchObject({ model: 'x', warnings: [{ min: 99 }] });
 });
 
-test('a reply that begins anew is counted, kept and rejected anew', async () => {
+test('a reply that restarts is counted, kept and rejected from the start', async () => {
   const reset: ModelDelta = { type: 'reset', reason: 'retry' };
   const call: ModelDelta = { type: 'tool-input', index: 0, id: 'c', name: 'gone', delta: '{}' };
   const { agent } = setUp(
@@ -641,7 +640,7 @@ test('a reply that begins anew is counted, kept and rejected anew', async () => 
   expect(await changed.agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'SHORT AND LONG' });
 });
 
-test('a review can put a text where there was none, and one in place of several', async () => {
+test('a review can add a text to an empty reply, and can merge several texts', async () => {
   const say: OutputRule = { name: 'say', review: () => ({ text: 'Said.' }) };
   const { agent } = setUp(
     [{ deltas: [[finish]] }, { deltas: [[text('One.', 'a')], [text('Two.', 'b')], [finish]] }],
@@ -651,7 +650,7 @@ test('a review can put a text where there was none, and one in place of several'
   expect((await agent.call('Hi')).message.content).toEqual([{ type: 'text', text: 'Said.' }]);
 });
 
-test('a second try after an empty reply; what both cost counts, also where the second is rejected', async () => {
+test('retries after an empty reply; both replies cost, even if the second is rejected', async () => {
   const { agent, model } = setUp(
     [{ deltas: [[finish]] }, { deltas: [[text('forbidden')], [finish]] }],
     [never, outputLength({ min: 1, mode: 'retry' })],
@@ -663,7 +662,7 @@ test('a second try after an empty reply; what both cost counts, also where the s
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
 });
 
-test('the model stays what it is', () => {
+test('the wrapped model keeps its provider, id and features', () => {
   const model = new ScriptedModel([], { modelId: 'm' });
   const wrapped = outputGuards([]).wrapModel!(model) as ChatModel;
   expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
@@ -673,7 +672,7 @@ test('the model stays what it is', () => {
   ]);
 });
 
-test('a reply in single characters is searched a bounded number of times', async () => {
+test('searches a reply of single characters a bounded number of times', async () => {
   let searched = 0;
   const count: OutputRule = { name: 'count', find: (said) => ((searched += said.length), []) };
   const long = 'x'.repeat(20_000);
@@ -684,7 +683,7 @@ test('a reply in single characters is searched a bounded number of times', async
     }).agent.call('Hi');
     expect(searched).toBeLessThan(80 * long.length);
   }
-  // A finding that grows with the text, from its beginning to its end.
+  // Returns a finding that grows with the text, from its beginning to its end.
   const all: OutputRule = {
     name: 'all',
     find: (said) => ((searched += said.length), [{ start: 0, end: said.length, replacement: '#' }]),
@@ -707,7 +706,7 @@ test.each<[string, () => unknown]>([
   ['regexRule(): action', () => regexRule({ pattern: /x/, action: 'drop' as never })],
   ['outputLength(): mode', () => outputLength({ mode: 'x' as never })],
   ['outputLength(): min 6', () => outputLength({ min: 6, max: 5 })],
-])('%s is checked', (message, make) => {
+])('validates %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
@@ -720,7 +719,7 @@ const schema = z.object({ mail: z.string(), card: z.union([z.number(), z.string(
 const person = structured(schema);
 const says = (input: JsonValue | string) => ({ toolCalls: [{ name: 'generate_response', input }] });
 
-test('a value that comes as the arguments of a tool is an answer, too', async () => {
+test('guards a value in the arguments of the output tool like an answer', async () => {
   const { agent } = setUp(
     [says('{ "mail": "ann\\u0040example.com", "card": 4111111111111111 }')],
     [maskPii()],
@@ -734,7 +733,7 @@ test('a value that comes as the arguments of a tool is an answer, too', async ()
   expect(JSON.stringify([seen, await agent.messages()])).not.toMatch(/ann.{1,6}example|4111/);
 });
 
-test('a value is rejected, reviewed and asked for again as an answer is', async () => {
+test('rejects, reviews and retries a value like an answer', async () => {
   const rejected = setUp([says({ mail: 'a "forbidden" word' })], [never]);
   expect(await rejected.agent.call('Hi', { output: person })).toMatchObject({
     reason: 'rejected',
@@ -758,7 +757,7 @@ test('a value is rejected, reviewed and asked for again as an answer is', async 
   expect((await changed.agent.call('Hi', { output: person })).output).toEqual({ mail: 'b' });
 });
 
-test('arguments that no rule changes come as they were given, and calls of other tools pass', async () => {
+test('unchanged arguments stay as they were written, and calls of other tools pass', async () => {
   const given = '{"mail" :"x\\u0021", "card":1.50e+1}';
   const late: ModelDelta[] = [
     { type: 'tool-input', index: 0, id: 'c1', delta: '{"to":' },
@@ -802,7 +801,7 @@ test('escapes in JSON text hide nothing from a rule', async () => {
   });
 });
 
-test('what each rule did is told, and a listener that throws changes nothing', async () => {
+test('reports what each rule did, and a listener that throws changes nothing', async () => {
   const told: unknown[] = [];
   const listen = (what: unknown): void => {
     told.push(what);

@@ -7,7 +7,7 @@ import { replaceFindings } from '../output/replace-findings.ts';
 
 const kinds = [...new Set(piiFinders().map(({ kind }) => kind))];
 
-/** Values of every kind, near misses, and what may stand around or within them. */
+/** Values of every kind, near misses, and text that may be around or within them. */
 const parts = [
   [
     'ann@example.test',
@@ -101,7 +101,7 @@ const parts = [
   ],
 ].flat();
 
-test('it finds what straightforward matching finds, in random texts', () => {
+test('finds the same as straightforward matching in random texts', () => {
   const stage = maskPii({ kinds });
   const found = new Set<string>();
   for (const seed of seeds({ quick: 1000, full: 10_000 })) {
@@ -117,7 +117,7 @@ test('it finds what straightforward matching finds, in random texts', () => {
   expect(found.size).toBe(kinds.length);
 });
 
-/** Each pattern on the whole text, every check by its definition. */
+/** Matches each pattern against the whole text and applies every check by its definition. */
 function straightforward(raw: string): string {
   const seen = Array.from({ length: raw.length }, (_, at) => ({
     at,
@@ -137,7 +137,7 @@ function straightforward(raw: string): string {
       from = match.index + (length || 1);
     }
   }
-  // Stretches that overlap are one, named by the first and longest.
+  // Merges overlapping ranges into one, named after the first and longest.
   matches.sort((a, b) => a.start - b.start || b.end - a.end);
   matches.forEach(({ start, end }, index) => {
     const group = owner[start] ?? index;

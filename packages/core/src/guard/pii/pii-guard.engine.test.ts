@@ -36,14 +36,14 @@ function setUp(
 }
 const look: ScriptedReply = { toolCalls: [{ name: 'look' }] };
 
-test('by default what a call is made with is masked, and nothing else', async () => {
+test('by default masks the input of a call and nothing else', async () => {
   const { agent, model, results } = setUp({}, [look, `It is ${mail}`]);
   const { text } = await agent.call(`I am ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe('I am [EMAIL]');
   expect([text, await results()]).toEqual([`It is ${mail}`, [['success', `Ask ${mail}`]]]);
 });
 
-test('in input, results and replies, streamed too', async () => {
+test('masks input, results and replies, streamed ones too', async () => {
   const { agent, model, results } = setUp({ output: true, toolResults: true, strategy: 'mask' }, [
     look,
     { text: `It is ${mail} indeed` },
@@ -58,7 +58,7 @@ test('in input, results and replies, streamed too', async () => {
   expect(await results()).toEqual([['success', 'Ask a***@example.test']]);
 });
 
-test('each place can be left out', async () => {
+test('each place can be turned off', async () => {
   const { agent, model } = setUp({ input: false, toolResults: true }, [look, mail]);
   const { text } = await agent.call(mail);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(mail);
@@ -68,7 +68,7 @@ test('each place can be left out', async () => {
   ]);
 });
 
-test('blocked input and replies end the call, a blocked result is withheld', async () => {
+test('blocks input and replies by ending the call, and withholds a blocked result', async () => {
   const blocking: PiiGuardOptions = { strategy: 'block', output: true, toolResults: true };
   const input = setUp(blocking, []);
   expect(await input.agent.call(mail)).toMatchObject({
@@ -90,7 +90,7 @@ test('blocked input and replies end the call, a blocked result is withheld', asy
   expect(await clean.results()).toEqual([['success', 'Nobody']]);
 });
 
-test('a result that is the answer is looked at as a reply is', async () => {
+test('checks a result that is the answer like a reply', async () => {
   const { agent } = setUp({ output: true }, [look]);
   expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({
     reason: 'return-direct',
@@ -114,7 +114,7 @@ test('a result that is the answer is looked at as a reply is', async () => {
   });
 });
 
-test('texts of a result of several blocks are looked at; media pass', async () => {
+test('checks the texts of a result with several blocks and passes media', async () => {
   const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
   const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], {
     content: [{ type: 'text', text: mail }, image],
@@ -123,16 +123,16 @@ test('texts of a result of several blocks are looked at; media pass', async () =
   expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
 });
 
-test('kinds and strategy are maskPii’s', async () => {
+test('accepts the kinds and strategies of maskPii', async () => {
   const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
   await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);
 });
 
-test('what can’t be looked at is withheld', async () => {
+test('withholds a result that it cannot check', async () => {
   const onError = vi.fn<(error: unknown, stage: string) => void>();
   const { agent, results } = setUp({ toolResults: true, onError }, [look, 'fine']);
-  // A hook before the guard's leaves what is no text where a text belongs.
+  // An earlier hook puts a number where a text belongs.
   const text = 5 as never;
   agent.addHook({
     on: {
@@ -152,7 +152,7 @@ test('what can’t be looked at is withheld', async () => {
   expect(onError).toHaveBeenCalledOnce();
 });
 
-test('behind models that it would not see it is refused', () => {
+test('rejects a position behind models that it could not see', () => {
   const model = new ScriptedModel([]);
   const other = new ScriptedModel([]);
   expect(
@@ -172,7 +172,7 @@ test.each([
   { kinds: ['shoe'] },
   { lookahead: -1 },
   { locale: 5 },
-])('%o is refused', (options) => {
+])('rejects the options %o', (options) => {
   expect(() => piiGuard(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

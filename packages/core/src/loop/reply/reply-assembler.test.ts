@@ -21,7 +21,7 @@ function assemble(deltas: readonly ModelDelta[]) {
   };
 }
 
-test('blocks keep the order they began in, tool calls come last, signatures stay', () => {
+test('blocks keep the order of their start, tool calls come last, signatures stay', () => {
   const { content } = assemble([
     { type: 'thinking', id: 't0', delta: 'hm' },
     { type: 'thinking', id: 't0', delta: '', signature: 'sig' },
@@ -87,7 +87,7 @@ test('a file becomes a block of its kind', () => {
   ]);
 });
 
-test('a signature and metadata that come in parts are put together', () => {
+test('joins signatures and metadata that come in parts', () => {
   const { content } = assemble([
     { type: 'thinking', id: 't', delta: 'hm', signature: 'one', providerMetadata: { a: 1 } },
     { type: 'thinking', id: 't', delta: '', signature: 'two', providerMetadata: { b: 2 } },

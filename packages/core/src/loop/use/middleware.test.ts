@@ -40,7 +40,7 @@ const rejection: Rejection = {
   error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } }).toJSON(),
 };
 
-test('guards redact the input one after the other, before anything is stored or told', async () => {
+test('guards change the input one after the other, before anything is stored or emitted', async () => {
   const seen: unknown[] = [];
   const redact = (from: string, to: string): Middleware => ({
     guard: async (input, { sessionId, userId }) => {
@@ -63,7 +63,7 @@ test('guards redact the input one after the other, before anything is stored or 
   expect(events.every(({ userId }) => userId === 'u')).toBe(true);
 });
 
-test('a rejected input ends the call with the words of the guard; nothing is stored, nobody asked, and the next call works', async () => {
+test("a rejected input ends the call with the guard's message; nothing is stored or requested, and the next call works", async () => {
   const recalled: string[] = [];
   const first: Middleware = {
     guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
@@ -95,7 +95,7 @@ test('a rejected input ends the call with the words of the guard; nothing is sto
   expect(recalled).toEqual(['guard good', 'good']);
 });
 
-test('a recall is given the conversation with the input at its end, and what is provided for tokens', async () => {
+test('a recall gets the conversation with the input at its end, and the provided context', async () => {
   const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
   const seen: unknown[] = [];
   const looking: Middleware = {
@@ -117,7 +117,7 @@ test('a recall is given the conversation with the input at its end, and what is 
   ]);
 });
 
-test('a rejected input leaves open calls as they are', async () => {
+test('a rejected input leaves open calls unchanged', async () => {
   const pay = tool({
     name: 'pay',
     description: '',
@@ -147,7 +147,7 @@ test('a guard that throws fails the call, and nothing is stored', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
-test('a call that is aborted while a guard looks at its input is aborted, and nothing is stored', async () => {
+test('an abort while a guard checks the input aborts the call, and nothing is stored', async () => {
   const controller = new AbortController();
   const guard: Middleware = { guard: async (input) => (controller.abort(), input) };
   const { agent, model } = setUp([], [guard]);
@@ -158,7 +158,7 @@ test('a call that is aborted while a guard looks at its input is aborted, and no
   expect(model.requests).toHaveLength(0);
 });
 
-test('a call is not taken into a running one past the guards', async () => {
+test('the guards also check a call that is injected into a running one', async () => {
   const guard: Middleware = {
     guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
   };
@@ -172,7 +172,7 @@ test('a call is not taken into a running one past the guards', async () => {
 });
 
 test.each([{ iterations: 10 }, { iterations: 0 }])(
-  'a reply that fails as rejected ends the call with its words: limits %o',
+  'a reply that fails as rejected ends the call with its message: limits %o',
   async (limits) => {
     const rejected = AgentError.fromJSON(rejection.error);
     const model = modelOf(
@@ -260,7 +260,7 @@ test('wrappers of model, tools and calls: the first is the outermost', async () 
 const text = (delta: string): ModelDelta => ({ type: 'text', id: 't', delta });
 const usage = { inputTokens: 3, outputTokens: 2 };
 
-/** Gives the deltas of one reply, one array after the other. */
+/** Emits the deltas of one reply, one array after the other. */
 function modelOf(reads: readonly (readonly ModelDelta[])[], error?: AgentError): ChatModel {
   return {
     provider: 'test',
@@ -273,7 +273,7 @@ function modelOf(reads: readonly (readonly ModelDelta[])[], error?: AgentError):
   };
 }
 
-test('a model that begins anew has its first try taken back: text, calls and media', async () => {
+test('a model that restarts resets its first attempt: text, calls and media', async () => {
   const model = modelOf([
     [
       { type: 'thinking', id: 'k', delta: 'hm' },
@@ -303,7 +303,7 @@ test('a model that begins anew has its first try taken back: text, calls and med
   expect(historyFaults(messages)).toEqual([]);
 });
 
-test('what is kept of a reply cut after a reset is what came after it', async () => {
+test('a reply that is cut off after a reset keeps the part after the reset', async () => {
   const controller = new AbortController();
   const model = modelOf([
     [text('Wrong')],
@@ -317,7 +317,7 @@ test('what is kept of a reply cut after a reset is what came after it', async ()
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'Ri']);
 });
 
-test('a summary that begins anew says so', async () => {
+test('a summary that restarts emits a reset', async () => {
   const model = modelOf([[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('In short')]]);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
   const events = await eventsOf(agent, 'Hi');
@@ -329,6 +329,6 @@ test('a summary that begins anew says so', async () => {
   expect(events.at(-1)).toMatchObject({ result: { text: 'In short', reason: 'max-iterations' } });
 });
 
-test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])('%s has to be a function', (key) => {
+test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])('%s must be a function', (key) => {
   expect(() => setUp([], [{ [key]: 'no' } as Middleware])).toThrow(`A middleware: ${key} must be`);
 });

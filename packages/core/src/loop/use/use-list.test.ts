@@ -9,12 +9,12 @@ const part = (name: string, mark: string): Middleware => ({
 const marks = (parts: readonly Middleware[]): readonly string[] =>
   parts.map(({ defaults }) => defaults?.recoveryMessage ?? 'none');
 
-test('nested lists stand for their parts, in place', () => {
+test('a nested list is replaced by its parts in place', () => {
   const use = [part('a', 'a'), [part('b', 'b'), [part('c', 'c')]], part('d', 'd')];
   expect(marks(partsOf(use))).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('a later part of the same name takes the place of a preset’s part', () => {
+test('a later part replaces a preset’s part of the same name', () => {
   const preset = [part('retry', 'preset'), part('guard', 'guard')];
   expect(marks(partsOf([preset, part('retry', 'own')]))).toEqual(['own', 'guard']);
   expect(marks(partsOf([preset, [part('retry', 'other preset')]]))).toEqual([
@@ -27,7 +27,7 @@ test('a name alone removes a preset’s part', () => {
   expect(marks(partsOf([[part('retry', 'preset')], { name: 'retry' }]))).toEqual(['none']);
 });
 
-test('parts that are listed directly all stay, also behind a preset', () => {
+test('all parts that are listed directly stay, also behind a preset', () => {
   const own = [part('limit', 'one'), part('limit', 'two')];
   expect(marks(partsOf(own))).toEqual(['one', 'two']);
   expect(marks(partsOf([[part('limit', 'preset')], ...own]))).toEqual(['one', 'two']);
@@ -37,7 +37,7 @@ test('parts that are listed directly all stay, also behind a preset', () => {
   ]);
 });
 
-test('the agent’s options win over the later preset, which wins over the earlier one', () => {
+test('the agent’s options override the later preset, which overrides the earlier one', () => {
   const earlier: Middleware = {
     defaults: {
       limits: { iterations: 1, toolCalls: 1, tokens: 1 },
@@ -62,7 +62,7 @@ test('the agent’s options win over the later preset, which wins over the earli
   });
 });
 
-test('two parts of one name in the same nested list both stay', () => {
+test('two parts with one name in the same nested list both stay', () => {
   const team = [part('guard', 'one'), part('guard', 'two')];
   expect(marks(partsOf([team]))).toEqual(['one', 'two']);
   expect(marks(partsOf([[[part('retry', 'inner')], part('retry', 'outer')]]))).toEqual(['outer']);

@@ -68,7 +68,7 @@ test('`next` rejects if the run fails; `error` and `run-end` come after the wrap
   expect(types.slice(-2)).toEqual(['error', 'run-end']);
 });
 
-test('a wrapper has to pass on its own context', async () => {
+test('a wrapper must pass on its own context', async () => {
   const copying: Middleware = {
     wrapRun: (next) => (input, context) => next(input, { ...context }),
   };
@@ -76,7 +76,7 @@ test('a wrapper has to pass on its own context', async () => {
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('readers get what `mapEvent` makes of an event, hooks and the log do not', async () => {
+test('readers get the events that `mapEvent` returns; hooks and the log do not', async () => {
   const shouting: Middleware = {
     mapEvent: (event) =>
       event.type === 'run-end'
@@ -91,7 +91,7 @@ test('readers get what `mapEvent` makes of an event, hooks and the log do not', 
   expect(ends).toEqual(['done']);
 });
 
-test('the context shows the run, and changes its tools and its system prompt', async () => {
+test('the context exposes the run and can change its tools and its system prompt', async () => {
   const shown: unknown[] = [];
   const changing: Middleware = {
     wrapRun: (next) => (input, context) => {
@@ -109,7 +109,7 @@ test('the context shows the run, and changes its tools and its system prompt', a
   expect(shown).toEqual([['a'], undefined, 'Be brief.', 2, true, 3, []]);
 });
 
-test('a tool interrupts its own run, once its calls have ended', async () => {
+test('a tool interrupts its own run after its calls have ended', async () => {
   const stop = tool({
     name: 'stop',
     description: '',
@@ -121,7 +121,7 @@ test('a tool interrupts its own run, once its calls have ended', async () => {
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'That is enough.' });
 });
 
-test('what exceptions in hooks do is the agent’s to say, unless the hook says it', async () => {
+test('the agent decides about exceptions in hooks, unless the hook has its own option', async () => {
   const failing: Middleware = {
     on: {
       'post-call': () => {
@@ -154,7 +154,7 @@ test.each<[string, Middleware, Parameters<typeof tool>[0]['execute']]>([
     () => '',
   ],
   ['tool', {}, () => Promise.reject(new AgentError('TOOL_ERROR', 'down'))],
-])('a %s that ends the call does so under wrappers, too', async (_what, part, execute) => {
+])('a %s that ends the call also does so under wrappers', async (_what, part, execute) => {
   const passing: Middleware = { wrapRun: (next) => (input, context) => next(input, context) };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }]);
   const step = tool({
@@ -167,7 +167,7 @@ test.each<[string, Middleware, Parameters<typeof tool>[0]['execute']]>([
   await expect(agent.call('go')).rejects.toThrow('down');
 });
 
-test('a run is closed also if a wrapper answers in the place of the loop', async () => {
+test('a run also ends if a wrapper returns a result of its own', async () => {
   const answering: Middleware = {
     wrapRun: (next) => async (input, context) => {
       try {
@@ -191,7 +191,7 @@ test('a run is closed also if a wrapper answers in the place of the loop', async
   expect(await new SessionMemory(store, 's').read()).toHaveLength(1);
 });
 
-test('a call that a busy agent refuses goes through no wrapper', async () => {
+test('a call that a busy agent rejects passes no wrapper', async () => {
   const wrapped: string[] = [];
   const counting: Middleware = {
     wrapRun: (next) => (input, context) => {
@@ -227,7 +227,7 @@ test('a `mapEvent` that throws fails the call, and does not hide another failure
   expect(heard.at(-1)).toBe('run-end');
 });
 
-test('what is no result, and a context of nobody, are told so', async () => {
+test('rejects an invalid result of a wrapper, and a missing context', async () => {
   const wrong = (wrapRun: () => unknown): ReActAgent =>
     setUp(['done'], [{ wrapRun: () => wrapRun as never }]).agent;
   await expect(wrong(async () => undefined).call('go')).rejects.toMatchObject({
@@ -239,7 +239,7 @@ test('what is no result, and a context of nobody, are told so', async () => {
   });
 });
 
-test('an interrupt waits for the guards: nothing that they have not judged is stored', async () => {
+test('an interrupt waits for the guards: nothing is stored without their check', async () => {
   let judge = (): void => {};
   const judged = new Promise<void>((resolve) => (judge = resolve));
   const masking: Middleware = {

@@ -21,16 +21,16 @@ memoryConformance(
   { persistent: true },
 );
 
-/** Shows what a store does that reads late, or fails in mid-write, and counts. */
+/** A store that can read old values, fail during a write, and count operations. */
 class LateStore extends MemoryStore {
   time = 1_000_000;
-  /** Keys that are read as they were then. */
+  /** Keys that keep the value they had when frozen. */
   readonly frozen = new Map<string, string | undefined>();
-  /** A write of a key that ends so fails, without effect. */
+  /** A write to a key with this ending fails without effect. */
   broken = '-';
   reads = 0;
   writes = 0;
-  /** What Workers counts: a bulk read of 100 keys is one. */
+  /** Operations as Workers counts them: a bulk read of 100 keys is one. */
   operations = 0;
 
   override async get(key: string): Promise<string | undefined> {
@@ -71,7 +71,7 @@ function open(store: LateStore, echo?: string, options: EchoMemoryOptions = {}):
   });
 }
 
-/** One turn; gives the echo at its start and at its end. */
+/** Runs one turn. Returns the echo at its start and at its end. */
 async function turn(
   store: LateStore,
   id: string,
@@ -105,14 +105,14 @@ test('a turn costs two writes; one that begins a session reads nothing', async (
   expect(await idsOf(open(store, first))).toEqual(['1', '2']);
 });
 
-test('without an echo a session begins anew, or goes on from what is there', async () => {
+test('without an echo a session starts empty, or continues the latest state', async () => {
   const store = new LateStore();
   await turn(store, '1');
   expect(await idsOf(open(store))).toEqual([]);
   expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(['1']);
 });
 
-test('a state older than the echo is read again, then SESSION_STALE says when to try again', async () => {
+test('reads a state older than the echo again, then SESSION_STALE says when to retry', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   await store.freeze('s:s:head');
@@ -140,7 +140,7 @@ test('a state older than the echo is read again, then SESSION_STALE says when to
   await expect(open(store, second).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
 });
 
-test('a head that was never written is done without, once no late read explains it', async () => {
+test('continues without a missing head once a late read can no longer explain it', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   await store.freeze('s:s:head');
@@ -151,7 +151,7 @@ test('a head that was never written is done without, once no late read explains 
   expect(await idsOf(open(store, third))).toEqual(['1', '2', '3']);
 });
 
-test('of two turns at a time the later one goes behind the other', async () => {
+test('of two concurrent turns the later one is ordered behind the other', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [one, other] = [open(store, first), open(store, first)];
@@ -163,7 +163,7 @@ test('of two turns at a time the later one goes behind the other', async () => {
   expect(await idsOf(open(store, one.echo))).toEqual(['1', '2', '3']);
 });
 
-test('a lost race is told at the next request, and either branch can be gone on with', async () => {
+test('reports a lost race at the next request, and the session can continue from either branch', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const late = open(store, first);
@@ -194,7 +194,7 @@ test('a lost race is told at the next request, and either branch can be gone on 
   expect(Object.keys(await open(store, kept).branches())).toEqual(['yours']);
 });
 
-test('a turn whose base was lost meanwhile leaves the head to the winner', async () => {
+test("a turn that lost its base meanwhile does not overwrite the winner's head", async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const memory = open(store, first);
@@ -210,7 +210,7 @@ test('a turn whose base was lost meanwhile leaves the head to the winner', async
   ]);
 });
 
-test('a client that left finds its turn: done, without its head, or not there; then what comes of it later is told', async () => {
+test('a client that disconnected sees its turn if it is finished, even without its head; later it sees a late turn too', async () => {
   const store = new LateStore();
   const [begun] = await turn(store, '1');
   expect(await idsOf(open(store, begun))).toEqual(['1']);
@@ -237,7 +237,7 @@ test.for([
   [false, ['2', '1']],
   [true, ['1', '2']],
 ] as const)(
-  'a first turn that was left and the next one are one log, whichever ends first: %s',
+  'an abandoned first turn and the next one become one log, whichever ends first: %s',
   async ([isFirst, order]) => {
     const store = new LateStore();
     const left = open(store);
@@ -259,7 +259,7 @@ test.for([
   },
 );
 
-test('a first turn that was left begins a session anew all the same, also after it was cleared', async () => {
+test('an abandoned first turn still begins a new session, also after the session was cleared', async () => {
   const store = new LateStore();
   await turn(store, '1');
   store.time += 1000;
@@ -278,7 +278,7 @@ test('a first turn that was left begins a session anew all the same, also after 
   expect(await idsOf(open(store, left.echo))).toEqual(['3']);
 });
 
-test('of first turns whose clients have no echo the later one goes behind, where they go on from the latest state', async () => {
+test("with `withoutEcho: 'latest'` the later of two first turns is ordered behind the other", async () => {
   const store = new LateStore();
   const both = [
     open(store, undefined, { withoutEcho: 'latest' }),
@@ -292,7 +292,7 @@ test('of first turns whose clients have no echo the later one goes behind, where
   expect(await idsOf(open(store, both[0]!.echo))).toEqual(['0', '1']);
 });
 
-test('a turn that was left and not seen when its client went on is told as the other branch', async () => {
+test('reports an abandoned turn that its client did not see as the other branch', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const left = open(store, first);
@@ -312,7 +312,7 @@ test('a turn that was left and not seen when its client went on is told as the o
   expect(await idsOf(open(store, last))).toEqual(['1', '3', '4']);
 });
 
-test('a write that failed is tried again under another key, and what it did is not there twice', async () => {
+test('retries a failed write under another key and shows its messages once', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   for (const broken of [':head', '-']) {
@@ -327,7 +327,7 @@ test('a write that failed is tried again under another key, and what it did is n
   expect(await idsOf(open(store, first))).toEqual(['1', '2:head', '2-']);
 });
 
-test('an echo of another session, another secret or another hand is refused, whatever is asked', async () => {
+test('rejects an echo of another session, with another secret or with changes, for each operation', async () => {
   const store = new LateStore();
   const [, echo] = await turn(store, '1');
   const signed = new EchoSigner([secretB], 's');
@@ -360,7 +360,7 @@ test('an echo of another session, another secret or another hand is refused, wha
     expect(memory.echo).toBeUndefined();
   }
   expect(await store.keys('')).toEqual(keys);
-  // The two bits that base64 leaves over make 4 texts of the same bytes: only one was given out.
+  // Base64 leaves two bits over, so four texts encode the same bytes. Only one of them was issued.
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const accepted = await Promise.all(
     [...alphabet].map((last) =>
@@ -376,7 +376,7 @@ test('an echo of another session, another secret or another hand is refused, wha
 });
 
 test.for([[[]], [['short']], [[secretA, secretB, secretA]], [[secretA, 1]], ['x'.repeat(40)]])(
-  'the secrets %j are refused',
+  'rejects the secrets %j',
   ([secrets]) => {
     expect(
       () => new EchoMemory(new MemoryStore(), 's', { secrets: secrets as readonly string[] }),
@@ -384,7 +384,7 @@ test.for([[[]], [['short']], [[secretA, secretB, secretA]], [[secretA, 1]], ['x'
   },
 );
 
-test('of two secrets the first signs and both are accepted', async () => {
+test('signs with the first of two secrets and accepts both', async () => {
   const store = new LateStore();
   const [, old] = await turn(store, '1');
   const [, fresh] = await turn(store, '2', old, { secrets: [secretB, secretA] });
@@ -394,7 +394,7 @@ test('of two secrets the first signs and both are accepted', async () => {
   });
 });
 
-test('a session goes over to echoes and back', async () => {
+test('converts a session to echoes and back', async () => {
   const store = new LateStore();
   await new SessionMemory(store, 's').append([message('1')]);
   const [, echo] = await turn(store, '2', undefined, { withoutEcho: 'latest' });
@@ -407,14 +407,14 @@ test('a session goes over to echoes and back', async () => {
   expect(await idsOf(new EchoMemory(store, 's'))).toEqual(['1', '2', '3']);
 });
 
-test('a turn of a long session makes as few store operations as an early one, and the store grows with the session', async () => {
+test('a turn of a long session makes as few store operations as an early one, and the store grows linearly', async () => {
   const store = new LateStore();
   let [, echo] = await turn(store, '1');
   let written = 0;
   for (let n = 2; n <= 1100; n++) {
     store.reads = store.writes = store.operations = 0;
     [, echo] = await turn(store, String(n), echo);
-    // The head twice, a bulk read; the turn and the head.
+    // Reading the head twice and one bulk read, then writing the turn and the head.
     expect(store.operations).toBeLessThanOrEqual(5);
     expect(store.reads).toBeLessThanOrEqual(2 + 100);
     expect(store.writes).toBe(2);
@@ -430,7 +430,7 @@ test('a turn of a long session makes as few store operations as an early one, an
   expect(characters(texts)).toBeLessThan(5 * 1100 * first.length);
 });
 
-test('what is too long to be put together is named, and read by few keys all the same', async () => {
+test('does not compact a long history into large values, and all messages stay readable', async () => {
   const store = new LateStore();
   let [, echo] = await turn(store, '0');
   const long = 'x'.repeat(60_000);
@@ -445,7 +445,7 @@ test('what is too long to be put together is named, and read by few keys all the
   expect((await idsOf(open(store, echo))).length).toBe(80);
 });
 
-test('turns that the head names out of their order stay in it', async () => {
+test('keeps turns that the head names out of order', async () => {
   const store = new LateStore();
   let echo: string | undefined;
   const renameBy = async (
@@ -466,7 +466,7 @@ test('turns that the head names out of their order stay in it', async () => {
   );
 });
 
-test('with a cache a turn reads what is new, and what the head no longer names is not shown', async () => {
+test('with a cache a turn reads only new records and hides records that the head no longer names', async () => {
   const store = new LateStore();
   const cache = new BatchCache(1_000_000);
   let [, echo] = await turn(store, '1', undefined, { cache });
@@ -488,7 +488,7 @@ test('with a cache a turn reads what is new, and what the head no longer names i
   expect(await idsOf(open(store, undefined, { withoutEcho: 'latest', cache }))).toEqual([]);
 });
 
-test('what has expired in the store is not shown from a cache', async () => {
+test('does not show records from a cache that expired in the store', async () => {
   const store = new LateStore();
   Object.assign(store.features, { expires: true });
   const cache = new BatchCache(1_000_000);
@@ -499,7 +499,7 @@ test('what has expired in the store is not shown from a cache', async () => {
   expect(await idsOf(open(store, second, { cache }))).toEqual(['2']);
 });
 
-test('a cache holds no more than it may, and a memory without room in it reads all the same', async () => {
+test('a cache stays within its limit, and a memory without room in it still works', async () => {
   const store = new LateStore();
   let echo: string | undefined;
   for (let n = 0; n < 40; n++)
@@ -517,7 +517,7 @@ test('a cache holds no more than it may, and a memory without room in it reads a
   );
 });
 
-test('a message that is damaged is told each time, also where its batch is in a cache', async () => {
+test('reports a damaged message at each read, even if its batch is cached', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, echo] = await turn(store, '2', first);
@@ -537,7 +537,7 @@ test('a message that is damaged is told each time, also where its batch is in a 
   }
 });
 
-test('a log is put together again and again, and a client with an old echo, or an old head, still reads it', async () => {
+test('compacts a log repeatedly, and a client with an old echo or an old head can still read it', async () => {
   const store = new LateStore();
   let [, echo] = await turn(store, '0');
   const early = echo;
@@ -557,7 +557,7 @@ test('a log is put together again and again, and a client with an old echo, or a
   expect(await idsOf(open(store, early))).toEqual(['0']);
 });
 
-test('a turn larger than a value is split, found when its client left, and not taken for whole when it is not', async () => {
+test('splits a turn larger than a value, finds it for a disconnected client, and detects missing parts', async () => {
   const store = new LateStore({ maxValueBytes: 200 });
   const [, first] = await turn(store, '1');
   const whole = open(store, first);
@@ -574,7 +574,7 @@ test('a turn larger than a value is split, found when its client left, and not t
   expect(await idsOf(open(store, begun))).toEqual(['1', '2']);
 });
 
-test('a cleared session leaves nothing, and a client of it is told', async () => {
+test('a cleared session leaves nothing, and its clients get an error', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, echo] = await turn(store, '2', first);
@@ -590,7 +590,7 @@ test('a cleared session leaves nothing, and a client of it is told', async () =>
   expect(await idsOf(open(store, memory.echo))).toEqual(['3']);
 });
 
-test('a branch whose last batch was changed in the store is not taken for the one that was signed', async () => {
+test('rejects a branch whose last batch was changed in the store after signing', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [key = ''] = await store.keys('s:s:t:');
@@ -607,7 +607,7 @@ test('a branch whose last batch was changed in the store is not taken for the on
   expect(errors).toMatchObject([{ details: { key } }]);
 });
 
-test('a head whose batch is damaged is told, and read again while it may be late', async () => {
+test('reports a head whose batch is damaged, and reads it again while the store may be late', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, second] = await turn(store, '2', first);
@@ -630,7 +630,7 @@ async function idsOf(memory: EchoMemory): Promise<readonly string[]> {
   return (await memory.read()).map(({ id }) => id);
 }
 
-/** The key of the turn that an echo names as its state. */
+/** Returns the key of the turn that an echo names as its state. */
 function turnKeyOf(echo: string): string {
   return `s:s:t:${/\.([\w-]+)/.exec(payloadOf(echo).base!.ref)![1]}`;
 }

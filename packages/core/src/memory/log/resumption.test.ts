@@ -42,7 +42,7 @@ interface Row {
   readonly type: Resumption['type'];
   readonly cut?: readonly string[];
   readonly answer?: string;
-  /** Whether a host may continue by itself. */
+  /** Whether a host may continue without a decision of the user. */
   readonly cutOff?: boolean;
 }
 
@@ -294,7 +294,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     [begin(), user('u'), system],
     { type: 'unanswered', cutOff: true },
   ],
-  // Otherwise.
+  // All other logs.
   ['empty', [], { type: 'nothing' }],
   ['only a system message', [system], { type: 'nothing' }],
   ['only half a reply', [half('paused')], { type: 'nothing' }],
@@ -338,12 +338,12 @@ test.each(rows)('a call without input continues a log: %s', (_name, records, row
     const shown = messagesBefore(view).map(({ id }) => id);
     const left = view.messages.map(({ id }) => id);
     expect(shown).toEqual(left.filter((id) => ![...gone, answer].includes(id)));
-    // A session with an open run is never one that cannot be continued.
+    // A session with an open run can always be continued.
     if (view.openRun !== undefined) expect(type).not.toBe('nothing');
   }
 });
 
-test('the id of the last run stays, if an interrupt or abort ended it', () => {
+test('keeps the id of the last run if an interrupt or abort ended it', () => {
   for (const reason of ['interrupted', 'aborted', 'stop']) {
     const log = new LogFold().add([begin(), user('u'), end(reason)]);
     const expected = reason === 'stop' ? undefined : 'r1';

@@ -47,11 +47,11 @@ test('a rule that names an unknown tool fails the call before anything is stored
   expect(await memory.read()).toEqual([]);
 });
 
-test('an agent without tools has no tool that a rule may name', async () => {
+test('rejects any rule for an agent without tools', async () => {
   await expect(agentWith({ mial_send: 'x' }).call('go')).rejects.toThrow('It has: none.');
 });
 
-test('a rule is checked again at each call, because tools come and go', async () => {
+test('checks a rule again at each call, because the set of tools can change', async () => {
   const agent = agentWith(
     { mail_send: true },
     { tools: new Toolkit(toolsNamed('mail_send')), replies: ['One.', 'Two.'] },
@@ -63,7 +63,7 @@ test('a rule is checked again at each call, because tools come and go', async ()
   expect((await agent.call('go')).text).toBe('Two.');
 });
 
-test('a tool is known in an inactive group, outside of `allowTools` and before a search finds it', async () => {
+test('knows a tool in an inactive group, outside of `allowTools`, and before a search finds it', async () => {
   const rules = { mail_send: true } as const;
   const grouped = toolsNamed('mail_send').map((each) => ({ ...each, groups: ['mail'] }));
   const groups = [{ name: 'mail', description: '', active: false }];
@@ -111,13 +111,13 @@ test.each<[string, readonly string[]]>([
   expect(pending.map(({ name }) => name)).toEqual(expected);
 });
 
-test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('the pattern %s is refused', (pattern) => {
+test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('rejects the pattern %s', (pattern) => {
   expect(() => humanInTheLoop({ approvalOn: { [pattern]: true } })).toThrow(
     `approvalOn has the pattern "${pattern}"`,
   );
 });
 
-test('a name wins over patterns, and the first pattern over later ones', async () => {
+test('a name takes precedence over patterns, and the first pattern over later ones', async () => {
   const names = ['mail_send', 'mail_read', 'sms_send'];
   const approvalOn: Rules = {
     'mail_*': 'a mail',

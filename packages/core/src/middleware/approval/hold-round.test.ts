@@ -96,13 +96,13 @@ test('without the option, calls that need no approval run first', async () => {
   }
 });
 
-test('a round that needs no decision runs as always', async () => {
+test('a round that needs no decision runs as usual', async () => {
   const { agent, ran } = setUp([asked('read', 'read'), 'Done.']);
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran()).toEqual(['read 0', 'read 1']);
 });
 
-test('decisions that come one by one are kept until the last one', async () => {
+test('keeps single decisions until the last one', async () => {
   const { agent, ran } = setUp([asked('pay', 'read', 'mail', 'pay'), 'Done.']);
   await agent.call('go');
   const first = await agent.call([{ toolUseId: 'pay0', type: 'edit', input: { n: 7 } }]);
@@ -116,7 +116,7 @@ test('decisions that come one by one are kept until the last one', async () => {
   expect(states).toEqual(['success', 'success', 'denied', 'success']);
 });
 
-test('another process takes the kept decisions up', async () => {
+test('another process continues with the stored decisions', async () => {
   const store = new MemoryStore();
   const open = (...replies: readonly ScriptedReply[]) =>
     setUp(replies, {}, { memory: new SessionMemory(store, 's') });
@@ -136,7 +136,7 @@ test('a result instead of a decision lets the round run', async () => {
   expect(ran()).toEqual(['read 0']);
 });
 
-test('the tools’ own `needsApproval` holds the round, too', async () => {
+test('`needsApproval` of a tool holds the round too', async () => {
   const { agent } = setUp(
     [asked('read', 'pay'), 'Done.'],
     { approvalOn: {} },
@@ -165,28 +165,25 @@ test('calls that cannot run do not hold the round, and wait with it', async () =
   expect((await agent.call([approve('pay1')])).text).toBe('Done.');
 });
 
-test.each([1, 2, 5])(
-  '`decide` answers about all calls first; %i at a time',
-  async (parallelTools) => {
-    const line: string[] = [];
-    const decide = async ({ toolUseId }: { toolUseId: string }): Promise<Verdict> => {
-      line.push(`ask ${toolUseId}`);
-      await Promise.resolve();
-      return toolUseId === 'mail2' ? { type: 'reject' } : { type: 'approve' };
-    };
-    const { agent, ran, events } = setUp(
-      [asked('read', 'pay', 'mail', 'pay'), 'Done.'],
-      { decide },
-      { limits: { parallelTools } },
-    );
-    const log = { on: { 'acting-chunk': () => {} } };
-    agent.addHook(log);
-    expect((await agent.call('go')).text).toBe('Done.');
-    expect(line).toEqual(['ask pay1', 'ask mail2', 'ask pay3']);
-    expect(ran()).toEqual(['read 0', 'pay 1', 'pay 3']);
-    expect(orderFaults(events)).toEqual([]);
-  },
-);
+test.each([1, 2, 5])('`decide` answers all calls first; %i at a time', async (parallelTools) => {
+  const line: string[] = [];
+  const decide = async ({ toolUseId }: { toolUseId: string }): Promise<Verdict> => {
+    line.push(`ask ${toolUseId}`);
+    await Promise.resolve();
+    return toolUseId === 'mail2' ? { type: 'reject' } : { type: 'approve' };
+  };
+  const { agent, ran, events } = setUp(
+    [asked('read', 'pay', 'mail', 'pay'), 'Done.'],
+    { decide },
+    { limits: { parallelTools } },
+  );
+  const log = { on: { 'acting-chunk': () => {} } };
+  agent.addHook(log);
+  expect((await agent.call('go')).text).toBe('Done.');
+  expect(line).toEqual(['ask pay1', 'ask mail2', 'ask pay3']);
+  expect(ran()).toEqual(['read 0', 'pay 1', 'pay 3']);
+  expect(orderFaults(events)).toEqual([]);
+});
 
 test('if `decide` leaves one call open, none runs, and the next call asks about that one', async () => {
   const seen: string[] = [];
@@ -228,7 +225,7 @@ test('a new message instead of the decision closes the whole round', async () =>
   expect(historyFaults(await chat.agent.messages())).toEqual([]);
 });
 
-test('an option of the wrong kind is refused', () => {
+test('rejects an invalid option', () => {
   for (const make of [humanInTheLoop, springAiAlibaba])
     expect(() => make({ holdRound: 'yes' } as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }) as Error,

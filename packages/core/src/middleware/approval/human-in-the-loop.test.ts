@@ -62,7 +62,7 @@ const results = async (agent: ReActAgent): Promise<readonly string[]> =>
     .map(({ toolUseId, state, output }) => `${toolUseId} ${state}: ${String(output)}`)
     .toSorted();
 
-test('calls of the tools named suspend with their descriptions, the others run', async () => {
+test('calls of the named tools suspend with their descriptions, the others run', async () => {
   const when = (value: unknown): boolean => (value as { n: number }).n > 2;
   const approvalOn = { pay: 'Moves money.', mail: { when, description: 'Goes out.' } };
   const { agent, ran } = setUp({ approvalOn }, [
@@ -93,7 +93,7 @@ test('calls of the tools named suspend with their descriptions, the others run',
   expect(await results(agent)).toContain('call_3 denied: Tool call rejected: Not now.');
 });
 
-test('what waits is decided in a new process: over a saved state, and on the messages alone', async () => {
+test('a new process decides pending calls with a saved state, or with the messages alone', async () => {
   const first = setUp({ approvalOn: { pay: true } }, [calls('read', 'pay')]);
   await first.agent.call('go');
   const saved: unknown = JSON.parse(JSON.stringify(await saveState(first.agent)));
@@ -114,7 +114,7 @@ test('what waits is decided in a new process: over a saved state, and on the mes
   expect(third.ran).toEqual(['pay 2']);
 });
 
-test('with a session’s log it goes on in a new process: several calls, one decided, one edited, one still waiting', async () => {
+test('with a session’s log a new process continues several calls: one decided, one edited, one pending', async () => {
   const store = new MemoryStore();
   const approvalOn = { pay: 'Moves money.', mail: true } as const;
   const open = (replies: readonly ScriptedReply[]) =>
@@ -156,7 +156,7 @@ test('with a session’s log it goes on in a new process: several calls, one dec
   ]);
 });
 
-test('a process that ends while somebody is asked leaves calls that wait; one that ends while they run, calls that may have', async () => {
+test('a process that dies during `decide` leaves pending calls; one that dies while tools run leaves calls that may have run', async () => {
   const store = new MemoryStore();
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => (asked = resolve));
@@ -216,7 +216,7 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
   expect(hooks).toEqual(['pay', 'mail']);
 });
 
-test('with decide the run waits: all calls are asked about at once, each verdict holds for its call', async () => {
+test('with `decide` the run waits: it asks about all calls at once, and each verdict applies to its call', async () => {
   const asked: PendingCall[] = [];
   const answers = new Map<string, (verdict: Verdict | undefined) => void>();
   let onAll!: () => void;
@@ -260,7 +260,7 @@ test('with decide the run waits: all calls are asked about at once, each verdict
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('a tool that says itself that it needs approval is asked about too', async () => {
+test('also asks about a tool with `needsApproval`', async () => {
   const ran: number[] = [];
   const own = tool({
     name: 'own',
@@ -275,7 +275,7 @@ test('a tool that says itself that it needs approval is asked about too', async 
   expect(ran).toEqual([1]);
 });
 
-test('no verdict suspends; without input it is asked again; a decision later runs the call unasked', async () => {
+test('a missing verdict suspends; a call without input asks again; a later decision runs the call', async () => {
   const verdicts: (Verdict | undefined)[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
   const hitl: HumanInTheLoopOptions = {
@@ -299,7 +299,7 @@ test('no verdict suspends; without input it is asked again; a decision later run
   expect(asks).toBe(3);
 });
 
-test('nobody in time is a rejection, and decide is told that it is not wanted any more', async () => {
+test('a timeout rejects the call and aborts the signal of `decide`', async () => {
   let signal: AbortSignal | undefined;
   const decide: HumanInTheLoopOptions['decide'] = (_call, context) => {
     ({ signal } = context);
@@ -342,7 +342,7 @@ test.each([
     () => ({ type: 'edit' }) as unknown as Verdict | undefined,
     'needs `input`',
   ],
-])('a decide that %s suspends the call and is told of', async (_name, decide, told) => {
+])('a `decide` that %s suspends the call and is reported', async (_name, decide, told) => {
   const errors: unknown[] = [];
   const { agent, ran } = setUp(
     { approvalOn: { pay: true }, decide, onError: (error) => void errors.push(error) },
@@ -354,7 +354,7 @@ test.each([
   expect(String(errors[0])).toContain(told);
 });
 
-test('a rule that throws lets nothing run', async () => {
+test('a rule that throws prevents all calls', async () => {
   const when = (): boolean => {
     throw new Error('no rule');
   };
@@ -363,7 +363,7 @@ test('a rule that throws lets nothing run', async () => {
   expect(ran).toEqual([]);
 });
 
-test('first of the extensions, it asks once about a call that is tried again', async () => {
+test('as the first extension it asks once about a retried call', async () => {
   let asks = 0;
   let tries = 0;
   const flaky = tool({
@@ -400,7 +400,7 @@ test('works while streaming', async () => {
   expect(types.filter((type) => /acting/.test(type))).toEqual(['pre-acting', 'post-acting']);
 });
 
-test('streamed without decide: the pending calls are an event, and decisions can be streamed too', async () => {
+test('streaming without `decide` emits the pending calls, and decisions can be streamed too', async () => {
   const { agent, ran, events } = setUp({ approvalOn: { pay: 'Moves money.' } }, [
     calls('read', 'pay', 'pay'),
     'Done.',
@@ -435,7 +435,7 @@ test('streamed without decide: the pending calls are an event, and decisions can
   ]);
 });
 
-test('the verdict of a predicate sees the arguments and the call', async () => {
+test('a predicate gets the arguments and the call', async () => {
   const seen: unknown[] = [];
   const when = (value: unknown, call: ToolUse): boolean => Boolean(seen.push([value, call.id]));
   const { agent } = setUp({ approvalOn: { pay: { when } } }, [calls('pay')]);
@@ -450,7 +450,7 @@ test.each([
   [{ decide: 'yes' }],
   [{ timeoutMs: -1 }],
   [null],
-])('options of the wrong kind: %o', (options) => {
+])('rejects the options %o', (options) => {
   expect(() => humanInTheLoop(options as unknown as HumanInTheLoopOptions)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

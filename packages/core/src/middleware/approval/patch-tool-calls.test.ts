@@ -42,7 +42,7 @@ function setUp(
   return { agent, model, results };
 }
 
-test('calls that another message came in upon have a result that says so', async () => {
+test('calls that a new message interrupts get a result that says so', async () => {
   const { agent, model, results } = setUp(['pay', 'ask']);
   expect(await agent.call('Go')).toMatchObject({ reason: 'suspended' });
   expect(await agent.call('Never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
@@ -59,7 +59,7 @@ test('calls that another message came in upon have a result that says so', async
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('a call of another host, and one for somebody else, may have had effects', async () => {
+test('the text differs for a call of another host and for an external one, which may have had effects', async () => {
   const use = assistantMessage([{ type: 'tool_use', id: 'far', name: 'pay', input: {} }]);
   const model = new ScriptedModel([{ toolCalls: [{ name: 'outside' }] }, 'fine']);
   const outside = tool({ name: 'outside', description: '', input: { type: 'object' } });
@@ -82,7 +82,7 @@ test('a call of another host, and one for somebody else, may have had effects', 
   ]);
 });
 
-test('in words of your own; a streamed run has them in its event', async () => {
+test('the text is configurable; a streamed run has it in its event', async () => {
   const { agent } = setUp(['pay'], ['fine'], {
     words: ({ name, id }, { started }) => `${name} ${id} ${started}`,
   });
@@ -93,7 +93,7 @@ test('in words of your own; a streamed run has them in its event', async () => {
   expect(said).toEqual(['pay call_1 false']);
 });
 
-test('a decision and a result go on with the calls', async () => {
+test('a decision and a result continue the calls', async () => {
   const decided = setUp(['pay', 'ask']);
   await decided.agent.call('Go');
   await decided.agent.call([
@@ -118,7 +118,7 @@ test('a decision and a result go on with the calls', async () => {
   expect(await answered.results()).toEqual([['success', 'by hand']]);
 });
 
-test('a call that waits, waits on where there is no input', async () => {
+test('without input a pending call stays pending', async () => {
   const { agent } = setUp(['pay'], []);
   await agent.call('Go');
   expect(await agent.call()).toMatchObject({
@@ -127,7 +127,7 @@ test('a call that waits, waits on where there is no input', async () => {
   });
 });
 
-test('what an abort interrupts keeps the usual words', async () => {
+test('calls that an abort interrupts keep the usual text', async () => {
   const controller = new AbortController();
   const hang = tool({
     name: 'hang',
@@ -144,7 +144,7 @@ test('what an abort interrupts keeps the usual words', async () => {
   ]);
 });
 
-test('words that throw fail the call; the next one is none the worse', async () => {
+test('a text function that throws fails the call; the next call works', async () => {
   let fails = true;
   const words = (): string => {
     if (fails) throw new Error('no words');
@@ -158,7 +158,7 @@ test('words that throw fail the call; the next one is none the worse', async () 
   expect(await results()).toEqual([['interrupted', 'cancelled']]);
 });
 
-test.each([{ words: 'gone' }, null])('%o is refused', (options) => {
+test.each([{ words: 'gone' }, null])('rejects %o', (options) => {
   expect(() => patchToolCalls(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

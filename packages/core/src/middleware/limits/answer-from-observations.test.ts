@@ -51,7 +51,7 @@ const calls = (...names: readonly string[]): ScriptedReply => ({
   toolCalls: names.map((name) => ({ name })),
 });
 
-test('a request of its own: the question and all observations of this call, numbered, without tools', async () => {
+test('sends a separate request: the question and all numbered observations of this call, without tools', async () => {
   const rounds = Array.from({ length: 17 }, () => calls('look'));
   const { agent, model, lastAsked } = setUp(['Hello.', ...rounds, 'In short.'], {
     limits: { iterations: 17 },
@@ -77,7 +77,7 @@ test('a request of its own: the question and all observations of this call, numb
   ]);
 });
 
-test('without any observation, and without a system prompt', async () => {
+test('works without observations and without a system prompt', async () => {
   const { agent, lastAsked } = setUp(['I know.'], {
     limits: { iterations: 0 },
     onLimit: answerFromObservations({ prompt: 'Say it.' }),
@@ -92,7 +92,7 @@ test('without any observation, and without a system prompt', async () => {
   ]);
 });
 
-test('failures are marked; media of the question and of the results are there as such', async () => {
+test('marks failures, and keeps media of the question and of the results', async () => {
   const { agent, lastAsked } = setUp([calls('fail', 'snap'), 'Done.'], {
     limits: { iterations: 1 },
   });
@@ -109,7 +109,7 @@ test('failures are marked; media of the question and of the results are there as
   ]);
 });
 
-test('what was recalled is there, and what hooks make of the request is sent', async () => {
+test('includes recalled messages, and sends the request as hooks changed it', async () => {
   const { agent, lastAsked } = setUp([calls('look'), 'Done.'], {
     limits: { iterations: 1 },
     use: [
@@ -129,7 +129,7 @@ test('what was recalled is there, and what hooks make of the request is sent', a
   expect([textOf(lastAsked()[1]!), textOf(lastAsked()[3]!)]).toEqual(['recalled', 'from a hook']);
 });
 
-test('a resumed call has the observations from before it, and what was said since', async () => {
+test('a resumed call has the earlier observations and the messages since then', async () => {
   const { agent, lastAsked } = setUp([calls('look', 'ask'), calls('look'), 'Done.'], {
     limits: { iterations: 1 },
   });
@@ -159,14 +159,14 @@ test('a resumed call has the observations from before it, and what was said sinc
   expect(textOf(lastAsked().at(-1)!)).toBe(lines.join('\n'));
 });
 
-test('a correction of a reply that could not be read is no question', async () => {
+test('a correction of an unreadable reply is not a question', async () => {
   const { agent, lastAsked } = setUp(['Done.'], { limits: { iterations: 0 } });
   const corrected = userMessage('That is no JSON.', { metadata: { correction: 'message' } });
   await agent.call([userMessage('Go'), corrected]);
   expect(textOf(lastAsked().at(-1)!)).toBe('Question:\nGo\n\nObservations: none.');
 });
 
-test('it streams, and a reader that cuts it leaves a valid history', async () => {
+test('streams, and a reader that cuts it off leaves a valid history', async () => {
   const { agent } = setUp([calls('look'), { text: 'one two three' }, 'Fine.'], {
     limits: { iterations: 1 },
   });
@@ -183,7 +183,7 @@ test('it streams, and a reader that cuts it leaves a valid history', async () =>
   expect(await agent.call('again')).toMatchObject({ text: 'Fine.' });
 });
 
-test('an interrupt in it is answered', async () => {
+test('an interrupt during the answer gets the recovery message', async () => {
   const { agent } = setUp([{ text: 'one two three' }], { limits: { iterations: 0 } });
   agent.addHook({ on: { 'summary-chunk': () => void agent.interrupt('Stop.') } });
   expect(await agent.call('Go')).toMatchObject({ reason: 'interrupted', text: 'Stop.' });
@@ -200,7 +200,7 @@ test('a model that calls a tool all the same: its text stays; without text a fix
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('with structured output the value is asked for, with the observations in the conversation', async () => {
+test('with structured output it asks for the value in the conversation with the observations', async () => {
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent, lastAsked } = setUp([calls('look'), value], { limits: { iterations: 1 } });
@@ -211,7 +211,7 @@ test('with structured output the value is asked for, with the observations in th
   expect(JSON.stringify(lastAsked())).toContain('seen 1');
 });
 
-test('bad options', () => {
+test('rejects invalid options', () => {
   for (const options of [null, { prompt: 5 }]) {
     expect(() => answerFromObservations(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

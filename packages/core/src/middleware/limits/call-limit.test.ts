@@ -55,7 +55,7 @@ async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0]
   return result;
 }
 
-test('model calls of a run: the request beyond the limit is not made, and the next run has its own', async () => {
+test('model calls of a run: skips the request beyond the limit, and counts the next run separately', async () => {
   const { agent, model } = setUp(
     [calls('add'), calls('add'), 'Done.'],
     [modelCallLimit({ run: 2 })],
@@ -68,12 +68,12 @@ test('model calls of a run: the request beyond the limit is not made, and the ne
   expect(await run(agent)).toMatchObject({ reason: 'stop', text: 'Done.' });
 });
 
-test('an answer with the last request is no matter of the limit', async () => {
+test('an answer in the last request does not reach the limit', async () => {
   const { agent } = setUp([calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
   expect(await run(agent)).toMatchObject({ reason: 'stop' });
 });
 
-test('model calls of a session go on counting, also where its state was loaded', async () => {
+test('model calls of a session: the count continues, also with a loaded state', async () => {
   const limit = () => [modelCallLimit({ session: 2, message: 'Come back tomorrow.' })];
   const first = setUp(['One.'], limit());
   await run(first.agent);
@@ -89,7 +89,7 @@ test('two limits of one kind count each request once', async () => {
   const both = [modelCallLimit({ run: 2 }), modelCallLimit({ session: 3, exit: 'error' })];
   const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
   expect(await run(agent)).toMatchObject({ reason: 'limit' });
-  // The refused one is not counted: one is left.
+  // The rejected request does not count, so one is left.
   await expect(agent.call('again')).rejects.toMatchObject({
     code: 'LIMIT_EXCEEDED',
     details: { session: 3, run: 1 },
@@ -98,7 +98,7 @@ test('two limits of one kind count each request once', async () => {
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('a run that goes on after a suspension counts on', async () => {
+test('a run that resumes after a suspension keeps its count', async () => {
   const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
   expect((await run(agent)).reason).toBe('suspended');
   expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
@@ -107,7 +107,7 @@ test('a run that goes on after a suspension counts on', async () => {
   expect(ran).toEqual(['ask', 'add']);
 });
 
-test('tool calls: those of a reply that goes beyond the limit are closed, none runs', async () => {
+test('tool calls: a reply that exceeds the limit gets all its calls closed, and none runs', async () => {
   const { agent, model } = setUp(
     [calls('add', 'look'), calls('add', 'add'), 'Done.'],
     [toolCallLimit({ session: 3 })],
@@ -128,7 +128,7 @@ test('tool calls: those of a reply that goes beyond the limit are closed, none r
   expect((await run(agent)).text).toBe('Done.');
 });
 
-test('a call that is interrupted for another reason keeps the usual words', async () => {
+test('a call that is interrupted for another reason keeps the usual text', async () => {
   const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ session: 3 })]);
   agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
   await run(agent);
@@ -136,13 +136,13 @@ test('a call that is interrupted for another reason keeps the usual words', asyn
   expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it ran.' });
 });
 
-test('just as many as may be run, side by side', async () => {
+test('runs exactly as many parallel calls as the limit allows', async () => {
   const { agent } = setUp([calls('add', 'add', 'add'), 'Done.'], [toolCallLimit({ session: 3 })]);
   expect(await run(agent)).toMatchObject({ reason: 'stop' });
   expect(ran).toHaveLength(3);
 });
 
-test('calls of one tool, beside a limit for all', async () => {
+test('limits the calls of one tool, beside a limit for all', async () => {
   const limits = [
     toolCallLimit({ tool: 'add', session: 1, exit: 'error' }),
     toolCallLimit({ session: 9 }),
@@ -175,7 +175,7 @@ test('the tool of structured() does not count', async () => {
   });
 });
 
-test('agents that share a limit count apart', async () => {
+test('agents that share a limit have separate counts', async () => {
   const limit = modelCallLimit({ session: 1 });
   const [one, two] = [setUp(['A.'], [limit]).agent, setUp(['B.'], [limit]).agent];
   expect((await Promise.all([run(one), run(two)])).map(({ text }) => text)).toEqual(['A.', 'B.']);
@@ -188,7 +188,7 @@ test.for([
   { session: 1, exit: 'stop' },
   { run: 1, message: 2 },
   undefined,
-])('modelCallLimit(%j) is refused', (options) => {
+])('rejects modelCallLimit(%j)', (options) => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
   expect(() => modelCallLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit(options as never)).toThrow(code);

@@ -39,7 +39,10 @@ function gate(): { readonly wait: Promise<void>; open(): void } {
   return { wait: new Promise<void>((done) => (resolve = done)), open: () => resolve() };
 }
 
-/** One agent that holds the only place until its gate opens, and another one that waits for it. */
+/**
+ * Creates an agent that holds the only place until its gate opens, and another one that waits for
+ * it.
+ */
 async function busy(
   options: Partial<AgentOptions> = {},
   replies: readonly ScriptedReply[] = ['Mine', 'Again'],
@@ -63,7 +66,7 @@ test('agents that share a semaphore run one after the other', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('the wait is no part of the call’s time', async () => {
+test('the wait does not count as time of the call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { semaphore, open, agent } = await busy({ limits: { timeoutMs: 1000 } });
   const waiting = agent.call('Me too');
@@ -103,7 +106,7 @@ test('a reader that cancels its stream ends the wait', async () => {
   expect(orderFaults(events)).toEqual([]);
 });
 
-test('an interrupt ends the wait, too: the input is kept, the model not asked', async () => {
+test('an interrupt ends the wait, keeps the input, and makes no model request', async () => {
   const { semaphore, model, agent } = await busy();
   const waiting = agent.call('Me too');
   await until(() => semaphore.waiting === 1);
@@ -166,7 +169,7 @@ test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
         .finally(remove);
     },
   ],
-])('%s gives the place back', async (_what, reply, leave) => {
+])('%s frees the place', async (_what, reply, leave) => {
   const semaphore = new Semaphore(1);
   const { agent } = agentOf(semaphore, [reply, 'Fine', 'Fine']);
   await leave(agent);
@@ -180,7 +183,7 @@ test('a stream that nobody reads holds no place', () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('a call that waits for its turn at its own agent holds no place meanwhile', async () => {
+test('a call that is queued at its own agent holds no place', async () => {
   const semaphore = new Semaphore(2);
   const { wait, open } = gate();
   const { agent, model } = agentOf(semaphore, [[{ wait }, { text: 'One' }], 'Two'], {
@@ -193,7 +196,7 @@ test('a call that waits for its turn at its own agent holds no place meanwhile',
   expect((await calls).map(({ text }) => text)).toEqual(['One', 'Two']);
 });
 
-test('what is no semaphore is refused', () => {
+test('rejects an invalid semaphore', () => {
   expect(() => concurrency({} as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -220,7 +223,7 @@ test.for(seeds({ quick: 5, full: 50 }))(
     const call = async (): Promise<void> => {
       await pause();
       const { agent, model } = agentOf(semaphore, [reply]);
-      // Once it has ended it is not asked any more, and its place is free.
+      // After its end it no longer waits, and its place is free.
       agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
       const controller = new AbortController();
       const events: AgentEvent[] = [];

@@ -7,7 +7,7 @@ const turns = async (count = 5): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
 };
 
-test('so many places, then those who wait in the order they came', async () => {
+test('grants its places, then serves waiting calls in the order of their arrival', async () => {
   const semaphore = new Semaphore(2);
   const order: string[] = [];
   const take = (name: string): Promise<Release> =>
@@ -29,7 +29,7 @@ test('so many places, then those who wait in the order they came', async () => {
   expect([order.join(''), semaphore.waiting]).toEqual(['abcd', 0]);
 });
 
-test('nobody jumps the queue as a place comes free', async () => {
+test('nobody jumps the queue when a place becomes free', async () => {
   const semaphore = new Semaphore(1);
   const release = semaphore.tryAcquire()!;
   const order: string[] = [];
@@ -42,7 +42,7 @@ test('nobody jumps the queue as a place comes free', async () => {
   expect(order).toEqual(['first']);
 });
 
-test('a place is given back once, whoever says it how often', async () => {
+test('releasing a place twice frees it once', async () => {
   const semaphore = new Semaphore(2);
   const release = await semaphore.acquire();
   await semaphore.acquire();
@@ -51,7 +51,7 @@ test('a place is given back once, whoever says it how often', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('a raised signal ends the wait and takes no place', async () => {
+test('an aborted signal ends the wait and takes no place', async () => {
   const semaphore = new Semaphore(1);
   const release = await semaphore.acquire();
   const controller = new AbortController();
@@ -67,7 +67,7 @@ test('a raised signal ends the wait and takes no place', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('no more may wait than the queue takes', async () => {
+test('rejects calls above the length of the queue', async () => {
   const semaphore = new Semaphore(1, { queue: 1 });
   const release = await semaphore.acquire();
   const waits = semaphore.acquire();
@@ -81,7 +81,7 @@ test('no more may wait than the queue takes', async () => {
 });
 
 test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])(
-  'Semaphore(%o, %o) is refused',
+  'rejects Semaphore(%o, %o)',
   (size, options?: object) => {
     expect(() => new Semaphore(size as number, options)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
@@ -90,7 +90,7 @@ test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])(
 );
 
 test.for(seeds({ quick: 20, full: 200 }))(
-  'fair under any order of coming, leaving and giving back: seed %i',
+  'is fair in any order of waiting, aborting and releasing: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const below = (limit: number): number => Math.floor(random() * limit);
@@ -105,7 +105,7 @@ test.for(seeds({ quick: 20, full: 200 }))(
     const granted: number[] = [];
     const expected: number[] = [];
 
-    /** Who is next by the rule: hands out places as a plain model of the queue would. */
+    /** Returns who is next by the rule, with a simple model of the queue. */
     let places = size;
     const handOut = (): void => {
       while (places && line.length) {

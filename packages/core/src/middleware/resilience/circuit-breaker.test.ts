@@ -45,7 +45,7 @@ async function ask(model: ChatModel, signal = new AbortController().signal): Pro
 const code = (asked: Promise<string>): Promise<unknown> =>
   asked.catch((thrown: AgentError) => thrown.code);
 
-test('failures in a row open it, one trial after its time closes it', async () => {
+test('failures in a row open it, and one trial after the open time closes it', async () => {
   const { clock, changes, breaker, inner, model } = setUp([fails, fails, 'Back', 'Fine']);
   expect([await code(ask(model)), breaker.state]).toEqual(['MODEL_SERVER', 'closed']);
   expect([await code(ask(model)), breaker.state]).toEqual(['MODEL_SERVER', 'open']);
@@ -62,7 +62,7 @@ test('failures in a row open it, one trial after its time closes it', async () =
   ]);
 });
 
-test('five failures, unless said otherwise', async () => {
+test('the default is five failures', async () => {
   const model = wrapModel(new ScriptedModel([fails, fails, fails, fails, fails]), circuitBreaker());
   for (let count = 0; count < 5; count += 1) expect(await code(ask(model))).toBe('MODEL_SERVER');
   expect(await code(ask(model))).toBe('CIRCUIT_OPEN');
@@ -77,7 +77,7 @@ test('replies that an output guard rejects do not open it', async () => {
   expect([reasons, breaker.state]).toEqual([['rejected', 'rejected', 'stop'], 'closed']);
 });
 
-test('a success between them begins the count anew', async () => {
+test('a success restarts the count of failures', async () => {
   const { breaker, model } = setUp([fails, 'ok', fails, 'ok', fails, fails]);
   for (let count = 0; count < 5; count += 1) await code(ask(model));
   expect(breaker.state).toBe('closed');
@@ -85,7 +85,7 @@ test('a success between them begins the count anew', async () => {
   expect(breaker.state).toBe('open');
 });
 
-test('a trial that fails opens it for the whole time again', async () => {
+test('a failed trial opens it for the whole time again', async () => {
   const { clock, breaker, model } = setUp([fails, fails, fails]);
   await code(ask(model));
   await code(ask(model));
@@ -100,7 +100,7 @@ test.each<[string, unknown]>([
   ['a refused key', new AgentError('MODEL_AUTH', 'x')],
   ['a refused request', Object.assign(new Error('x'), { status: 400 })],
   ['too long a request', new AgentError('MODEL_CONTEXT_LENGTH', 'x')],
-])('%s is no failure, and no success either', async (_what, other) => {
+])('%s is neither a failure nor a success', async (_what, other) => {
   const { breaker, model } = setUp([fails, { error: other }, { error: other }, fails]);
   for (let count = 0; count < 3; count += 1) await code(ask(model));
   expect(breaker.state).toBe('closed');
@@ -118,13 +118,13 @@ test.each<[string, unknown]>([
   expect(breaker.state).toBe('open');
 });
 
-test('what counts can be decided otherwise', async () => {
+test('`isFailure` decides which errors count', async () => {
   const { breaker, model } = setUp([fails, fails, fails], { isFailure: () => false });
   for (let count = 0; count < 3; count += 1) await code(ask(model));
   expect(breaker.state).toBe('closed');
 });
 
-/** Asks, and is there once the model was asked. */
+/** Starts a request and resolves when the model was called. */
 async function begin(
   inner: ScriptedModel,
   model: ChatModel,
@@ -141,7 +141,7 @@ function gate(): { readonly wait: Promise<void>; open(): void } {
   return { wait: new Promise<void>((done) => (resolve = done)), open: () => resolve() };
 }
 
-test('half open, one goes through at a time; two have to go well where it says so', async () => {
+test('half open, it lets one request through at a time, or `halfOpenTrials`, which must all succeed', async () => {
   const first = gate();
   const second = gate();
   const { clock, breaker, inner, model } = setUp(
@@ -162,7 +162,7 @@ test('half open, one goes through at a time; two have to go well where it says s
   expect([await two.end, breaker.state]).toEqual(['b', 'closed']);
 });
 
-test('a trial that is aborted says nothing: the next request is the trial, also where the model hangs', async () => {
+test('an aborted trial decides nothing: the next request is the trial, even if the model hangs', async () => {
   const hangs: ChatModel = {
     provider: 'x',
     modelId: 'x',
@@ -183,13 +183,13 @@ test('a trial that is aborted says nothing: the next request is the trial, also 
   expect(inner.requests).toHaveLength(3);
 });
 
-test('nor does one that was aborted before it began, whatever the reason', async () => {
+test('a trial that was aborted before it began decides nothing, whatever the reason', async () => {
   const { breaker, model } = setUp(['never', 'never', 'never'], { failures: 1 });
   await expect(ask(model, AbortSignal.abort(new Error('HTTP 500')))).rejects.toThrow('HTTP 500');
   expect(breaker.state).toBe('closed');
 });
 
-test('a reader that leaves a reply gives its place back', async () => {
+test('a reader that leaves a reply frees its place', async () => {
   const { clock, breaker, model } = setUp([fails, fails, 'a b c', 'Back']);
   await code(ask(model));
   await code(ask(model));
@@ -200,7 +200,7 @@ test('a reader that leaves a reply gives its place back', async () => {
   expect([await ask(model), breaker.state]).toEqual(['Back', 'closed']);
 });
 
-test('what began before it changed says nothing about now', async () => {
+test('requests from before a state change do not affect the new state', async () => {
   const late = gate();
   const slow = { wait: late.wait };
   const { clock, breaker, inner, model } = setUp([
@@ -222,7 +222,7 @@ test('what began before it changed says nothing about now', async () => {
   ]);
 });
 
-test('it goes around all tries of a request, which count once', async () => {
+test('wraps all attempts of a request, which count once', async () => {
   const sleep = async (): Promise<void> => {};
   const { breaker, inner } = setUp([fails, fails, fails, fails, fails, fails, 'never']);
   const model = wrapModel(inner, breaker, retry({ sleep }));
@@ -232,7 +232,7 @@ test('it goes around all tries of a request, which count once', async () => {
   expect(await code(ask(model))).toBe('CIRCUIT_OPEN');
 });
 
-test('agents share one; it can be closed by hand', async () => {
+test('agents share one breaker, and a program can close it', async () => {
   const { breaker, changes, inner } = setUp([fails, fails, 'Back']);
   const agents = ['a', 'b'].map((name) => new ReActAgent({ name, model: inner, use: [breaker] }));
   for (const agent of agents)
@@ -245,7 +245,7 @@ test('agents share one; it can be closed by hand', async () => {
   expect(await agents[0]!.call()).toMatchObject({ text: 'Back' });
 });
 
-test('a listener that throws harms no request', async () => {
+test('a listener that throws affects no request', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   const { model } = setUp([fails, fails], {
     onStateChange: () => {
@@ -264,7 +264,7 @@ test.each([
   { halfOpenTrials: Number.NaN },
   { now: 5 },
   { onStateChange: {} },
-])('%o is refused', (options) => {
+])('rejects %o', (options) => {
   expect(() => circuitBreaker(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -46,7 +46,7 @@ async function ask(
     .join('');
 }
 
-test('the next model gets the same request; each request begins with the first again', async () => {
+test('the next model gets the same request; each request begins with the first model again', async () => {
   const told: Fallback[] = [];
   const { a, b, model } = setUp([{ error: down }, 'From a'], ['From b'], {
     onFallback: (one) => void told.push(one),
@@ -57,12 +57,12 @@ test('the next model gets the same request; each request begins with the first a
   expect(await ask(model)).toBe('From a');
 });
 
-test('what the first one said is taken back', async () => {
+test('takes back the text of the first model', async () => {
   const { model } = setUp([{ text: 'Half ', error: down }], ['The whole']);
   expect(await ask(model)).toBe('Half <fallback>The whole');
 });
 
-test('or its failure stands', async () => {
+test('without a reset the failure of the first model ends the reply', async () => {
   const { b, model } = setUp([{ text: 'Half ', error: down }], ['never'], {
     afterFirstDelta: false,
   });
@@ -70,13 +70,13 @@ test('or its failure stands', async () => {
   expect(b.requests).toEqual([]);
 });
 
-test('when all fail, the last error is the request’s', async () => {
+test('when all models fail, the request fails with the last error', async () => {
   const last = new AgentError('MODEL_AUTH', 'no key');
   const { model } = setUp([{ error: down }], [{ error: last }]);
   await expect(ask(model)).rejects.toBe(last);
 });
 
-test('a refused request goes to the next model, a cancellation never', async () => {
+test('a rejected request goes to the next model, a cancellation never', async () => {
   const refused = setUp([{ error: new AgentError('MODEL_CONTEXT_LENGTH', 'too long') }], ['ok']);
   expect(await ask(refused.model)).toBe('ok');
   const aborted = setUp([{ error: new DOMException('x', 'AbortError') }], ['never']);
@@ -84,7 +84,7 @@ test('a refused request goes to the next model, a cancellation never', async () 
 });
 
 test.each([undefined, new Error('HTTP 500')])(
-  'an abort in mid-request asks no other model: reason %o',
+  'an abort in mid-request calls no other model: reason %o',
   async (reason) => {
     const { a, b } = setUp([{ hang: true }], ['never']);
     const controller = new AbortController();
@@ -98,12 +98,12 @@ test.each([undefined, new Error('HTTP 500')])(
   },
 );
 
-test('who decides otherwise does', async () => {
+test('a custom predicate decides', async () => {
   const { model } = setUp([{ error: down }], ['never'], { when: (error) => error !== down });
   await expect(ask(model)).rejects.toBe(down);
 });
 
-test('a request can be made fit for another model', async () => {
+test('can adapt a request to another model', async () => {
   const { b, model } = setUp([{ error: down }], ['ok'], {
     request: ({ providerOptions: _theirs, ...request }, { modelId }) => ({
       ...request,
@@ -115,7 +115,7 @@ test('a request can be made fit for another model', async () => {
 });
 
 test.each([undefined, 5, {}, { messages: [] }])(
-  'a request made into %j is refused',
+  'rejects a request that was turned into %j',
   async (made) => {
     const model = wrapModel(
       new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]),
@@ -131,7 +131,7 @@ test.each([undefined, 5, {}, { messages: [] }])(
   },
 );
 
-test('features are the first model’s, with the smallest window; a model that takes no tools gets none', async () => {
+test('has the features of the first model with the smallest window; a model without tools gets none', async () => {
   const a = new ScriptedModel([{ error: down }, { error: down }], {
     features: { contextWindow: 100_000 },
   });
@@ -147,7 +147,7 @@ test('features are the first model’s, with the smallest window; a model that t
   expect(c.requests[0]).not.toHaveProperty('toolChoice');
 });
 
-test('each of the models can have its own retries', async () => {
+test('each model can have its own retries', async () => {
   const sleep = async (): Promise<void> => {};
   const a = new ScriptedModel([{ error: down }, { error: down }, { error: down }]);
   const b = new ScriptedModel([{ text: 'Half ', error: down }, 'The whole']);
@@ -160,7 +160,7 @@ test('each of the models can have its own retries', async () => {
   expect(a.requests).toHaveLength(3);
 });
 
-test('an agent goes on with the other model, in the same conversation, with the same tools', async () => {
+test('an agent continues with the other model in the same conversation with the same tools', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -201,13 +201,13 @@ test.each<[unknown, unknown]>([
   ['b', {}],
   [[{}], {}],
   [[new ScriptedModel([])], { when: true }],
-])('fallback(%o, %o) is refused', (models, options) => {
+])('rejects fallback(%o, %o)', (models, options) => {
   expect(() => fallback(models as never, options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
 
-test('no model goes past the guards that another one has', async () => {
+test('no model bypasses the guards of another one', async () => {
   const mail = 'Mail ann@example.com now.';
   const a = () => new ScriptedModel([{ error: down }]);
   const b = () => new ScriptedModel([mail]);

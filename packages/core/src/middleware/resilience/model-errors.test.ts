@@ -34,7 +34,7 @@ test.each<[string, unknown, string, boolean]>([
   ['a thrown object', { message: 'rate limit' }, 'MODEL_RATE_LIMITED', true],
   ['an error of ours', new AgentError('MODEL_AUTH', 'no key'), 'MODEL_AUTH', false],
   ['anything else', new TypeError('x is undefined'), 'INTERNAL', false],
-])('%s of a custom model gives its code', async (_what, error, code, retryable) => {
+])('%s of a custom model gets its code', async (_what, error, code, retryable) => {
   for (const use of [[modelErrors()], [arcReactor(), now]]) {
     const model = new ScriptedModel(Array.from({ length: 3 }, () => ({ error })));
     const agent = new ReActAgent({ name: 'a', model, use });
@@ -45,7 +45,7 @@ test.each<[string, unknown, string, boolean]>([
   }
 });
 
-test('the error keeps its message and is the cause; a wait of the server comes along', async () => {
+test('the error keeps its message, its cause and the retry time of the server', async () => {
   const inner = new AgentError('MODEL_RATE_LIMITED', 'x', {
     retryable: true,
     details: { retryAfterMs: 1500 },
@@ -61,7 +61,7 @@ test('the error keeps its message and is the cause; a wait of the server comes a
   });
 });
 
-test('a model that throws before its first delta, in mid-reply, or at once', async () => {
+test('handles a model that throws before its first delta, in mid-reply, or at once', async () => {
   const { provider, modelId, features } = new ScriptedModel([]);
   const throwing: ChatModel = {
     provider,

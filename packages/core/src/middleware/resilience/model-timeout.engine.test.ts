@@ -10,7 +10,7 @@ import { wrapModel } from '../../model/wrap-model.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Says each part when so many milliseconds have gone by. */
+/** Emits each part after this many milliseconds. */
 const after = (ms: number, text: string) => ({ wait: () => pass(ms), text });
 async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
@@ -71,7 +71,7 @@ function step(part: string | ReturnType<typeof after>) {
   return typeof part === 'string' ? { text: part } : part;
 }
 
-test('the time that a reader takes is not the model’s', async () => {
+test('the time that a reader takes does not count', async () => {
   const model = wrapModel(
     new ScriptedModel(['one two three']),
     modelTimeout({ firstDeltaMs: 1000, silenceMs: 1000, totalMs: 1000 }),
@@ -79,7 +79,7 @@ test('the time that a reader takes is not the model’s', async () => {
   expect(await read(model, () => void vi.advanceTimersByTime(5000))).toBe('one two three');
 });
 
-test('a model that does not listen is left, and its signal raised', async () => {
+test('abandons a model that ignores the signal, and aborts its signal', async () => {
   const signals: AbortSignal[] = [];
   const deaf: ChatModel = {
     provider: 'x',
@@ -97,7 +97,7 @@ test('a model that does not listen is left, and its signal raised', async () => 
   expect(signals[0]!.reason).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
 });
 
-test('who aborts first is right', async () => {
+test('the first abort determines the error', async () => {
   const controller = new AbortController();
   const model = wrapModel(new ScriptedModel([{ hang: true }]), modelTimeout({ totalMs: 1000 }));
   const reading = read(model, undefined, controller.signal);
@@ -105,13 +105,13 @@ test('who aborts first is right', async () => {
   expect(await reading).toBe('<enough>');
 });
 
-test('each try has its own time', async () => {
+test('each attempt has its own time', async () => {
   const inner = new ScriptedModel([[after(1001, 'late')], [after(999, 'in time')]]);
   const model = wrapModel(inner, retry({ sleep: async () => {} }), modelTimeout({ totalMs: 1000 }));
   expect(await read(model)).toBe('in time');
 });
 
-test('around them: one time for all tries and waits', async () => {
+test('outside of retries it limits the time of all attempts and waits', async () => {
   const inner = new ScriptedModel([{ error: { status: 500 } }, 'never']);
   const sleep = (): Promise<never> => new Promise(() => void vi.advanceTimersByTime(1000));
   expect(await read(wrapModel(inner, modelTimeout({ totalMs: 1000 }), retry({ sleep })))).toBe(
@@ -120,7 +120,7 @@ test('around them: one time for all tries and waits', async () => {
   expect(inner.requests).toHaveLength(1);
 });
 
-test('an agent’s call fails, and the next one works', async () => {
+test('fails the call of an agent, and the next call works', async () => {
   const model = new ScriptedModel([[{ text: 'Half ' }, after(1001, 'late')], 'Fine']);
   const agent = new ReActAgent({
     name: 'a',
@@ -133,7 +133,7 @@ test('an agent’s call fails, and the next one works', async () => {
 });
 
 test.each([{}, { totalMs: -1 }, { firstDeltaMs: '5' }, { silenceMs: Number.NaN }, undefined])(
-  '%o is refused',
+  'rejects %o',
   (options) => {
     expect(() => modelTimeout(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

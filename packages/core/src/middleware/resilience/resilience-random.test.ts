@@ -42,8 +42,8 @@ const errors: readonly unknown[] = [
 ];
 
 /**
- * Models that fail at any point of a reply, and all that stands around them, put together
- * differently for each seed.
+ * Models that fail at any point of a reply, and all their wrappers, combined differently for each
+ * seed.
  */
 function world(seed: number) {
   const random = randomOf(seed);
@@ -172,7 +172,10 @@ function tracerOf(spans: { readonly name: string; ends: number }[]): Tracer {
   return { startSpan } as never;
 }
 
-/** What a reader has on its screen, law 2: the words since the last reset of the last message. */
+/**
+ * Returns the text on a reader's screen (law 2): everything since the last reset of the last
+ * message.
+ */
 function shown(events: readonly AgentEvent[]): string {
   let text = '';
   let message = '';
@@ -223,8 +226,8 @@ test.for(seeds({ quick: 60, full: 300 }))('whatever fails when, seed %i', async 
     for (const { requests } of models)
       for (const request of requests)
         expect([at, ...requestFaults(request.messages)]).toEqual([at]);
-    // One whole reply of one model, nothing of those that failed; and that is what is on the
-    // screen.
+    // The log has one complete reply of one model and no failed reply, and the screen shows the
+    // same.
     const { cached } = result.message.metadata ?? {};
     const said = cached ? whole.find((text) => text === result.text) : whole.at(-1);
     if (result.reason === 'stop')
@@ -233,7 +236,7 @@ test.for(seeds({ quick: 60, full: 300 }))('whatever fails when, seed %i', async 
       expect([at, result.usage]).toEqual([at, reported.slice(before).reduce(addUsage, noUsage)]);
     }
     expect([at, semaphore.free, semaphore.waiting]).toEqual([at, 1, 0]);
-    // Each call and request is measured once, with its run; each span that began has ended once.
+    // Each call and request is measured once, with its run, and each span ended once.
     const own = measured.splice(0);
     expect([at, ...own.map(({ runId }) => runId)]).toEqual([at, ...own.map(() => last.runId)]);
     expect([at, own.filter((metric) => 'reason' in metric).length]).toEqual([at, 1]);

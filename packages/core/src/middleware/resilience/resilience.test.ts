@@ -17,7 +17,7 @@ import { toolRetry } from '../tool-retry.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 
-test('a call that is out of time in the wait before another try', async () => {
+test('a call can time out while it waits for another attempt', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ error: busy }, 'next']),
@@ -28,7 +28,7 @@ test('a call that is out of time in the wait before another try', async () => {
   expect((await agent.call('go')).text).toBe('next');
 });
 
-test('a call whose reader left is recorded', async () => {
+test('records a call whose reader left', async () => {
   const done: ExecutionMetric[] = [];
   const agent = new ReActAgent({
     name: 'a',
@@ -73,7 +73,7 @@ test('another model takes over in the middle of a tool call, with the same call 
   expect(log.at(-1)).toMatchObject({ content: [{ text: 'done' }] });
 });
 
-test('an interrupt in the wait after a time-out ends the call: no further try, no other model', async () => {
+test('an interrupt while waiting after a timeout ends the call without another attempt or model', async () => {
   let waits = 0;
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
@@ -94,7 +94,7 @@ test('an interrupt in the wait after a time-out ends the call: no further try, n
   expect(waits).toBe(1);
 });
 
-test('a pause in the wait before another try, then going on', async () => {
+test('a pause while waiting for another attempt can be resumed', async () => {
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ text: 'Half ', error: busy }, 'next']),
@@ -107,7 +107,7 @@ test('a pause in the wait before another try, then going on', async () => {
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('ten at once while the breaker is half open: as many as it takes go through', async () => {
+test('of ten simultaneous requests a half-open breaker lets its number of trials through', async () => {
   let time = 0;
   const breaker = circuitBreaker({ failures: 1, openMs: 10, halfOpenTrials: 2, now: () => time });
   let open = (): void => {};
@@ -132,7 +132,7 @@ test('ten at once while the breaker is half open: as many as it takes go through
   expect(breaker.state).toBe('closed');
 });
 
-test('a tool that is out of time in the wait before another try', async () => {
+test('a tool can time out while it waits for another attempt', async () => {
   const step = tool({
     name: 'step',
     description: '',
@@ -152,7 +152,7 @@ test('a tool that is out of time in the wait before another try', async () => {
   expect(JSON.stringify(await agent.messages())).toContain('timed out after 3 ms');
 });
 
-test('an abort in the very tick in which a place comes free loses no place', async () => {
+test('an abort in the same tick in which a place becomes free loses no place', async () => {
   const s = new Semaphore(1);
   const first = await s.acquire();
   const abort = new AbortController();

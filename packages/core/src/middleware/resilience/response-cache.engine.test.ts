@@ -53,7 +53,7 @@ function setUp(replies: readonly ScriptedReply[], options: ResponseCacheOptions 
   return { scripted, found, model, read, say };
 }
 
-test('the second time it answers from memory, for nothing', async () => {
+test('the second reply comes from memory without cost', async () => {
   const { scripted, found, read } = setUp([{ thinking: 'hm so ', text: 'Hello to you.' }]);
   const first = await read(ask());
   expect(first.length).toBeGreaterThan(4);
@@ -71,7 +71,7 @@ test('the second time it answers from memory, for nothing', async () => {
   expect(scripted.requests).toHaveLength(1);
 });
 
-test('agents share replies, and know nothing of each other', async () => {
+test('agents share replies and nothing else', async () => {
   const model = new ScriptedModel(['Hello.']);
   const cache = vi.fn<(lookup: CacheLookup) => void>();
   const extensions = [responseCache({ onLookup: cache })];
@@ -109,7 +109,7 @@ test('agents share replies, and know nothing of each other', async () => {
   model.assertDone();
 });
 
-test('the answer after tools is kept, whatever ids their calls had; the calls are not', async () => {
+test('stores the answer after tools, whatever the ids of the calls are, but not the calls', async () => {
   const look = vi.fn(() => 'sunny');
   const weather = tool({
     name: 'weather',
@@ -137,7 +137,7 @@ test('the answer after tools is kept, whatever ids their calls had; the calls ar
   expect(look).toHaveBeenCalledTimes(2);
 });
 
-test('with toolCalls a call is kept too, and gets an id of its own where the session has it', async () => {
+test('`toolCalls` stores calls too, with a new id if the session already has the old one', async () => {
   const step = tool({
     name: 'step',
     description: '',
@@ -225,7 +225,7 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
   expect(await say(second)).toBe(isSame ? 'one' : 'two');
 });
 
-test('results of two calls that changed places are another request', async () => {
+test('swapping the results of two calls makes another request', async () => {
   const { say } = setUp(['one', 'two']);
   const called = (id: string) => ({ type: 'tool_use', id, name: 'x', input: {} }) as const;
   const result = (toolUseId: string, output: string) =>
@@ -240,7 +240,7 @@ test('results of two calls that changed places are another request', async () =>
   expect(await say(ask('', { messages: history('c2', 'c1') }))).toBe('two');
 });
 
-test('another model is asked itself', async () => {
+test('another model has its own entry', async () => {
   const cache = responseCache();
   const read = async (provider: ScriptedModel) => {
     const texts: string[] = [];
@@ -289,14 +289,14 @@ test.each<[what: string, reply: ScriptedReply]>([
   ['says nothing', { deltas: [[finish('stop')]] }],
   ['only thinks', { thinking: 'hm' }],
   ['calls a tool', { text: 'Let me see.', toolCalls: [{ name: 'x' }] }],
-])('a reply that %s is not kept', async (_what, reply) => {
+])('does not store a reply that %s', async (_what, reply) => {
   const { scripted, say } = setUp([reply, 'whole']);
   await say(ask()).catch(() => {});
   expect(await say(ask())).toBe('whole');
   scripted.assertDone();
 });
 
-test('nor one whose reader left, nor one that was aborted', async () => {
+test('does not store a reply whose reader left or that was aborted', async () => {
   const { model, scripted, say } = setUp(['one two three', { text: 'Half ', hang: true }, 'whole']);
   for await (const _deltas of model.stream(ask(), { signal: new AbortController().signal })) break;
   const abort = new AbortController();
@@ -309,7 +309,7 @@ test('nor one whose reader left, nor one that was aborted', async () => {
   scripted.assertDone();
 });
 
-test('of a reply that began anew only what stands is kept', async () => {
+test('stores only the final text of a reply that restarted', async () => {
   const { say, read } = setUp([
     {
       deltas: [
@@ -323,7 +323,7 @@ test('of a reply that began anew only what stands is kept', async () => {
   expect(await read(ask())).toMatchObject([text('Right'), { type: 'finish' }]);
 });
 
-test('an answer of a fallback model does not stand in for the one that was down', async () => {
+test('does not store the answer of a fallback model for the model that was down', async () => {
   const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }, 'Mine.'], {
     modelId: 'first',
   });
@@ -340,7 +340,7 @@ test('an answer of a fallback model does not stand in for the one that was down'
   expect(texts).toEqual(['Theirs.', 'Mine.', 'Mine.']);
 });
 
-test('what is rejected is not kept, what is changed is kept as it was changed', async () => {
+test('does not store rejected replies, and stores changed ones as changed', async () => {
   const kept: CachedReply[] = [];
   const store: ResponseStore = {
     get: (key) => kept.find((reply) => reply.key === key),
@@ -365,7 +365,7 @@ test('what is rejected is not kept, what is changed is kept as it was changed', 
   expect(JSON.stringify(kept)).not.toContain('ann@');
 });
 
-test('a reply is used until it is out of date, by the clock it was given', async () => {
+test('uses a reply until it expires by the given clock', async () => {
   let time = 1000;
   const { say, found } = setUp(['one', 'two'], { ttlMs: 50, now: () => time });
   await say(ask());
@@ -377,7 +377,7 @@ test('a reply is used until it is out of date, by the clock it was given', async
   expect(found).toEqual(['nothing', 'exact', 'nothing', 'exact']);
 });
 
-test('of too many the one that was not used longest goes', async () => {
+test('above the limit it removes the entry that was not used for the longest time', async () => {
   const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: memoryResponses({ maxEntries: 2 }) });
   expect([
     await say(ask('a')),
@@ -389,7 +389,7 @@ test('of too many the one that was not used longest goes', async () => {
   expect(await say(ask('b'))).toBe('b2');
 });
 
-test('nothing is kept where there is room for nothing, or no time', async () => {
+test('stores nothing without room or time', async () => {
   for (const options of [{ store: memoryResponses({ maxEntries: 0 }) }, { ttlMs: 0 }]) {
     const { say } = setUp(['one', 'two'], options);
     await say(ask());
@@ -397,7 +397,7 @@ test('nothing is kept where there is room for nothing, or no time', async () => 
   }
 });
 
-test('for ever, through a key-value store', async () => {
+test('a key-value store can keep replies forever', async () => {
   const values = new MemoryStore();
   for (const replies of [['one'], []]) {
     const { say } = setUp(replies, { store: storedResponses(values), ttlMs: Infinity });
@@ -406,7 +406,7 @@ test('for ever, through a key-value store', async () => {
   expect((await values.keys('reply:')).every((key) => /^reply:[\da-f]{64}$/.test(key))).toBe(true);
 });
 
-test('a store may find what means the same', async () => {
+test('a store may find similar requests', async () => {
   let kept: CachedReply | undefined;
   const store: ResponseStore = { get: () => kept, set: (reply) => void (kept = reply) };
   const { say, found } = setUp(['Hello.'], { store });
@@ -415,7 +415,7 @@ test('a store may find what means the same', async () => {
   expect(found).toEqual(['nothing', 'semantic']);
 });
 
-test('users apart, where the scope says so; without one a request goes by', async () => {
+test('`scope` separates users; a request without a scope bypasses the cache', async () => {
   const { say, found } = setUp(['one', 'two', 'three'], { scope: (run) => run?.userId });
   const { signal } = new AbortController();
   const as = (userId: string): ModelContext => ({
@@ -471,7 +471,7 @@ test.each<[what: string, store: ResponseStore]>([
   expect(errors.length).toBeGreaterThan(0);
 });
 
-test('options that are no JSON, and a scope that throws, leave the request as it is', async () => {
+test('options without a JSON form, or a scope that throws, bypass the cache', async () => {
   const errors: unknown[] = [];
   const loop: Record<string, unknown> = {};
   loop['self'] = loop;
@@ -497,7 +497,7 @@ test('an abort ends the wait for a store that hangs', async () => {
   expect(scripted.requests).toEqual([]);
 });
 
-test('without crypto.subtle, as on a page without HTTPS, it keeps replies all the same', async () => {
+test('works without crypto.subtle, as on a page without HTTPS', async () => {
   vi.stubGlobal('crypto', { randomUUID: () => 'id' });
   try {
     const { say } = setUp(['one', 'two']);
@@ -524,7 +524,7 @@ test.each([
   { onLookup: 1 },
   { onError: 1 },
   { now: 0 },
-])('options %j are refused', (options) => {
+])('rejects the options %j', (options) => {
   expect(() => responseCache(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -534,6 +534,6 @@ test.each([
   () => memoryResponses({ maxEntries: -1 }),
   () => storedResponses({} as never),
   () => storedResponses(new MemoryStore(), { prefix: 1 as never }),
-])('stores with wrong options are refused', (make) => {
+])('rejects stores with invalid options', (make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -44,7 +44,7 @@ const words = (deltas: readonly ModelDelta[]): string =>
     )
     .join('');
 
-test('a transient failure is tried again later and later, and the reader sees nothing of it', async () => {
+test('retries a transient failure with growing waits, and readers see nothing of it', async () => {
   const { inner, model } = setUp([fails, fails, 'Here I am']);
   expect(words(await ask(model))).toBe('Here I am');
   expect(delays).toEqual([1000, 2000]);
@@ -52,7 +52,7 @@ test('a transient failure is tried again later and later, and the reader sees no
   expect(inner.requests[2]).toBe(inner.requests[0]);
 });
 
-test('the wrapper is the model to look at', () => {
+test('the wrapper has the properties of the model', () => {
   const { model } = setUp([]);
   expect(model).toMatchObject({
     provider: 'scripted',
@@ -61,7 +61,7 @@ test('the wrapper is the model to look at', () => {
   });
 });
 
-test('after three tries the last failure stands', async () => {
+test('after three attempts the last failure remains', async () => {
   const { inner, model } = setUp([fails, fails, { error: busy({ last: true }) }, 'never']);
   await expect(ask(model)).rejects.toMatchObject({
     code: 'MODEL_RATE_LIMITED',
@@ -70,7 +70,7 @@ test('after three tries the last failure stands', async () => {
   expect(inner.requests).toHaveLength(3);
 });
 
-test('without a first wait there is never one, however often it tries; a wait that is no number is none', async () => {
+test('with a first wait of 0 there is no wait at any attempt; a wait that is not a number is 0', async () => {
   let asked = 0;
   const inner = new ScriptedModel([]);
   const model = wrapModel(
@@ -88,7 +88,7 @@ test('without a first wait there is never one, however often it tries; a wait th
   expect(delays).toEqual(Array.from({ length: 1_099 }, () => 0));
 });
 
-test('jitter is a quarter more or less at most', async () => {
+test('jitter is at most a quarter more or less', async () => {
   for (const [random, first, last] of [
     [0, 750, 7_500],
     [0.999999, 1_249, 12_499],
@@ -103,7 +103,7 @@ test('jitter is a quarter more or less at most', async () => {
   }
 });
 
-test('waits double up to the longest', async () => {
+test('waits double up to the maximum', async () => {
   const { model } = setUp([fails, fails, fails, fails, fails, fails, 'ok'], { attempts: 7 });
   await ask(model);
   expect(delays).toEqual([1000, 2000, 4000, 8000, 10_000, 10_000]);
@@ -118,7 +118,7 @@ test.each([
   expect(delays).toEqual(expected);
 });
 
-test('a server that says when is asked then, unless that is too long', async () => {
+test('waits as long as the server says, unless that is too long', async () => {
   const first = setUp([
     { error: busy({ retryAfterMs: 7000 }) },
     { error: busy({ retryAfterMs: 10 }) },
@@ -140,13 +140,13 @@ test.each<[string, unknown]>([
     new AgentError('CIRCUIT_OPEN', 'x', { retryable: true, details: { retryAfterMs: 1 } }),
   ],
   ['a defect', new TypeError('x is not a function')],
-])('%s is not tried again', async (_what, error) => {
+])('does not retry %s', async (_what, error) => {
   const { inner, model } = setUp([{ error }, 'never']);
   await expect(ask(model)).rejects.toBe(error);
   expect(inner.requests).toHaveLength(1);
 });
 
-test('foreign errors are told by their type or words', async () => {
+test('recognizes foreign errors by their type or message', async () => {
   const { model } = setUp([
     { error: new Error('x', { cause: { status: 503 } }) },
     { error: new TypeError('Failed to fetch') },
@@ -155,7 +155,7 @@ test('foreign errors are told by their type or words', async () => {
   expect(words(await ask(model))).toBe('ok');
 });
 
-test('what is transient can be decided otherwise, but a cancellation never is', async () => {
+test('a predicate decides what is transient, but never retries a cancellation', async () => {
   const isTransient = (): boolean => true;
   const { model } = setUp([{ error: new Error('odd') }, 'ok'], { isTransient });
   expect(words(await ask(model))).toBe('ok');
@@ -163,20 +163,20 @@ test('what is transient can be decided otherwise, but a cancellation never is', 
   await expect(ask(aborted.model)).rejects.toMatchObject({ code: 'ABORTED' });
 });
 
-test('after its first delta a reply that breaks off is left as it is', async () => {
+test('does not retry a reply that breaks off after its first delta', async () => {
   const { inner, model } = setUp([{ text: 'Half ', error: busy() }, 'never']);
   await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED' });
   expect(inner.requests).toHaveLength(1);
 });
 
-test('if asked to, it begins anew, and takes back what was said when there is something to say', async () => {
+test('`afterFirstDelta` retries such a reply, and resets it if it already had content', async () => {
   const { model } = setUp([{ text: 'Half ', error: busy() }, fails, 'The whole'], {
     afterFirstDelta: true,
   });
   expect(words(await ask(model))).toBe('Half <retry>The whole');
 });
 
-test('what failed tries cost is counted with the one that went well', async () => {
+test('adds the usage of failed attempts to the successful one', async () => {
   const usage = { inputTokens: 100, outputTokens: 20 };
   const broken = { deltas: [[{ type: 'finish', reason: 'error', usage }]], error: busy() } as const;
   const replies: ScriptedReply[] = [
@@ -193,7 +193,7 @@ test('what failed tries cost is counted with the one that went well', async () =
   ]);
 });
 
-test('retries are told of, and a listener that throws harms nobody', async () => {
+test('reports retries, and a listener that throws affects nothing', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   const told: Retry[] = [];
   const onRetry = (one: Retry): void => {
@@ -231,7 +231,7 @@ test('a listener may abort', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an abort ends the wait at once, and no timer stays', async () => {
+test('an abort ends the wait at once and leaves no timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const controller = new AbortController();
   const inner = new ScriptedModel([fails, 'never']);
@@ -247,7 +247,7 @@ test('an abort ends the wait at once, and no timer stays', async () => {
   expect(inner.requests).toHaveLength(1);
 });
 
-test('without a clock of its own it waits by the platform’s', async () => {
+test('without `sleep` it waits with the timer of the platform', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let waiting!: () => void;
   const begun = new Promise<void>((resolve) => (waiting = resolve));
@@ -270,13 +270,13 @@ test.each([
   [{ maxRetryAfterMs: null }, 'maxRetryAfterMs'],
   [{ sleep: 5 }, 'sleep'],
   [{ afterFirstDelta: 'yes' }, 'afterFirstDelta'],
-])('%o is refused', (bad, field) => {
+])('rejects %o', (bad, field) => {
   expect(() => retry(bad as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(field) }),
   );
 });
 
-test('what is no middleware, or no model, is named', () => {
+test('the error names invalid middleware or an invalid model', () => {
   const error = expect.objectContaining({ code: 'CONFIGURATION' });
   expect(() => wrapModel(new ScriptedModel([]), {} as never)).toThrow(error);
   expect(() => wrapModel({} as never)).toThrow(error);
@@ -299,7 +299,7 @@ const said = (events: readonly AgentEvent[]): string =>
     )
     .join('');
 
-test('for an agent: the whole answer once, and what begins anew is announced', async () => {
+test('for an agent: returns the whole answer once and announces a restart', async () => {
   const model = new ScriptedModel([fails, 'One', { text: 'Tw', error: busy() }, 'Two']);
   const agent = new ReActAgent({
     name: 'a',
@@ -333,7 +333,7 @@ test.each(['abort', 'interrupt'] as const)(
   },
 );
 
-test('for an agent: when all tries fail the call rejects, or its result has the error; the next call works', async () => {
+test('for an agent: when all attempts fail the call rejects, or its result has the error; the next call works', async () => {
   const model = new ScriptedModel([fails, fails, fails, fails, fails, fails, 'Fine']);
   const agent = new ReActAgent({ name: 'a', model, use: [retry(options)] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
@@ -347,7 +347,7 @@ test('for an agent: when all tries fail the call rejects, or its result has the 
   expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Fine' });
 });
 
-test('for an agent: what a failed try cost is in the result', async () => {
+test('for an agent: the result contains the usage of failed attempts', async () => {
   const usage = { inputTokens: 7, outputTokens: 3 };
   const finish: ModelDelta = { type: 'finish', reason: 'error', usage };
   const model = new ScriptedModel([

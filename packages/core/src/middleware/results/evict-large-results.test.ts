@@ -47,7 +47,7 @@ function setUp(
   return { store, agent, evicting, model, outputs };
 }
 
-test('a result of more than 20,000 tokens is put aside: ten lines stay', async () => {
+test('evicts a result of more than 20,000 tokens and keeps ten lines', async () => {
   const text = numbered(10_000);
   expect(estimateTokens(text)).toBeGreaterThan(20_000);
   const { agent, outputs, store } = setUp(text, [look, 'done']);
@@ -60,7 +60,7 @@ test('a result of more than 20,000 tokens is put aside: ten lines stay', async (
   expect(await store.keys('result:')).toHaveLength(1);
 });
 
-test('a shorter one stays, and so does an excluded tool’s', async () => {
+test('keeps shorter results and those of excluded tools', async () => {
   const short = numbered(1_000);
   const small = setUp(short, [look, 'done']);
   await small.agent.call('Go');
@@ -71,7 +71,7 @@ test('a shorter one stays, and so does an excluded tool’s', async () => {
   expect(await spared.outputs()).toEqual([long]);
 });
 
-test('read_result pages, searches, and says where to go on', async () => {
+test('read_result pages, searches, and says where to continue', async () => {
   const { agent, outputs } = setUp(
     numbered(10_000),
     [
@@ -128,7 +128,7 @@ test.each([
   expect((await outputs())[1]).toBe(message);
 });
 
-test('a long line is several; what is searched may lie over two of them; no pair is cut', async () => {
+test('pages split a long line but no surrogate pair, and a search matches across pages', async () => {
   const text = `${'x'.repeat(995)}needle${'界'.repeat(3_000)}${'🙂'.repeat(1_500)}`;
   const { agent, outputs } = setUp(
     text,
@@ -144,13 +144,13 @@ test('a long line is several; what is searched may lie over two of them; no pair
   expect(estimateTokens(all!)).toBeLessThan(3_000);
 });
 
-test('what stays is never longer than what may', async () => {
+test('the remaining text never exceeds its limit', async () => {
   const { agent, outputs } = setUp('word '.repeat(1_000), [look, 'done'], { maxTokens: 100 });
   await agent.call('Go');
   expect(estimateTokens(String((await outputs())[0]))).toBeLessThan(140);
 });
 
-test('images stay, text goes', async () => {
+test('keeps images and evicts text', async () => {
   const image: ContentBlock = {
     type: 'image',
     source: { type: 'url', url: 'https://x.test/a.png' },
@@ -167,7 +167,7 @@ test('images stay, text goes', async () => {
   expect(end).toContain('10000: line 5000 of the report');
 });
 
-test('parallel results are kept apart; a streamed run has them in its events', async () => {
+test('keeps parallel results apart; a streamed run has them in its events', async () => {
   const calls: ScriptedReply = { toolCalls: ['one', 'two'].map((id) => ({ name: 'look', id })) };
   const { agent, store } = setUp(numbered(10_000), [calls, 'done']);
   const seen: unknown[] = [];
@@ -177,7 +177,7 @@ test('parallel results are kept apart; a streamed run has them in its events', a
   expect(await store.keys('result:')).toEqual(['result:s:one', 'result:s:two']);
 });
 
-test('another process reads it by the same store and session; another session does not', async () => {
+test('another process reads a result with the same store and session; another session does not', async () => {
   const { agent, store } = setUp(numbered(10_000), [look, 'done']);
   await agent.call('Go');
   const later = setUp('', [read({ from: 5, lines: 1 }), 'done'], { store });
@@ -188,7 +188,7 @@ test('another process reads it by the same store and session; another session do
   expect(await stranger.outputs()).toEqual(['Error: There is no result "big".']);
 });
 
-test('a text larger than a value is in pieces, and gone as a whole', async () => {
+test('splits a text larger than a value, and deletes it completely', async () => {
   const store = new MemoryStore({ maxValueBytes: 50_000 });
   const other = setUp(numbered(10_000), [look, 'done'], { store }, { sessionId: 'other' });
   await other.agent.call('Go');
@@ -207,7 +207,7 @@ test('a text larger than a value is in pieces, and gone as a whole', async () =>
   expect((await outputs())[2]).toBe('Error: There is no result "big".');
 });
 
-test('what is written is forgotten also where the store does not list it yet', async () => {
+test('forgets values that the store does not list yet', async () => {
   const store = new MemoryStore();
   const lagging: KeyValueStore = {
     features: store.features,
@@ -224,7 +224,7 @@ test('what is written is forgotten also where the store does not list it yet', a
   expect(await store.keys('')).toEqual([]);
 });
 
-test('where the store fails the result stays whole', async () => {
+test('if the store fails the result stays complete', async () => {
   const store = new MemoryStore();
   vi.spyOn(store, 'setMany').mockRejectedValue(new Error('disk full'));
   const onError = vi.fn<(error: AgentError) => void>();
@@ -237,7 +237,7 @@ test('where the store fails the result stays whole', async () => {
   ]);
 });
 
-test('a result that somebody else gives is put aside as well', async () => {
+test('evicts a result that the caller provides', async () => {
   const external = tool({ name: 'look', description: '', input: { type: 'object' } });
   const { agent, outputs } = setUp('', [look, 'done'], {}, { tools: [external] });
   await agent.call('Go');
@@ -255,7 +255,7 @@ test.each([
   { exclude: [1] },
   { exclude: 'look' },
   { profile: 'arc' },
-])('%o is refused', (options) => {
+])('rejects %o', (options) => {
   const given =
     Object.keys(options).length && !('store' in options)
       ? { store: new MemoryStore(), ...options }

@@ -35,7 +35,7 @@ function setUp(
   return { model, agent };
 }
 
-test('the model writes its list, the program reads it; how to goes behind the system prompt', async () => {
+test('the model writes its list, the program reads it; the instructions follow the system prompt', async () => {
   const { agent, model } = setUp([write(first), write(second), 'done']);
   await agent.call('Go');
   const messages = await agent.messages();
@@ -49,7 +49,7 @@ test('the model writes its list, the program reads it; how to goes behind the sy
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['write_todos']);
 });
 
-test('prompt and description can be others, or none', async () => {
+test('prompt and description can be changed or omitted', async () => {
   const own = setUp(['ok'], { prompt: 'Plan.', description: 'Lists.' }, { systemPrompt: '' });
   await own.agent.call('Go');
   expect(textOf(own.model.requests[0]!.messages[0]!)).toBe('Plan.');
@@ -74,7 +74,7 @@ test.each([
   expect(todosOf(await agent.messages())).toEqual(first);
 });
 
-test('two lists in one reply are refused', async () => {
+test('rejects two lists in one reply', async () => {
   const { agent } = setUp([
     {
       toolCalls: [first, second].map((todos) => ({
@@ -92,7 +92,7 @@ test('two lists in one reply are refused', async () => {
   expect(todosOf(await agent.messages())).toEqual([]);
 });
 
-test('the list is there after a resume, in another agent', async () => {
+test('another agent has the list after a resume', async () => {
   const { agent } = setUp([write(first), 'done']);
   await agent.call('Go');
   const other = setUp([write(second), 'done']);
@@ -102,7 +102,7 @@ test('the list is there after a resume, in another agent', async () => {
   expect(todosOf(await other.agent.messages())).toEqual(second);
 });
 
-test('where its call is left out of a request, the list stands before the history, until all is done', async () => {
+test('if its call is missing in a request, the list precedes the history until all is done', async () => {
   const { agent, model } = setUp(
     [write(first), 'one', write(second), 'two', 'three'],
     {},
@@ -114,7 +114,7 @@ test('where its call is left out of a request, the list stands before the histor
   const shown = model.requests.map(({ messages }) =>
     messages.slice(1).map((message) => [message.id.replace(/-.*/, ''), textOf(message)]),
   );
-  // The call is there.
+  // The request contains the call.
   expect(shown[1]!.some(([id]) => id === 'todos')).toBe(false);
   expect(shown[2]![0]).toEqual([
     'todos',
@@ -126,7 +126,7 @@ test('where its call is left out of a request, the list stands before the histor
   expect((await agent.messages()).some(({ id }) => id.startsWith('todos'))).toBe(false);
 });
 
-test('a cleared result leaves the call to show it; cleared arguments do not', async () => {
+test('after clearing a result the call still shows the list; after clearing arguments it does not', async () => {
   for (const [context, times] of [
     [clearToolResults({ keep: 0 }), 0],
     [contextEditing({ trigger: 0, keep: 0, clearToolInputs: true }), 1],
@@ -139,7 +139,7 @@ test('a cleared result leaves the call to show it; cleared arguments do not', as
   }
 });
 
-test('an interrupted and a failed call keep what was written', async () => {
+test('an interrupted and a failed call keep the list', async () => {
   const { agent } = setUp([write(first), { error: new Error('down') }, 'fine']);
   await expect(agent.call('Go')).rejects.toThrow('down');
   expect(todosOf(await agent.messages())).toEqual(first);
@@ -147,7 +147,7 @@ test('an interrupted and a failed call keep what was written', async () => {
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test.each([{ prompt: 5 }, { description: [] }, 'x'])('%o is refused', (options) => {
+test.each([{ prompt: 5 }, { description: [] }, 'x'])('rejects %o', (options) => {
   expect(() => todoList(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -15,7 +15,7 @@ import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../../model/chat-model.ts';
 
-/** AI SDK's own OpenAI provider, talking to the provider server. */
+/** The OpenAI provider of AI SDK, connected to the provider server. */
 const at = (path: string, headers: Record<string, string> = {}): ChatModel =>
   fromAiSdk(
     createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}${path}`, headers }).chat('m'),
@@ -40,7 +40,7 @@ const finish: LanguageModelV4StreamPart = {
   usage: noUsage,
 };
 
-/** A model that streams these parts, one a pull. */
+/** Creates a model that streams these parts, one a pull. */
 const scripted = (parts: readonly LanguageModelV4StreamPart[], doStream = vi.fn()): ChatModel => {
   const model: LanguageModelV4 = {
     specificationVersion: 'v4',
@@ -115,7 +115,7 @@ const linked = (type: 'image' | 'file' | 'video', url: string): ContentBlock => 
   source: { type: 'url', url },
 });
 
-test('V3 and V4 models are taken, others are not', () => {
+test('accepts V3 and V4 models and no others', () => {
   const v3 = { specificationVersion: 'v3', provider: 'p', modelId: 'm' } as LanguageModelV3;
   expect(fromAiSdk(v3)).toMatchObject({
     provider: 'p',
@@ -129,7 +129,7 @@ test('V3 and V4 models are taken, others are not', () => {
   }
 });
 
-test('text and usage of the real provider, many parts a batch', async () => {
+test('reads text and usage of the real provider, many parts a batch', async () => {
   const { text, batches, deltas } = await collect(at('/deltas/2000/v1'));
   expect(text).toMatch(/^ word0 word1 .* word1999$/);
   expect(batches).toBeLessThan(500);
@@ -141,7 +141,7 @@ test('text and usage of the real provider, many parts a batch', async () => {
   });
 });
 
-test('a conversation with parallel tool calls through the real provider', async () => {
+test('runs a conversation with parallel tool calls through the real provider', async () => {
   const model = at('/scripted/v1');
   const tools = [schema('weather'), schema('clock')];
   const question = userMessage('Weather and time?');
@@ -180,7 +180,7 @@ test('a conversation with parallel tool calls through the real provider', async 
   expect((await collect(model, { messages, tools })).text).toBe('The tools say: sun; noon');
 });
 
-test('what the real provider sends', async () => {
+test('sends the expected request through the real provider', async () => {
   const request: Partial<ModelRequest> = {
     messages: [
       systemMessage('Be brief.'),
@@ -292,14 +292,14 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean]>([
   ['cut', 'MODEL_UNREACHABLE', true],
   ['no-finish', 'MODEL_BAD_RESPONSE', true],
   ['html', 'MODEL_BAD_RESPONSE', true],
-])('%s is %s through the real provider', async (fault, code, retryable) => {
+])('maps %s to %s through the real provider', async (fault, code, retryable) => {
   const { error } = await collect(at(`/fault/${fault}/v1`));
   expect([error?.code, error?.retryable]).toEqual([code, retryable]);
   expect(error?.message.length).toBeLessThan(300);
   if (fault === '429') expect(error?.details).toMatchObject({ retryAfterMs: 2000 });
 });
 
-test('nobody at the address', async () => {
+test('reports an address without a server', async () => {
   const model = fromAiSdk(
     createOpenAI({ apiKey: 'k', baseURL: 'http://127.0.0.1:9/v1' }).chat('m'),
   );
@@ -310,7 +310,7 @@ test('nobody at the address', async () => {
 });
 
 test.each(['hang', 'hang-mid'])(
-  'a signal raised while the server does %s ends the wait and the connection',
+  'a signal that fires while the server does %s ends the wait and the connection',
   async (fault) => {
     const key = crypto.randomUUID();
     const controller = new AbortController();
@@ -327,7 +327,7 @@ test.each(['hang', 'hang-mid'])(
   },
 );
 
-test('a reader that leaves closes the connection', async () => {
+test('closes the connection when the reader leaves', async () => {
   const key = crypto.randomUUID();
   const stream = read(at('/fault/hang-mid/v1', { 'x-test-key': key }));
   await stream.next();
@@ -337,7 +337,7 @@ test('a reader that leaves closes the connection', async () => {
   });
 });
 
-test('a silent model is given up', async () => {
+test('gives up on a silent model', async () => {
   const model = fromAiSdk(
     createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}/fault/hang/v1` }).chat('m'),
     { timeoutMs: 50 },
@@ -345,7 +345,7 @@ test('a silent model is given up', async () => {
   expect((await collect(model)).error).toMatchObject({ code: 'MODEL_TIMEOUT' });
 });
 
-test('thinking, signatures, files and calls that come whole', async () => {
+test('reads thinking, signatures, files and calls that arrive whole', async () => {
   const signature = { fake: { signature: 's' } };
   const { deltas } = await collect(
     scripted([
@@ -404,7 +404,7 @@ test('thinking, signatures, files and calls that come whole', async () => {
   ]);
 });
 
-test('input that was streamed is not repeated by the whole call', async () => {
+test('does not repeat streamed input when the whole call follows', async () => {
   const { deltas } = await collect(
     scripted([
       { type: 'tool-input-start', id: 'c', toolName: 'f' },
@@ -418,7 +418,7 @@ test('input that was streamed is not repeated by the whole call', async () => {
   expect(callsIn(deltas)).toEqual([{ id: 'c', name: 'f', input: { a: 1 } }]);
 });
 
-test('metadata goes back to the provider it came from', async () => {
+test('sends metadata back to the provider that it came from', async () => {
   const doStream = vi.fn();
   const providerMetadata = { fake: { signature: 's' }, id: 'replaced' };
   await collect(scripted([finish], doStream), {
@@ -441,7 +441,7 @@ test('metadata goes back to the provider it came from', async () => {
   ]);
 });
 
-test('addresses the provider does not fetch, and media the model does not take, become text', async () => {
+test('turns addresses the provider does not fetch, and unsupported media, into text', async () => {
   const doStream = vi.fn();
   const content = [
     linked('image', 'https://images.test/a.png'),
@@ -468,7 +468,7 @@ test('addresses the provider does not fetch, and media the model does not take, 
   ]);
 });
 
-test('a V3 model gets and gives files in its own way', async () => {
+test('converts files for a V3 model in both directions', async () => {
   const doStream = vi.fn();
   const model: LanguageModelV3 = {
     specificationVersion: 'v3',
@@ -523,7 +523,7 @@ test.each<[error: unknown, code: AgentErrorCode]>([
   expect([outcome.text, outcome.error?.code]).toEqual(['Hello', code]);
 });
 
-test('a stream without a finish part is no reply', async () => {
+test('rejects a stream without a finish part', async () => {
   const { text, error } = await collect(
     scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }]),
   );

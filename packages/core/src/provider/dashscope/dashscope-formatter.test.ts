@@ -73,7 +73,7 @@ const lookup: ToolSchema = {
   strict: true,
 };
 
-test('a plain request', () => {
+test('formats a plain request', () => {
   const messages = [
     createMessage('system', 'Be brief.'),
     createMessage('user', '東京?', { name: 'ann' }),
@@ -97,7 +97,7 @@ test('a plain request', () => {
   });
 });
 
-test('thinking: said either way, and implied by a budget', () => {
+test('turns thinking on or off explicitly, or on for a thinking budget', () => {
   expect(parameters({})).not.toHaveProperty('enable_thinking');
   expect(parameters({}, { enableThinking: false })).toMatchObject({ enable_thinking: false });
   expect(parameters({}, { enableThinking: true })).toMatchObject({ enable_thinking: true });
@@ -107,7 +107,7 @@ test('thinking: said either way, and implied by a budget', () => {
   });
 });
 
-test('thinking is not sent back', () => {
+test('does not send thinking back', () => {
   const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
   expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
   expect(wire('assistant', content, multimodal)).toEqual([
@@ -115,7 +115,7 @@ test('thinking is not sent back', () => {
   ]);
 });
 
-test('a message of tool calls alone has an empty text, and the model’s own words where they are JSON', () => {
+test('sends tool calls without text as an empty text with the model’s own arguments, if they are JSON', () => {
   const wired = (args: string): unknown => ({
     id: 'c1',
     type: 'function',
@@ -133,7 +133,7 @@ test('a message of tool calls alone has an empty text, and the model’s own wor
   ]);
 });
 
-test('each tool result is a message with the call’s id and the tool’s name', () => {
+test('sends each tool result as a message with the id of the call and the name of the tool', () => {
   const content = [
     result('a', 'sun'),
     result('b', [text('See'), linked('file', 'https://x.test/a.pdf')]),
@@ -173,7 +173,7 @@ test('each tool result is a message with the call’s id and the tool’s name',
   ]);
 });
 
-test('media the model takes are parts, each by its URL; files are text', () => {
+test('sends supported media as parts with their URLs, and files as text', () => {
   const content = [
     text('Look'),
     inline('image', 'image/png'),
@@ -197,7 +197,7 @@ test('media the model takes are parts, each by its URL; files are text', () => {
   ]);
 });
 
-test('media the model or the service does not take become text, without their bytes', () => {
+test('replaces media that the model or the service does not support with text, without their bytes', () => {
   const content = [
     text('Look'),
     inline('image', 'image/png'),
@@ -220,7 +220,7 @@ test('media the model or the service does not take become text, without their by
   ]);
 });
 
-test('one medium anywhere takes the whole request to the multimodal service', () => {
+test('one medium anywhere sends the whole request to the multimodal service', () => {
   const formatter = dashScopeFormatter(plain);
   const request = (...content: readonly ContentBlock[]): ModelRequest => ({
     messages: [createMessage('system', 'Be brief.'), createMessage('user', content)],
@@ -244,7 +244,7 @@ test('one medium anywhere takes the whole request to the multimodal service', ()
   ).toBe('multimodal');
 });
 
-test('tools and the choice among them', () => {
+test('sends the tools and the tool choice', () => {
   const forced = { type: 'function', function: { name: 'lookup' } };
   const tools = [lookup];
   expect(parameters({ tools, toolChoice: { name: 'lookup' } })).toMatchObject({
@@ -268,7 +268,7 @@ test('tools and the choice among them', () => {
   expect(parameters({ toolChoice: 'auto' })).not.toHaveProperty('tool_choice');
 });
 
-test('a model that thinks is not made to call a certain tool', () => {
+test('does not force a certain tool on a thinking model', () => {
   const request: Partial<ModelRequest> = { tools: [lookup], toolChoice: { name: 'lookup' } };
   expect(parameters(request, { enableThinking: true })['tool_choice']).toBe('auto');
   expect(parameters(request, { thinkingBudget: 9 })['tool_choice']).toBe('auto');
@@ -286,7 +286,7 @@ test('a model that thinks is not made to call a certain tool', () => {
   });
 });
 
-test('a response schema', () => {
+test('sends a response schema', () => {
   const schema = {
     type: 'object',
     properties: { a: { type: 'string' } },
@@ -299,7 +299,7 @@ test('a response schema', () => {
   });
 });
 
-test('provider options go into the parameters and win', () => {
+test('provider options go into the parameters and take precedence', () => {
   const request = {
     maxTokens: 5,
     tools: [lookup],
@@ -316,7 +316,7 @@ test('provider options go into the parameters and win', () => {
 });
 
 test.each([{ incremental_output: false }, { result_format: 'text' }])(
-  '%j would make the reply unreadable',
+  'rejects %j, which would make the reply unreadable',
   (providerOptions) => {
     expect(() => format({ providerOptions })).toThrow(
       expect.objectContaining({
@@ -327,7 +327,7 @@ test.each([{ incremental_output: false }, { result_format: 'text' }])(
   },
 );
 
-test('a message is serialised once for a service, whatever requests it is in', () => {
+test('serializes a message once for a service, in however many requests it is', () => {
   const formatter = dashScopeFormatter({ ...plain, ...multimodal });
   let reads = 0;
   const counted: Msg = {

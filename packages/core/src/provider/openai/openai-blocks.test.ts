@@ -92,7 +92,7 @@ test.each<[role: Role, content: readonly ContentBlock[], wired: readonly unknown
     [result, text, image],
     [wiredResult, { role: 'user', content: [{ type: 'text', text: 'T' }, parts.image] }],
   ],
-])('a message of the %s with %j', (role, content, wired) => {
+])('formats a message of the %s with %j', (role, content, wired) => {
   expect(wire(role, ...content)).toEqual(wired);
 });
 
@@ -101,13 +101,13 @@ test.each<[given: ToolChoice, wired: unknown]>([
   ['none', 'none'],
   ['required', 'required'],
   [{ name: 'f' }, { type: 'function', function: { name: 'f' } }],
-])('the tool choice %j', (toolChoice, wired) => {
+])('formats the tool choice %j', (toolChoice, wired) => {
   expect(
     format({ toolChoice, tools: [{ name: 'f', description: 'F', parameters: {} }] })['tool_choice'],
   ).toEqual(wired);
 });
 
-test.each([true, false])('strict: %s is said for each tool by itself', (strict) => {
+test.each([true, false])('`strict: %s` applies to each tool separately', (strict) => {
   const parameters = { type: 'object', properties: { a: { enum: ['東京'] } } };
   const tools = [
     { name: 'f', description: 'F', parameters, strict },
@@ -119,7 +119,7 @@ test.each([true, false])('strict: %s is said for each tool by itself', (strict) 
   ]);
 });
 
-test('thinking that came as reasoning_content goes back as such', () => {
+test('sends thinking back in reasoning_content if it came from there', () => {
   const decoder = new OpenAiDecoder();
   const deltas: ModelDelta[] = [];
   for (const reasoning of ['Let me ', 'think.'])

@@ -13,7 +13,7 @@ const recorded = import.meta.glob<string>(
   },
 );
 
-/** Made from the recorded streams by another program. */
+/** Golden replies. Another program made them from the recorded streams. */
 const golden = JSON.parse(goldenText) as Record<string, unknown>;
 
 const streams = Object.entries(recorded).map(([path, text]): [name: string, bytes: Uint8Array] => [
@@ -70,7 +70,7 @@ const delta = (fields: unknown): unknown => ({ choices: [{ index: 0, delta: fiel
 const callsOf = (...fragments: readonly (readonly unknown[])[]): unknown =>
   assemble(decode(...fragments.map((toolCalls) => delta({ tool_calls: toolCalls }))))['calls'];
 
-test('there is a golden reply for each recorded stream', () => {
+test('each recorded stream has a golden reply', () => {
   expect(Object.keys(golden).sort()).toEqual(streams.map(([name]) => name).sort());
 });
 
@@ -78,7 +78,7 @@ test.each(streams)('%s gives its golden reply, whole and in small pieces', (name
   for (const size of [bytes.length, 1, 100]) expect(replay(bytes, size)).toEqual(golden[name]);
 });
 
-test('two calls under one index are told apart by their ids', () => {
+test('separates two calls under one index by their ids', () => {
   const call = (id: string, input: string) => [
     { index: 0, id, type: 'function', function: { name: 'f', arguments: input } },
   ];
@@ -88,7 +88,7 @@ test('two calls under one index are told apart by their ids', () => {
   ]);
 });
 
-test('fragments of two calls under one index go to the call their id names', () => {
+test('assigns fragments of two calls under one index to the call with their id', () => {
   const fragment = (id: string, input: string) => [
     { index: 0, id, function: { arguments: input } },
   ];
@@ -105,7 +105,7 @@ test('fragments of two calls under one index go to the call their id names', () 
   ]);
 });
 
-test('calls without an index are told apart by their ids, and fragments without either belong to the last', () => {
+test('separates calls without an index by their ids; a fragment with neither belongs to the last call', () => {
   expect(
     callsOf([
       { id: 'a', function: { name: 'f', arguments: '{"x":' } },
@@ -118,7 +118,7 @@ test('calls without an index are told apart by their ids, and fragments without 
   ]);
 });
 
-test('whole calls with neither index nor id are told apart by their names', () => {
+test('separates whole calls with neither index nor id by their names', () => {
   const call = (name: string) => ({ function: { name, arguments: '{}' } });
   expect(callsOf([call('f'), call('g')], [call('g')])).toEqual([
     { id: '', name: 'f', input: '{}' },
@@ -127,7 +127,7 @@ test('whole calls with neither index nor id are told apart by their names', () =
   ]);
 });
 
-test('an id and a name that are repeated in each fragment are given once', () => {
+test('reports an id and a name once if each fragment repeats them', () => {
   const fragment = (input: string) => [
     { index: 0, id: 'a', function: { name: 'f', arguments: input } },
   ];
@@ -136,7 +136,7 @@ test('an id and a name that are repeated in each fragment are given once', () =>
   ]);
 });
 
-test('a name repeated without an id goes on with the call while its input is incomplete', () => {
+test('a name repeated without an id continues the call while its input is incomplete', () => {
   const fragment = (input: string) => [{ index: 0, function: { name: 'f', arguments: input } }];
   expect(callsOf(fragment('{"x":{}'), fragment('}'), fragment('{}'))).toEqual([
     { id: '', name: 'f', input: '{"x":{}}' },
@@ -144,7 +144,7 @@ test('a name repeated without an id goes on with the call while its input is inc
   ]);
 });
 
-test('an id that comes late belongs to the open call', () => {
+test('a late id belongs to the open call', () => {
   expect(
     callsOf(
       [{ index: 0, id: '', function: { name: 'f', arguments: '{' } }],
@@ -153,7 +153,7 @@ test('an id that comes late belongs to the open call', () => {
   ).toEqual([{ id: 'late', name: 'f', input: '{}' }]);
 });
 
-test('indices that start at one, skip or interleave are numbered in the order calls begin', () => {
+test('numbers calls in the order they begin, even if indices start at one, skip or interleave', () => {
   const fragment = (index: number, input: string, id?: string) => ({
     index,
     ...(id ? { id } : {}),
@@ -172,7 +172,7 @@ test('indices that start at one, skip or interleave are numbered in the order ca
   ]);
 });
 
-test('arguments may be an object, and a thought signature is kept with the call', () => {
+test('accepts arguments that are an object, and keeps a thought signature with its call', () => {
   const extra = { google: { thought_signature: 's' } };
   expect(
     decode(
@@ -192,7 +192,7 @@ test('arguments may be an object, and a thought signature is kept with the call'
   });
 });
 
-test('thinking, text and calls are blocks of their own, in order', () => {
+test('makes separate blocks of thinking, text and calls, in order', () => {
   const deltas = decode(
     delta({ reasoning: 'hm', content: '' }),
     delta({ reasoning_content: 'm', reasoning: 'm' }),
@@ -215,7 +215,7 @@ test('thinking, text and calls are blocks of their own, in order', () => {
   ]);
 });
 
-test('content in parts, as Mistral sends it', () => {
+test('reads content in parts, as Mistral sends it', () => {
   const content = [
     { type: 'thinking', thinking: [{ type: 'text', text: 'so' }] },
     { type: 'text', text: 'yes' },
@@ -229,7 +229,7 @@ test('a refusal is text', () => {
   });
 });
 
-test('a whole reply is taken like a chunk', () => {
+test('reads a whole reply like a chunk', () => {
   const message = {
     role: 'assistant',
     content: null,
@@ -252,7 +252,7 @@ test('a whole reply is taken like a chunk', () => {
   });
 });
 
-test('usage wherever it stands; reasoning that only the total counts is output', () => {
+test('finds usage in each place; reasoning that only the total includes counts as output', () => {
   const usageOf = (chunk: unknown): unknown => {
     const end = decode(chunk).at(-1);
     return end?.type === 'finish' && end.usage;
@@ -271,7 +271,7 @@ test('usage wherever it stands; reasoning that only the total counts is output',
   });
 });
 
-test('only the first of several choices is read', () => {
+test('reads only the first of several choices', () => {
   const chunk = (index: number, content: string) => ({ choices: [{ index, delta: { content } }] });
   expect(assemble(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({
     text: 'ac',
@@ -286,6 +286,6 @@ test.each([
   [{ choices: [null] }],
   [{ choices: [{}] }],
   [{ choices: [{ delta: { tool_calls: [null] } }] }],
-])('%j is no chunk, and no harm', (chunk) => {
+])('ignores %j, which is not a chunk', (chunk) => {
   expect(decode(chunk)).toEqual([{ type: 'finish', reason: 'stop', metadata: {} }]);
 });

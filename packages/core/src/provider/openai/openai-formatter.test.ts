@@ -53,7 +53,7 @@ const lookup: ToolSchema = {
   parameters: { type: 'object', properties: { q: { type: 'string' } } },
 };
 
-test('a plain request', () => {
+test('formats a plain request', () => {
   expect(
     format({
       messages: [
@@ -74,7 +74,7 @@ test('a plain request', () => {
   });
 });
 
-test('options', () => {
+test('formats the options', () => {
   const request = {
     maxTokens: 5,
     temperature: 0,
@@ -99,7 +99,7 @@ test('options', () => {
   });
 });
 
-test('provider options win over what the request says, each field once', () => {
+test('provider options take precedence over the request, and each field appears once', () => {
   const body = openAiFormatter(plain).format({
     messages: [createMessage('user', 'a')],
     tools: [lookup],
@@ -109,7 +109,7 @@ test('provider options win over what the request says, each field once', () => {
   expect(body.match(/"(tools|messages|model)":/g)).toHaveLength(3);
 });
 
-test('tools and the choice among them', () => {
+test('sends the tools and the tool choice', () => {
   expect(
     format({
       tools: [lookup, { ...lookup, name: 'strict', strict: true }],
@@ -130,7 +130,7 @@ test('tools and the choice among them', () => {
   expect(format({})).not.toHaveProperty('tools');
 });
 
-test('a response schema is strict where every object is closed and every property required', () => {
+test('a response schema is strict if every object is closed and requires every property', () => {
   const strictOf = (schema: ModelRequest['responseSchema'] & object): unknown =>
     (format({ responseSchema: schema })['response_format'] as { json_schema: { strict: boolean } })
       .json_schema.strict;
@@ -157,7 +157,7 @@ test('a response schema is strict where every object is closed and every propert
   ).toBe(false);
 });
 
-test('text blocks are one string', () => {
+test('joins text blocks into one string', () => {
   expect(wire('user', [text('a'), text('b')])).toEqual([{ role: 'user', content: 'a\nb' }]);
   expect(wire('system', [text('a'), text('b')])).toEqual([{ role: 'system', content: 'a\nb' }]);
   expect(wire('assistant', [text('a'), text('b')])).toEqual([
@@ -166,7 +166,7 @@ test('text blocks are one string', () => {
   expect(wire('user', [])).toEqual([{ role: 'user', content: '' }]);
 });
 
-test('media a model takes', () => {
+test('sends the media that a model supports', () => {
   const content = [
     text('Look'),
     media('image', 'image/png'),
@@ -200,7 +200,7 @@ test('media a model takes', () => {
   ]);
 });
 
-test('media a model or the wire does not take become text, without their bytes', () => {
+test('replaces media that the model or the protocol does not support with text, without their bytes', () => {
   const content = [
     media('image', 'image/png'),
     media('audio', 'audio/wav', 'voice.wav'),
@@ -225,7 +225,7 @@ test('media a model or the wire does not take become text, without their bytes',
   ]);
 });
 
-test('tool calls: the model’s own words where they are JSON', () => {
+test('sends the model’s own arguments of tool calls if they are JSON', () => {
   const call = (raw?: string): ContentBlock => ({
     type: 'tool_use',
     id: 'c',
@@ -260,7 +260,7 @@ test('tool calls: the model’s own words where they are JSON', () => {
   ]);
 });
 
-test('each tool result is a message; its media are text', () => {
+test('sends each tool result as a message, with its media as text', () => {
   const result = (toolUseId: string, output: string | readonly ContentBlock[]): ContentBlock => ({
     type: 'tool_result',
     toolUseId,
@@ -292,7 +292,7 @@ test('each tool result is a message; its media are text', () => {
   expect(wire('tool', [])).toEqual([]);
 });
 
-test('thinking goes back only where the server asks for it', () => {
+test('sends thinking back only if the server asks for it', () => {
   const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
   expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
   expect(wire('assistant', content, { sendThinking: true })).toEqual([
@@ -300,14 +300,14 @@ test('thinking goes back only where the server asks for it', () => {
   ]);
 });
 
-test('names of speakers, where the wire takes them', () => {
+test('sends the names of speakers if the protocol supports them', () => {
   expect(wire('user', 'Hi', {}, 'ann_1')).toEqual([{ role: 'user', name: 'ann_1', content: 'Hi' }]);
   expect(wire('user', 'Hi', {}, '小明')).toEqual([{ role: 'user', name: '小明', content: 'Hi' }]);
   expect(wire('user', 'Hi', {}, 'Ann Lee')).toEqual([{ role: 'user', content: 'Hi' }]);
   expect(wire('assistant', 'Hi', {}, 'bot')).toEqual([{ role: 'assistant', content: 'Hi' }]);
 });
 
-test('a message is serialised once, whatever requests it is in', () => {
+test('serializes a message once, in however many requests it is', () => {
   const formatter = openAiFormatter(plain);
   let reads = 0;
   const counted: Msg = {

@@ -45,11 +45,11 @@ test.for([
     ['f {}', 'f {}'],
   ],
   ['that say nothing', [{ index: 0 }, { index: 1, function: {} }], []],
-] as const)('fragments %s', ([, fragments, expected]) => {
+] as const)('reads fragments %s', ([, fragments, expected]) => {
   expect(decode(fragments).calls.map(({ name, input }) => `${name} ${input}`)).toEqual(expected);
 });
 
-test('id and name are told once; what else the provider says goes along, also alone', () => {
+test('reports id and name once and passes on other data of the provider, even alone', () => {
   const extra_content = { google: { thought_signature: 's' } };
   const { deltas } = decode([
     { index: 0, id: 'c', ...named('f', '{') },

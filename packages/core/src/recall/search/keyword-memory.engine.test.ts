@@ -59,7 +59,7 @@ test.for([
   [''],
   ['?!'],
   ['unrelated'],
-])('%j finds nothing where nothing fits', async ([query = '']) => {
+])('%j finds nothing if no record matches', async ([query = '']) => {
   const { memory } = open();
   for (const text of [
     'My sister lives in Lisbon.',
@@ -71,7 +71,7 @@ test.for([
   expect(await find(memory, query)).toEqual([]);
 });
 
-test('a record is one turn, with its speakers, its time and its session; what has no text is left out', async () => {
+test('a record is one turn with speakers, time and session, without messages that have no text', async () => {
   const { memory } = open({ generateId: () => 'id' });
   const image = {
     type: 'image',
@@ -106,7 +106,7 @@ test('a record is one turn, with its speakers, its time and its session; what ha
   expect(await memory.retrieve('user assistant')).toEqual([]);
 });
 
-test('the best comes first, of equally good ones the newest, and no more than asked for', async () => {
+test('returns the best first, then the newest, up to the limit', async () => {
   const { memory } = open();
   for (const text of ['tea', 'tea once', 'tea twice', 'green tea', 'coffee'])
     await say(memory, text);
@@ -115,7 +115,7 @@ test('the best comes first, of equally good ones the newest, and no more than as
   expect((await memory.retrieve('tea', { limit: 2 })).length).toBe(2);
 });
 
-test('namespaces never meet, sessions can be searched alone or left out', async () => {
+test('keeps namespaces apart; sessions can be searched alone or excluded', async () => {
   const { store, memory } = open();
   const other = keywordMemory({ store, namespace: 'default:s' });
   await say(memory, 'tea at home', 'home');
@@ -131,7 +131,7 @@ test('namespaces never meet, sessions can be searched alone or left out', async 
   expect(await find(other, 'tea')).toEqual(['tea elsewhere']);
 });
 
-test('instances over one store see what the others record and delete', async () => {
+test("instances over one store see each other's records and deletions", async () => {
   const { memory, again } = open();
   const other = again();
   await say(memory, 'tea one');
@@ -145,7 +145,7 @@ test('instances over one store see what the others record and delete', async () 
   expect(await find(memory, 'tea')).toEqual([]);
 });
 
-test('a record costs one write, a later retrieval reads only what is new', async () => {
+test('a record costs one write, and a later retrieval reads only new records', async () => {
   const { store, memory } = open();
   const setMany = vi.spyOn(store, 'setMany');
   const getMany = vi.spyOn(store, 'getMany');
@@ -164,7 +164,7 @@ test('a record costs one write, a later retrieval reads only what is new', async
   expect(getMany.mock.calls.map(([wanted]) => wanted.length)).toEqual([100, 1]);
 });
 
-test('deleting a session deletes its values from the store, also those of a large record and of a write that failed', async () => {
+test('deleting a session deletes its values from the store, even of large records and failed writes', async () => {
   const store = new MemoryStore({ maxValueBytes: 100 });
   const memory = keywordMemory({ store });
   await say(memory, `tea ${'x'.repeat(1_000)}`, 's');
@@ -173,7 +173,7 @@ test('deleting a session deletes its values from the store, also those of a larg
   await store.set('ltm:default:s:0000-orphan~3:2', '""');
   expect((await store.keys('')).length).toBeGreaterThan(10);
   expect((await find(memory, 'tea')).length).toBe(2);
-  // Recorded just before: it must not come back behind the delete.
+  // Recorded just before the delete, it must not reappear after it.
   const late = say(memory, 'tea late', 's');
   await keywordMemory({ store }).deleteSession('nobody');
   await Promise.all([late, memory.deleteSession('s')]);
@@ -181,14 +181,14 @@ test('deleting a session deletes its values from the store, also those of a larg
   expect((await find(memory, 'tea')).length).toBe(1);
 });
 
-test('a large record is split and found again', async () => {
+test('splits a large record and finds it again', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   const text = `tea ${'東京'.repeat(100)}`;
   await say(keywordMemory({ store }), text);
   expect(await find(keywordMemory({ store }), 'tea')).toEqual([text]);
 });
 
-test('a record is written from behind: where its first value is, all are', async () => {
+test('writes a record from its last value to its first, so that the first value implies the others', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   const setMany = vi.spyOn(store, 'setMany');
   await say(keywordMemory({ store }), 'tea '.repeat(30));
@@ -199,7 +199,7 @@ test('a record is written from behind: where its first value is, all are', async
   );
 });
 
-test('what is being written when its session is deleted is deleted with it', async () => {
+test('deleting a session also deletes a record that is being written', async () => {
   const { store, memory, again } = open();
   let write = (): void => {};
   const written = new Promise<void>((resolve) => (write = resolve));
@@ -213,7 +213,7 @@ test('what is being written when its session is deleted is deleted with it', asy
   expect(await find(again(), 'tea')).toEqual([]);
 });
 
-test('what was read before it was deleted is not taken in afterwards', async () => {
+test('ignores a record that was read before its deletion', async () => {
   const { store, memory, again } = open();
   await say(memory, 'tea');
   const other = again();
@@ -234,9 +234,7 @@ test('what was read before it was deleted is not taken in afterwards', async () 
   expect(await found).toEqual([]);
 });
 
-/**
- * Its listing has what was written, and still has what was deleted, only when `catchUp` is called.
- */
+/** A store whose listing shows writes and deletions only after `catchUp`. */
 class LaggingStore extends MemoryStore {
   #listed: readonly string[] = [];
   async catchUp(): Promise<void> {
@@ -247,7 +245,7 @@ class LaggingStore extends MemoryStore {
   }
 }
 
-/** Still reads what was deleted, too. */
+/** A lagging store that also still reads deleted values. */
 class StaleStore extends LaggingStore {
   readonly #seen = new Map<string, string>();
   override async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -258,7 +256,7 @@ class StaleStore extends LaggingStore {
   }
 }
 
-test('a store that still lists and reads what was deleted does not bring it back', async () => {
+test('a store that still lists and reads a deleted record does not bring it back', async () => {
   const store = new StaleStore();
   const memory = keywordMemory({ store });
   const other = keywordMemory({ store });
@@ -269,7 +267,7 @@ test('a store that still lists and reads what was deleted does not bring it back
   expect(await find(memory, 'tea')).toEqual([]);
 });
 
-test('on a store whose listing lags, an instance knows at once what it did itself', async () => {
+test('on a store whose listing lags, an instance sees its own changes at once', async () => {
   const store = new LaggingStore();
   const memory = keywordMemory({ store });
   const other = keywordMemory({ store });
@@ -290,7 +288,7 @@ test('on a store whose listing lags, an instance knows at once what it did itsel
   expect(await find(other, 'tea')).toEqual([]);
 });
 
-test('of too many records the oldest are deleted', async () => {
+test('deletes the oldest records when there are too many', async () => {
   const { store, memory, again } = open({ maxRecords: 3 });
   for (let n = 0; n < 5; n++) await say(memory, `tea ${n}`, `s${n % 2}`);
   expect(await find(again(), 'tea')).toEqual(['tea 4', 'tea 3', 'tea 2']);
@@ -304,7 +302,7 @@ test.for([
   ['no record', '{"v":1,"sessionId":"s"}', 'damaged'],
   ['parts that are none', '{"v":1,"sessionId":"s","createdAt":"2026","parts":[null]}', 'damaged'],
   ['a later format', '{"v":2}', 'format 2'],
-] as const)('%s is told once, left out, and can be deleted', async ([, value, told]) => {
+] as const)('reports %s once, skips it, and can delete it', async ([, value, told]) => {
   const onError = vi.fn<(error: AgentError) => void>();
   const { store, memory, again } = open({ onError });
   await say(memory, 'tea one');
@@ -321,7 +319,7 @@ test.for([
   expect(await store.keys('')).toEqual([]);
 });
 
-test('a failing store rejects with its code, and what follows goes on', async () => {
+test('a failing store rejects with its code, and later calls work', async () => {
   const { store, memory } = open();
   vi.spyOn(store, 'setMany').mockRejectedValueOnce(new AgentError('STORAGE_QUOTA', 'full'));
   vi.spyOn(store, 'keys').mockRejectedValueOnce(new Error('gone'));
@@ -338,7 +336,7 @@ test('a failing store rejects with its code, and what follows goes on', async ()
   expect(await find(other, 'tea')).toEqual(['tea']);
 });
 
-test('a signal ends a retrieval that waits for the store, and another one gets its answer', async () => {
+test('a signal ends one retrieval that waits for the store, and another one gets its result', async () => {
   const { store, memory } = open();
   await say(memory, 'tea');
   let answer = (): void => {};
@@ -360,7 +358,7 @@ test('a signal ends a retrieval that waits for the store, and another one gets i
   ).rejects.toThrow(AgentError);
 });
 
-test('what can be no key is refused', async () => {
+test('rejects a value that cannot be a key', async () => {
   const store = new MemoryStore();
   for (const namespace of ['', '\ud800', 'x'.repeat(201)]) {
     expect(() => keywordMemory({ store, namespace })).toThrow(
@@ -392,7 +390,7 @@ test('what can be no key is refused', async () => {
 });
 
 test.each([undefined, null, {}, { store: {} }, { store: new MemoryStore(), onError: 5 }])(
-  'options of a wrong kind: %o',
+  'rejects the options %o',
   (options) => {
     expect(() => keywordMemory(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

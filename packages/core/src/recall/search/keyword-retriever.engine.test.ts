@@ -58,7 +58,7 @@ test.each([
   ['Teams で会議室を予約したい', 'mixed'],
   ['teams 회의실', 'mixed'],
   ['用Teams预订会议室', 'mixed'],
-])('%j finds %j first, with a score that counts', async (query, expected) => {
+])('%j finds %j first, with a useful score', async (query, expected) => {
   const found = await keywordRetriever(library).retrieve(query);
   expect(found[0]).toMatchObject({
     id: expected,
@@ -101,7 +101,7 @@ test.each([
   expect((await retriever.retrieve(query)).map((found) => found.id)).toEqual(id ? [id] : []);
 });
 
-test('a score is the share of the words that are there', async () => {
+test("a score is the share of the query's words in the document", async () => {
   const retriever = keywordRetriever([
     { id: 'a', content: 'red green' },
     { id: 'b', content: 'blue' },
@@ -116,7 +116,7 @@ test('a score is the share of the words that are there', async () => {
   expect(retriever.threshold).toBe(0.05);
 });
 
-test('no more than asked for, ten by default; source and metadata come along', async () => {
+test('returns ten documents by default, or up to the limit, with source and metadata', async () => {
   const retriever = keywordRetriever(
     Array.from({ length: 20 }, (_, index) => ({
       id: `d${index}`,
@@ -133,7 +133,7 @@ test('no more than asked for, ten by default; source and metadata come along', a
   expect(two).toHaveLength(2);
 });
 
-test('long documents are found by their chunks', async () => {
+test('finds long documents by their chunks', async () => {
   const filler = (word: string): string => `${word}についての説明です。`.repeat(20);
   const content = [filler('会員'), '駐車場は裏手にあります。', filler('施設'), filler('料金')].join(
     '\n\n',
@@ -158,7 +158,7 @@ test.each([
   [{ none: 'x' }, []],
   [{ toString: 'x' }, []],
   [{ lang: [] }, []],
-] as const)('filters %j', async (filters, expected) => {
+] as const)('applies the filters %j', async (filters, expected) => {
   const retriever = keywordRetriever([
     { id: 'a', content: 'tea', metadata: { lang: 'ko', at: { floor: 1 } } },
     { id: 'b', content: 'tea', metadata: { lang: 'zh', public: true, tags: ['x', 'y'] } },
@@ -170,7 +170,7 @@ test.each([
   );
 });
 
-test('documents are added, replaced and removed', async () => {
+test('adds, replaces and removes documents', async () => {
   const retriever = keywordRetriever([{ id: 'a', content: 'green tea' }]);
   await retriever.add([
     { id: 'b', content: 'black tea' },
@@ -186,7 +186,7 @@ test('documents are added, replaced and removed', async () => {
   expect(await idsOf(retriever, 'tea')).toEqual(['a']);
 });
 
-test('names that a chunk could have, and odd ones, stay apart', async () => {
+test('keeps ids that look like chunk ids, and unusual ids, apart', async () => {
   const long = 'tea is good. '.repeat(30);
   const retriever = keywordRetriever(
     [
@@ -202,13 +202,13 @@ test('names that a chunk could have, and odd ones, stay apart', async () => {
   expect(await idsOf(retriever, 'beer')).toEqual(['__proto__']);
 });
 
-test('own stop words', async () => {
+test('accepts custom stop words', async () => {
   const retriever = keywordRetriever([{ id: 'a', content: 'tea for two' }], { stopWords: ['tea'] });
   expect(await idsOf(retriever, 'tea')).toEqual([]);
   expect(await idsOf(retriever, 'for')).toEqual(['a']);
 });
 
-test('a long query costs little, and is found by its start and its end', async () => {
+test('a long query is cheap and matches by its start and its end', async () => {
   const retriever = keywordRetriever(library);
   const long = `${'x'.repeat(extent({ quick: 500_000, full: 5_000_000 }))} ${'the '.repeat(extent({ quick: 100_000, full: 1_000_000 }))}`;
   expect((await idsOf(retriever, `${long} borrowing card`))[0]).toBe('en-card');
@@ -228,7 +228,7 @@ function open(options: KeywordRetrieverOptions & { readonly maxValueBytes?: numb
   return { store, errors, again };
 }
 
-test('documents in a store are there for another instance, which sees each change', async () => {
+test('another instance finds the documents in a store and sees each change', async () => {
   const { again, store } = open();
   const [one, other] = [again(), again()];
   await one.add(library);
@@ -248,7 +248,7 @@ test('documents in a store are there for another instance, which sees each chang
   expect(await idsOf(other, 'coffee')).toEqual([]);
 });
 
-test('a later search reads only what is new', async () => {
+test('a later search reads only new documents', async () => {
   const { again, store } = open();
   const [one, other] = [again(), again()];
   await one.add(library);
@@ -260,7 +260,7 @@ test('a later search reads only what is new', async () => {
   expect(getMany.mock.calls.map(([keys]) => keys.length)).toEqual([0, 1]);
 });
 
-test('namespaces never meet', async () => {
+test('keeps namespaces apart', async () => {
   const { again } = open();
   await again('a').add([{ id: 'x', content: 'tea a' }]);
   await again('a:b').add([{ id: 'x', content: 'tea b' }]);
@@ -269,7 +269,7 @@ test('namespaces never meet', async () => {
   expect((await again('a:b').retrieve('tea')).map(({ content }) => content)).toEqual(['tea b']);
 });
 
-test('a document larger than a value of the store is several', async () => {
+test('splits a document larger than a value of the store', async () => {
   const { again, store } = open({ maxValueBytes: 200 });
   const content = `${'很长的文件。'.repeat(200)}茶`;
   await again().add([{ id: '文件', content }]);
@@ -281,7 +281,7 @@ test('a document larger than a value of the store is several', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('a listing that lags neither loses what is new nor brings back what is gone', async () => {
+test('a lagging listing neither loses new documents nor brings removed ones back', async () => {
   const { again, store } = open();
   const retriever = again();
   await retriever.add([{ id: 'old', content: 'tea old' }]);
@@ -302,7 +302,7 @@ test('a listing that lags neither loses what is new nor brings back what is gone
   expect(await store.keys('')).toHaveLength(1);
 });
 
-test('an older document that shows up late does not take the place of a newer one', async () => {
+test('an older document that appears late does not replace a newer one', async () => {
   const { again, store } = open();
   await again().add([{ id: 'a', content: 'tea older' }]);
   const listed = await store.keys('');
@@ -315,7 +315,7 @@ test('an older document that shows up late does not take the place of a newer on
   expect((await again().retrieve('tea')).map(({ content }) => content)).toEqual(['tea newer']);
 });
 
-test('of two that write one document the same wins everywhere', async () => {
+test('when two instances write one document, the same write wins everywhere', async () => {
   const { again } = open();
   const [one, other] = [again(), again()];
   await Promise.all([
@@ -332,7 +332,7 @@ test('of two that write one document the same wins everywhere', async () => {
   expect(said[2]).toEqual(said[0]);
 });
 
-test('what is damaged in the store is told once and left out', async () => {
+test('reports damage in the store once and skips it', async () => {
   const { again, errors, store } = open();
   const retriever = again();
   await retriever.add([{ id: 'a', content: 'tea' }]);
@@ -346,7 +346,7 @@ test('what is damaged in the store is told once and left out', async () => {
   expect(errors.map(({ code }) => code)).toEqual(Array(4).fill('STORAGE_FAILED'));
 });
 
-test('a store that fails rejects, an abort ends the wait, and the next search works', async () => {
+test('a failing store rejects, an abort ends the wait, and the next search works', async () => {
   const { again, store } = open();
   const retriever = again();
   await retriever.add([{ id: 'a', content: 'tea' }]);
@@ -365,7 +365,7 @@ test('a store that fails rejects, an abort ends the wait, and the next search wo
   expect(await idsOf(retriever, 'tea')).toEqual(['a']);
 });
 
-test('bad input is refused', async () => {
+test('rejects invalid input', async () => {
   const invalid = expect.objectContaining({ name: 'AgentError', code: 'INVALID_INPUT' });
   const bad: readonly unknown[] = [
     undefined,

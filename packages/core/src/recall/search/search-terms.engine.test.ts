@@ -6,7 +6,7 @@ const none: ReadonlySet<string> = new Set();
 const withoutWords = searchTerms({ segment: null, stopWords: none });
 const split = (text: string): readonly string[] => text.split(/(?=好)|(?<=好き)/);
 
-test('width, case, accents and a plural do not count', () => {
+test('ignores width, case, accents and plural endings', () => {
   expect(withoutWords.ofText('Ｃafé STRASSE straße dogs glass bus')).toEqual([
     'cafe',
     'strasse',
@@ -19,12 +19,12 @@ test('width, case, accents and a plural do not count', () => {
   expect(withoutWords.ofText('한국')).toEqual(withoutWords.ofText('한국'.normalize('NFD')));
 });
 
-test('marks outside Latin are letters', () => {
+test('treats marks outside Latin as letters', () => {
   expect(withoutWords.ofText('हिन्दी')).toEqual(['हिन्दी']);
   expect(withoutWords.ofText('が')).toEqual(['が']);
 });
 
-test('scripts without spaces are kept by character, by pair and by word', () => {
+test('indexes scripts without spaces by character, by pair and by word', () => {
   expect(withoutWords.ofText('東京都へ')).toEqual(['東', '京', '都', 'へ', '東京', '京都', '都へ']);
   expect(searchTerms({ segment: split, stopWords: none }).ofText('猫好き')).toEqual([
     '猫',
@@ -38,7 +38,7 @@ test('scripts without spaces are kept by character, by pair and by word', () => 
   expect(withoutWords.ofText('コーヒー')).toContain('ーヒ');
 });
 
-test('a question looks for pairs and words, single characters only where they are words', () => {
+test('a query uses pairs and words, and single characters only if they are words', () => {
   expect(searchTerms({ segment: split, stopWords: none }).ofQuery('猫好き')).toEqual([
     '猫好',
     '好き',
@@ -47,24 +47,24 @@ test('a question looks for pairs and words, single characters only where they ar
   expect(withoutWords.ofQuery('学校에서 猫')).toEqual(['学校', '校에', '에서', '学', '校', '猫']);
 });
 
-test('pieces in hiragana count only where there is nothing else', () => {
+test('uses pieces in hiragana only if there is nothing else', () => {
   expect(withoutWords.ofQuery('りんごを買う')).toEqual(['を買', '買う', '買']);
   expect(withoutWords.ofQuery('りんご')).toEqual(['りん', 'んご']);
 });
 
-test('words that say nothing are not looked for, but kept', () => {
+test('a query ignores stop words, but a text keeps them', () => {
   const terms = searchTerms({ segment: null, stopWords: stopWords() });
   expect(terms.ofQuery('What is the name of my dog?')).toEqual(['name', 'dog']);
   expect(terms.ofQuery('what is it?')).toEqual([]);
   expect(terms.ofText('the dog')).toEqual(['the', 'dog']);
 });
 
-test('punctuation and emoji are no terms', () => {
+test('ignores punctuation and emoji', () => {
   expect(withoutWords.ofText('「、。」 🎉 — ?!')).toEqual([]);
   expect(withoutWords.ofText('\ud83d')).toEqual([]);
 });
 
-test('the runtime tells words where it can', () => {
+test('finds words with the segmenter of the runtime if there is one', () => {
   const terms = searchTerms({ stopWords: none });
   expect(terms.ofText('ありがとうございます')).toContain('ありがとう');
   expect(terms.ofText('ภาษาไทย')).toContain('ภาษา');

@@ -20,14 +20,14 @@ function counted(text: string, ...indices: readonly number[]): readonly number[]
   return indices.map((index) => counts[index]!);
 }
 
-test('words: letters, camel case, upper case, Vietnamese letters', () => {
+test('counts words, letters, camel case, upper case and Vietnamese letters', () => {
   const { WORDS, LETTERS, CAMEL, UPPERCASE, VIETNAMESE } = counter;
   expect(counted('getUserName URL x', WORDS, LETTERS, CAMEL, UPPERCASE)).toEqual([3, 15, 2, 5]);
   expect(counted('Tiếng Việt', WORDS, LETTERS, VIETNAMESE)).toEqual([2, 9, 2]);
   expect(counted('été đã', WORDS, LETTERS, VIETNAMESE)).toEqual([2, 5, 1]);
 });
 
-test('pairs of letters tell English from what is none', () => {
+test('pairs of letters separate English from other languages and from base64', () => {
   const perLetter = (text: string): number =>
     counted(text, counter.BIGRAMS)[0]! / counted(text, counter.LETTERS)[0]!;
   const english = perLetter('the weather in the north of the country is nice');
@@ -38,7 +38,7 @@ test('pairs of letters tell English from what is none', () => {
   expect(counted('xqzwkj', counter.HARD_WORDS)[0]).toBeGreaterThan(0);
 });
 
-test('numbers, punctuation, blanks: by runs', () => {
+test('counts numbers, punctuation and blanks by runs', () => {
   const {
     DIGITS,
     DIGIT_GROUPS,
@@ -61,14 +61,14 @@ test('numbers, punctuation, blanks: by runs', () => {
   expect(counted('a  b\t\tc d\r\n\r\n', counter.SPACE_RUNS, counter.NEWLINE_RUNS)).toEqual([2, 1]);
 });
 
-test('tags without attributes, whose word stands between the brackets alone', () => {
+test('counts a tag without attributes only if nothing but its name is between the brackets', () => {
   expect(counted('<p>a</p> <tr><td></td></tr>', counter.TAGS)).toEqual([6]);
   expect(
     counted('<a href="b">c <!-- d --> x > y, a->b, <e List<String> a/b>', counter.TAGS),
   ).toEqual([0]);
 });
 
-test('runs of one script go on over its rarer letters', () => {
+test('a run of one script includes its rarer letters', () => {
   expect(counted('Привіт, қазақ', CYRILLIC, CYRILLIC_EXTENDED, counter.CYRILLIC_RUNS)).toEqual([
     8, 2, 2,
   ]);
@@ -78,14 +78,14 @@ test('runs of one script go on over its rarer letters', () => {
   expect(counted('සිංහල', SINHALA, counter.INDIC_RUNS)).toEqual([5, 1]);
 });
 
-test('emoji: pairs of surrogates, after a space, again and again', () => {
+test('counts emoji, emoji after a space, repeated marks and lone surrogates', () => {
   expect(counted('ok 😀 ☀🥰', EMOJI, EMOJI_NEW, counter.SPACED_EMOJI)).toEqual([2, 1, 2]);
   expect(counted('。。。、', CJK_PUNCTUATION, counter.REPEATS)).toEqual([4, 2]);
   expect(counted('\ud83d\ud83d\ude00', OTHER, EMOJI)).toEqual([1, 1]);
   expect(counted('\ud83d', OTHER)).toEqual([1]);
 });
 
-test('a text is counted by itself, whatever came before', () => {
+test('the count of a text does not depend on earlier texts', () => {
   const first = [...countFeatures('Hello, 世界! 안녕')];
   countFeatures('something else 123');
   expect([...countFeatures('Hello, 世界! 안녕')]).toEqual(first);
