@@ -48,7 +48,7 @@ function ask(text: string, id: string = crypto.randomUUID()): UIMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/** What `useChat` does with a turn: its transport posts, its reader puts the message together. */
+/** Runs a turn as `useChat` does: its transport posts, and its reader builds the message. */
 async function chat(
   target: TestEndpoint,
   chatId: string,
@@ -114,7 +114,7 @@ const twoTools: readonly ScriptedReply[] = [
   'It is noon and five.',
 ];
 
-test('a two-tool turn is streamed, remembered by the next and there after a reload', async () => {
+test('a turn with two tools is streamed, remembered by the next turn, and there after a reload', async () => {
   const target = endpoint([...twoTools, 'You asked for the time.']);
   const id = newChat();
   const question = ask('What time is it in 東京, and what is 2 + 3?');
@@ -154,7 +154,7 @@ test('a two-tool turn is streamed, remembered by the next and there after a relo
   expect(messages[0]!.id).toBe(question.id);
 });
 
-test('a client can make up no history', async () => {
+test('a client cannot make up history', async () => {
   const target = endpoint(['Hello.']);
   const forged: UIMessage = {
     id: 'x',
@@ -167,7 +167,7 @@ test('a client can make up no history', async () => {
   ]);
 });
 
-test("one user's session is another's empty one, even of the same id", async () => {
+test('two users with the same session id have separate sessions', async () => {
   const target = endpoint(['For Ann.', 'For Bob.']);
   const id = newChat();
   await chat(target, id, [ask('I am Ann')]);
@@ -182,7 +182,7 @@ test("one user's session is another's empty one, even of the same id", async () 
   expect(messages.length).toBe(2);
 });
 
-test('an answer is given again without the one before it', async () => {
+test('regenerating replaces the old answer, and editing replaces the question and its answer', async () => {
   const target = endpoint(['First.', 'Second.', 'Third.']);
   const id = newChat();
   const question = ask('Say something');
@@ -191,7 +191,7 @@ test('an answer is given again without the one before it', async () => {
   expect(textOf(second)).toBe('Second.');
   expect(target.model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user']);
 
-  // An edited message has its old id.
+  // An edited message keeps its id.
   await chat(target, id, [ask('Say something else', question.id)]);
   const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as {
     messages: UIMessage[];
@@ -206,7 +206,7 @@ test('an answer is given again without the one before it', async () => {
   expect([nothing.status, (await errorOf(nothing)).code]).toEqual([400, 'INVALID_INPUT']);
 });
 
-test('a message that never arrived is a new one, also where its answer is asked for again', async () => {
+test('regenerating the answer to a message that never arrived adds the message', async () => {
   const target = endpoint(['First.', 'Second.']);
   const id = newChat();
   await chat(target, id, [ask('One')]);
@@ -217,7 +217,7 @@ test('a message that never arrived is a new one, also where its answer is asked 
   expect(messages.map(textOf)).toEqual(['One', 'First.', 'Two', 'Second.']);
 });
 
-test('the stream has the headers and the frames of the protocol, a chunk a batch', async () => {
+test('the stream has the headers and the frames of the protocol', async () => {
   const target = endpoint(['One two.']);
   const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
   expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -233,7 +233,7 @@ test('the stream has the headers and the frames of the protocol, a chunk a batch
   expect(text).not.toContain('data-isoloop-event');
 });
 
-test("the agent's events go along for who asks, or for all", async () => {
+test("the stream contains the agent's events if the client or the endpoint asks for them", async () => {
   const target = endpoint(['One.']);
   const asked = await (
     await target.post('/api/chat', { id: newChat(), messages: [ask('secret words')], events: true })
@@ -246,7 +246,7 @@ test("the agent's events go along for who asks, or for all", async () => {
   ).toContain('"data-isoloop-event"');
 });
 
-test('a client that goes away keeps its turn', async () => {
+test('a turn continues when its client disconnects', async () => {
   let open!: () => void;
   const gate = new Promise<void>((resolve) => (open = resolve));
   const model: ChatModel = {
@@ -276,7 +276,7 @@ test('a client that goes away keeps its turn', async () => {
   expect(messages.map(textOf)).toEqual(['Tell me', 'The end.']);
 });
 
-test('a turn that outlives its client for too long is stopped, and what there was of it is kept', async () => {
+test('a turn that outlives its client for too long is stopped, and its partial answer is kept', async () => {
   const target = endpoint([{ text: 'So far ', hang: true }], { limits: { afterDisconnectMs: 0 } });
   const id = newChat();
   const response = await target.post('/api/chat', { id, messages: [ask('Tell me')] });
@@ -291,7 +291,7 @@ test('a turn that outlives its client for too long is stopped, and what there wa
   expect(messages.map(textOf)).toEqual(['Tell me', 'So far ']);
 });
 
-test('a key that cannot be sent is a fault of the endpoint, not of its client, and stays unknown', async () => {
+test('a key that cannot be sent is a CONFIGURATION error, and the key stays secret', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = endpoint(openai({ model: 'm', apiKey: 'sk-secret\nkey' }));
   const streamed = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
@@ -311,7 +311,7 @@ test('a key that cannot be sent is a fault of the endpoint, not of its client, a
   log.mockRestore();
 });
 
-test('a silent stream is kept alive', async () => {
+test('a silent stream gets keep-alive comments', async () => {
   const target = endpoint([{ hang: true }], { limits: { keepAliveMs: 2, afterDisconnectMs: 0 } });
   const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
   const reader = response.body!.getReader();
@@ -324,7 +324,7 @@ test('a silent stream is kept alive', async () => {
   expect(text).toContain('"start"');
 });
 
-test("a model's failure is told in the stream, and the next turn works", async () => {
+test("a model's failure is reported in the stream, and the next turn works", async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const refused = new AgentError(
     'MODEL_AUTH',
@@ -394,7 +394,7 @@ test.each<[string, unknown, string]>([
     }),
     code,
   ]),
-])('nothing of a failure but its code leaves the endpoint: %s', async (_, error, code) => {
+])('a client learns only the code of a failure: %s', async (_, error, code) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const failure = { text: 'Well, ', error };
   const target = endpoint([failure, { error }, failure], { events: true });
@@ -414,7 +414,7 @@ test.each<[string, unknown, string]>([
   log.mockRestore();
 });
 
-test('a model behind HTTP: tools in parallel, an answer of their results, and a server that is down', async () => {
+test('a model behind HTTP calls tools in parallel and answers; a failed connection gives MODEL_UNREACHABLE', async () => {
   const target = endpoint(
     openai({ model: 'scripted', baseURL: `${inject('providerUrl')}/scripted/v1` }),
   );
@@ -470,7 +470,7 @@ test.each([
     413,
     'PAYLOAD_TOO_LARGE',
   ],
-])('a body with %s is refused', async (_what, body, status, code) => {
+])('rejects a body with %s', async (_what, body, status, code) => {
   const target = endpoint([]);
   const response = await target.post('/api/chat', body);
   const error = await errorOf(response);
@@ -479,7 +479,7 @@ test.each([
   expect(target.model.requests).toEqual([]);
 });
 
-test('a body without a length is cut off at the limit, and one that is no JSON or UTF-8 refused', async () => {
+test('stops reading a body without a length at the limit, and rejects other content types and bad UTF-8', async () => {
   const target = endpoint([], { limits: { bodyBytes: 100 } });
   const send = async (body: BodyInit, type = 'application/json'): Promise<unknown[]> => {
     const headers = { authorization: 'Bearer ann', 'content-type': type };
@@ -499,7 +499,7 @@ test('a body without a length is cut off at the limit, and one that is no JSON o
   expect(await send(new Uint8Array([0x22, 0xff, 0x22]))).toEqual([400, 'INVALID_INPUT']);
 });
 
-test('who is not known is refused on every route but the liveness one', async () => {
+test('every route except /healthz rejects unknown callers', async () => {
   const target = endpoint([]);
   for (const path of ['/api/chat', '/v1/chat/completions'])
     expect((await target.post(path, {}, '')).status).toBe(401);
@@ -521,7 +521,7 @@ test('who is not known is refused on every route but the liveness one', async ()
   log.mockRestore();
 });
 
-test('without authorize only localhost is answered', async () => {
+test('without authorize, only requests to localhost are answered', async () => {
   const { handler } = endpoint([], { authorize: undefined } as never);
   const at = (host: string): Promise<Response> | Response =>
     handler.fetch(new Request(`${host}/v1/models`), bindings);
@@ -534,7 +534,7 @@ test('without authorize only localhost is answered', async () => {
   }
 });
 
-test('a missing namespace is told, and memory can be had elsewhere', async () => {
+test('a missing namespace fails with CONFIGURATION; `memory` can store messages elsewhere', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const { handler } = endpoint([]);
   const request = new Request('https://edge.test/api/chat/a/messages', {
@@ -557,7 +557,7 @@ test('a missing namespace is told, and memory can be had elsewhere', async () =>
   expect((await new KvMemory(bindings.CHAT_KV, `mine-ann-${id}`).read()).length).toBe(2);
 });
 
-test('an agent that is busy answers 409, a defect of its factory 500 without its words', async () => {
+test('a busy agent gives 409, and a failing factory gives 500 without its error message', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const busy = new ReActAgent({ name: 'shared', model: new ScriptedModel([{ hang: true }]) });
   const running = busy.stream('Hi', { detached: true });
@@ -578,7 +578,7 @@ test('an agent that is busy answers 409, a defect of its factory 500 without its
   log.mockRestore();
 });
 
-test('only the listed origins get an answer they can read', async () => {
+test('only listed origins can read the answers', async () => {
   const target = endpoint([], { cors: ['https://app.test'] });
   const preflight = (origin: string): Promise<Response> =>
     target.fetch('/api/chat', {
@@ -596,7 +596,7 @@ test('only the listed origins get an answer they can read', async () => {
   expect(
     (await preflight('https://evil.test')).headers.get('access-control-allow-origin'),
   ).toBeNull();
-  // An error is readable too.
+  // A page can also read an error.
   const refused = await target.post('/api/chat', {}, '', { origin: 'https://app.test' });
   expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([
     401,
@@ -620,7 +620,7 @@ test.each([
       new Hono<{ Bindings: TestEnv }>().basePath('/agent').route('/', handler),
   ],
 ])(
-  'mounted in another app by %s, all its routes are there, and the other routes are left alone',
+  'mounted in another app by %s, it serves all its routes and leaves other routes alone',
   async (_by, mount) => {
     const { handler } = endpoint(['Hi.']);
     const app = new Hono<{ Bindings: TestEnv }>().use(async (c, next) => {
@@ -688,7 +688,7 @@ test("OpenAI's client gets a whole answer, and its options reach the model", asy
   expect(request!.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'user']);
 });
 
-test("OpenAI's client streams, with token counts if it asks for them", async () => {
+test("OpenAI's client streams, with token counts on request", async () => {
   for (const include_usage of [true, false]) {
     const target = endpoint(twoTools);
     const stream = await client(target).chat.completions.create({
@@ -714,7 +714,7 @@ test("OpenAI's client streams, with token counts if it asks for them", async () 
   }
 });
 
-test('a client of /v1 that goes away ends its run', async () => {
+test('a client of /v1 that disconnects ends its run', async () => {
   let aborted: AbortSignal | undefined;
   const model: ChatModel = {
     provider: 'endless',
@@ -741,7 +741,7 @@ test('a client of /v1 that goes away ends its run', async () => {
   expect(aborted?.aborted).toBe(true);
 });
 
-test("OpenAI's client sees a failure as the error it is", async () => {
+test("OpenAI's client gets failures as its own error types", async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const limited = new AgentError('MODEL_RATE_LIMITED', 'Slow down', {
     retryable: true,
@@ -766,7 +766,7 @@ test("OpenAI's client sees a failure as the error it is", async () => {
     });
     expect(failure.headers?.get('retry-after')).toBe('2');
   }
-  // With half the answer out it can only come in the stream.
+  // After half of the answer, the error can only come in the stream.
   const halfway = (await complete(
     endpoint([{ text: 'Well, ', error: limited }]),
     true,
@@ -810,7 +810,7 @@ test("OpenAI's client sees a failure as the error it is", async () => {
   log.mockRestore();
 });
 
-test('the models are listed', async () => {
+test('lists the models, and requires at least one', async () => {
   const { data } = await client(endpoint([])).models.list();
   expect(data.map(({ id }) => id)).toEqual(['offline', 'other']);
   expect(() =>
@@ -821,7 +821,7 @@ test('the models are listed', async () => {
   ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test('an unknown path is a coded 404', async () => {
+test('an unknown path gives 404 with a code', async () => {
   const target = endpoint([]);
   for (const path of ['/nowhere', '/api/chats/a', '/llm/v1/models']) {
     const response = await target.get(path);

@@ -16,7 +16,7 @@ const asks = (authorization?: string): Request =>
     headers: authorization === undefined ? {} : { authorization },
   });
 
-test('a token is its user, and nothing like it is', async () => {
+test('a token identifies its user, and similar tokens are rejected', async () => {
   const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
   for (const [token, user] of [
     [ann, 'ann'],
@@ -45,14 +45,14 @@ test('a token is its user, and nothing like it is', async () => {
   ).toEqual({ user: 'token' });
 });
 
-test('an old token that is not set keeps nobody out', async () => {
+test('an old token that is not set does not affect the other tokens', async () => {
   const authorize = bearerToken(() => ({ ann, ci: [ci, undefined] }));
   expect(await authorize(asks(`Bearer ${ann}`), {})).toEqual({ user: 'ann' });
   expect(await authorize(asks(`Bearer ${ci}`), {})).toEqual({ user: 'ci' });
   expect(await authorize(asks('Bearer undefined'), {})).toBeNull();
 });
 
-test('every known token is compared, whichever is asked for', async () => {
+test('compares every known token, whichever one the request has', async () => {
   const digest = vi.spyOn(crypto.subtle, 'digest');
   const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
   const counts: number[] = [];
@@ -74,7 +74,7 @@ test.each([
   [{ ann: [undefined] }],
   [{ ann: [ann, ''] }],
   [{ ann: 7 }],
-])('a secret that is not set lets nobody in: %j', async (tokens) => {
+])('a secret that is not set rejects everyone: %j', async (tokens) => {
   const authorize = bearerToken(() => tokens as never);
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   for (const token of ['undefined', 'short', '7', 'x'.repeat(20)]) {
@@ -115,7 +115,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const base64 = (value: object): string =>
   btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
 
-test('a JSON Web Token is its subject, when all of it is right', async () => {
+test('a valid JSON Web Token identifies its subject, and every flaw rejects it', async () => {
   const authorize = jwt({ secret: () => secret, issuer, audience });
   const check = async (token: string): Promise<unknown> => authorize(asks(`Bearer ${token}`), {});
   expect(await check(await signed(bytes(secret)))).toEqual({ user: 'ann' });
@@ -155,7 +155,7 @@ test('a JSON Web Token is its subject, when all of it is right', async () => {
   expect(await authorize(asks(), {})).toBeNull();
 });
 
-test("tokens by the issuer's published keys, which are fetched once; none by a public key taken for a secret", async () => {
+test("fetches the issuer's published keys once, and rejects a token signed with the public key as secret", async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const other = await generateKeyPair('ES256');
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
@@ -184,7 +184,7 @@ test("tokens by the issuer's published keys, which are fetched once; none by a p
   expect(await check(await signed(bytes(JSON.stringify(jwk))))).toBeNull();
 });
 
-test('what is set up wrongly lets nobody in and says why in the log', async () => {
+test('a wrong setup rejects everyone and logs the reason', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const token = await signed((await generateKeyPair('ES256')).privateKey, { alg: 'ES256' });
   expect(() => jwt({ secret: () => secret, issuer: '', audience })).toThrow(
@@ -226,14 +226,14 @@ test('what is set up wrongly lets nobody in and says why in the log', async () =
 });
 
 test.each([[{ user: '' }], [{ user: 7 }], [{ user: ['ann'] }], [{}], [true], ['ann'], [undefined]])(
-  'an authorize that answers %j lets nobody in',
+  'an authorize() that returns %j rejects the request',
   async (caller) => {
     const target = testEndpoint([], {}, { authorize: () => caller as never });
     expect((await target.get('/v1/models')).status).toBe(401);
   },
 );
 
-/** Counts as the platform's does. */
+/** Counts requests as the platform's limiter does. */
 function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
   const keys: string[] = [];
   return {
@@ -245,7 +245,7 @@ function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
   };
 }
 
-test("each user's requests are counted, where a limiter is bound or given", async () => {
+test('counts the requests of each user with a bound or a given limiter', async () => {
   const bound = limiter(2);
   const given = limiter(2);
   const targets = [
@@ -267,7 +267,7 @@ test("each user's requests are counted, where a limiter is bound or given", asyn
   expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'ann']);
 });
 
-test("the platform's own limiter counts", async () => {
+test("works with the platform's own limiter", async () => {
   const { RATE_LIMITER_TEST: own } = bindings as { readonly RATE_LIMITER_TEST?: RateLimiter };
   expect(own).toBeDefined();
   const target = testEndpoint([], {}, { rateLimit: () => own });
@@ -278,7 +278,7 @@ test("the platform's own limiter counts", async () => {
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
 
-test('a limiter that fails lets nobody through', async () => {
+test('a failing limiter rejects all requests', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = testEndpoint(
     [],
@@ -293,7 +293,7 @@ test('a limiter that fails lets nobody through', async () => {
   log.mockRestore();
 });
 
-test('every answer has the headers of one that no page may show and nobody keep', async () => {
+test('every answer has headers against framing and caching', async () => {
   const target = testEndpoint(['Hi.', 'Hi.'], {}, {});
   const answers = [
     await target.get('/healthz', ''),
@@ -323,7 +323,7 @@ test.each([
   ['http://localhost:3000', 403],
   ['null', 403],
   ['', 403],
-])('a page of %j is answered with %i', async (origin, status) => {
+])('a page of origin %j gets status %i', async (origin, status) => {
   const target = testEndpoint([], {}, { cors: ['https://app.test'] });
   const response = await target.fetch('/v1/models', {
     headers: { origin, authorization: 'Bearer ann' },
@@ -334,7 +334,7 @@ test.each([
   );
 });
 
-test('on a machine of its own a page of any port may ask, and no other', async () => {
+test('without authorize, pages of any local port may call, and no other pages', async () => {
   const target = testEndpoint([], {}, { authorize: undefined as never });
   const at = async (url: string, origin: string): Promise<number> =>
     (await target.fetch(new Request(url, { headers: { origin } }))).status;
@@ -343,7 +343,7 @@ test('on a machine of its own a page of any port may ask, and no other', async (
   expect(await at('http://localhost:8787/v1/models', 'http://localhost.evil.test')).toBe(403);
 });
 
-test("a user's sessions are its own, whatever the names", async () => {
+test('a user cannot reach the sessions of another user by similar names', async () => {
   const target = testEndpoint(['One.', 'Two.']);
   const id = crypto.randomUUID();
   await (await target.post('/api/run', { id, input: 'I am Ann' }, 'ann')).text();
@@ -357,7 +357,7 @@ test("a user's sessions are its own, whatever the names", async () => {
   expect((await target.get(`/api/chat/ann%2F${id}/messages`, 'bob')).status).toBe(400);
 });
 
-test("a message with the id of the agent's own changes nothing", async () => {
+test("a message with the id of the agent's answer is rejected and changes nothing", async () => {
   const target = testEndpoint(['One.', 'Two.']);
   const id = crypto.randomUUID();
   const ui = (messageId: string, text: string) => ({
@@ -385,7 +385,7 @@ test("a message with the id of the agent's own changes nothing", async () => {
   expect(await (await target.get(`/api/chat/${id}/messages`)).text()).toBe(before);
 });
 
-test('an error of the agent with secrets in all its parts gives none away', async () => {
+test('an agent error with secrets in all its parts reveals none of them', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const error = new AgentError('TOOL_ERROR', 'sk-secret', {
     cause: new Error('sk-secret'),
@@ -409,7 +409,7 @@ test.each([
   ['the other half', '\udc00'],
   ['an endless name', 'x'.repeat(257)],
   ['a name that is endless when encoded', '旅'.repeat(29)],
-])("a user of %s is nobody: its sessions could be another's", async (_what, user) => {
+])('rejects a user with %s, whose sessions could be those of another user', async (_what, user) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   for (const place of places) {
     const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
@@ -439,7 +439,7 @@ const hostile = [
   "'; DROP TABLE",
 ];
 
-test.each(places)('%s: users of strange names have sessions of their own', async (place) => {
+test.each(places)('%s: users with unusual names have separate sessions', async (place) => {
   const id = places.indexOf(place) + 'x'.repeat(127);
   const speak = (user: string) =>
     boundEndpoint(place, ['Hello.'], {}, { authorize: () => ({ user }) }, { id, user });
@@ -471,7 +471,7 @@ test.each([
   ['x-real-ip', '10.0.0.1', 401],
   ['forwarded', 'for=127.0.0.1', 401],
 ])(
-  'without authorize a host header of localhost is not believed where %s says %s',
+  'without authorize, a localhost URL counts only if the forwarded address is local: %s %s',
   async (name, value, status) => {
     const target = testEndpoint([], {}, { authorize: undefined as never });
     const response = await target.fetch(
@@ -491,7 +491,7 @@ test.each([
   ['https://app.test:443'],
   ['https://*.app.test'],
   [''],
-])('%j is no origin to be let in', (origin) => {
+])('cors rejects the origin %j', (origin) => {
   expect(() => testEndpoint([], {}, { cors: ['https://ok.test', origin] })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -508,13 +508,13 @@ test.each([
   [{ llm: { models: [], upstream: () => ({}), maxTokens: 0 } }],
   [{ llm: { models: [], upstream: () => ({}), timeoutMs: NaN } }],
   [{ llm: { models: [], upstream: () => ({}), timeoutMs: '5000' } }],
-])('a limit that limits nothing is refused: %j', (options) => {
+])('rejects a limit without effect: %j', (options) => {
   expect(() => testEndpoint([], {}, options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
 
-test('a preflight lets listed origins in, by their whole names and without credentials', async () => {
+test('a preflight allows only listed origins, compared in full and without credentials', async () => {
   const target = testEndpoint([], {}, { cors: ['https://app.test', 'https://two.test:8443'] });
   const preflight = (origin: string): Promise<Response> =>
     target.fetch('/api/chat', {
@@ -546,7 +546,7 @@ test('a preflight lets listed origins in, by their whole names and without crede
 });
 
 test.each(places)(
-  '%s: streams, errors, and what is not here have the security headers, too',
+  '%s: streams, errors and unknown paths have the security headers, too',
   async (place) => {
     const bound = boundEndpoint(place, ['Hi.'], {}, { cors: ['https://app.test'] });
     const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
@@ -589,7 +589,7 @@ test.each([
   '/v1/chat/completions',
   '/llm/v1/chat/completions',
   '/api/chat/a/interrupt',
-])('%s: a body that comes in pieces, without a length, is cut off at the limit', async (path) => {
+])('%s: stops reading a body without a length at the limit', async (path) => {
   const llm = {
     models: ['small'],
     upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
@@ -608,7 +608,7 @@ test.each([
   expect(pulls).toBeLessThan(12);
 });
 
-test("a JSON Web Token by a key that is not published is nobody's, and keys are fetched by https only", async () => {
+test('rejects a JSON Web Token whose key is not published, and fetches keys by https only', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'other', alg: 'ES256' };

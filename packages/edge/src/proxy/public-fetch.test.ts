@@ -3,7 +3,7 @@ import { mcpTools } from '@isoloop/core/mcp';
 import { expect, test } from 'vitest';
 import { publicFetch } from './public-fetch.ts';
 
-/** Answers by address; keeps what it was asked. */
+/** Answers by URL and records the requests. */
 function internet(answers: Readonly<Record<string, Response>> = {}) {
   const seen: Request[] = [];
   const fetchIt = (async (request: Request) => {
@@ -17,7 +17,7 @@ const to = (location: string, status = 302): Response =>
   new Response(null, { status, headers: { location } });
 
 const hidden = [
-  // This machine, in every spelling.
+  // This machine, in many spellings.
   'localhost',
   'LOCALHOST',
   'localhost.',
@@ -65,7 +65,7 @@ const hidden = [
   '[::ffff:10.0.0.1]',
   '[64:ff9b::a00:1]',
   '[2002:a00:1::]',
-  // Link-local and metadata.
+  // Link-local addresses and metadata services.
   '169.254.169.254',
   '169.254.0.1',
   '0xa9fea9fe',
@@ -79,7 +79,7 @@ const hidden = [
   'METADATA.GOOGLE.INTERNAL.',
   'metadata',
   'kubernetes.default.svc.cluster.local',
-  // Not for hosts.
+  // Addresses that no public host has.
   '224.0.0.1',
   '255.255.255.255',
   '240.0.0.1',
@@ -87,7 +87,7 @@ const hidden = [
   '[ff02::1]',
   '[2001:db8::1]',
   '[2001::1]',
-  // Names that are addresses, or of a network of one's own.
+  // Names that resolve to such addresses, and names in local networks.
   '127.0.0.1.nip.io',
   '10-0-0-1.sslip.io',
   'app.192.168.1.1.nip.io',
@@ -102,7 +102,7 @@ const hidden = [
   'nas.home.arpa',
 ];
 
-test.each(hidden)('%s is not asked, neither at once nor by a redirect', async (host) => {
+test.each(hidden)('never requests %s, neither directly nor after a redirect', async (host) => {
   const direct = internet();
   await expect(
     publicFetch({ fetch: direct.fetch, http: true })(`http://${host}/latest/meta-data`),
@@ -133,7 +133,7 @@ test.each([
   'https://v1.2.3.example.com/',
   'https://xn--bcher-kva.example/',
   'https://example.com:8443/',
-])('%s is', async (url) => {
+])('requests %s', async (url) => {
   const { seen, fetch } = internet();
   expect(await (await publicFetch({ fetch })(url)).text()).toBe('ok');
   expect(seen[0]!.redirect).toBe('manual');
@@ -148,7 +148,7 @@ test.each([
   'https://example.com@127.0.0.1/',
   'https://example.com:22/',
   'https://example.com:6379/',
-])('%s is refused', async (url) => {
+])('rejects %s', async (url) => {
   const { seen, fetch } = internet();
   const failure = (await publicFetch({ fetch })(url).catch((error: unknown) => error)) as Error;
   expect(failure).toBeInstanceOf(Error);
@@ -156,7 +156,7 @@ test.each([
   expect(seen).toEqual([]);
 });
 
-test('redirects are followed, each checked, and not without end', async () => {
+test('follows redirects, checks each one, and limits their number', async () => {
   const { seen, fetch } = internet({
     'https://a.example/': to('https://b.example/x'),
     'https://b.example/x': to('/y'),
@@ -181,7 +181,7 @@ test('redirects are followed, each checked, and not without end', async () => {
   );
 });
 
-test('another origin is not told who asks; a POST becomes a GET or is sent again, as browsers do it', async () => {
+test('sends no credentials to another origin, and changes or repeats a POST as browsers do', async () => {
   const run = async (status: number, location: string): Promise<Request> => {
     const { seen, fetch } = internet({ 'https://a.example/': to(location, status) });
     await publicFetch({ fetch })('https://a.example/', {
@@ -211,7 +211,7 @@ test('another origin is not told who asks; a POST becomes a GET or is sent again
   }
 });
 
-test('only the listed hosts, where there is a list', async () => {
+test('requests only listed hosts if there is a list', async () => {
   const { seen, fetch } = internet({ 'https://api.example.com/': to('https://evil.example/') });
   const limited = publicFetch({ fetch, hosts: ['*.example.com', 'one.example'] });
   await limited('https://a.example.com/');
@@ -231,7 +231,7 @@ test('only the listed hosts, where there is a list', async () => {
   ]);
 });
 
-test('a server of MCP tools is asked by it', async () => {
+test('mcpTools() sends its requests through it', async () => {
   const { seen, fetch } = internet({
     'https://tools.example/mcp': to('http://169.254.169.254/', 307),
   });

@@ -10,7 +10,9 @@ interface Call {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The binding as it is documented: each call has its reply, which may be an error. */
+/**
+ * Fakes the binding as documented. Each call gets the next reply, and throws it if it is an error.
+ */
 function binding(...replies: readonly unknown[]): WorkersAiBinding & { readonly calls: Call[] } {
   const calls: Call[] = [];
   return {
@@ -97,7 +99,7 @@ test.each<[string, () => unknown]>([
       usage,
     }),
   ],
-])('text and usage from %s', async (_what, reply) => {
+])('reads text and usage from %s', async (_what, reply) => {
   const deltas = await deltasOf(binding(reply));
   expect(textOf(deltas)).toBe('Hello 서울');
   expect(deltas.at(-1)).toMatchObject({
@@ -106,7 +108,7 @@ test.each<[string, () => unknown]>([
   });
 });
 
-test('thinking is told apart', async () => {
+test('separates thinking from text', async () => {
   const deltas = await deltasOf(
     binding(
       response(
@@ -190,7 +192,7 @@ test.each<[string, () => unknown]>([
         ),
       ),
   ],
-])('an agent calls its tools by %s', async (_what, first) => {
+])('an agent reads its tool calls from %s', async (_what, first) => {
   const asked: unknown[] = [];
   const clock = tool({
     name: 'clock',
@@ -209,11 +211,11 @@ test.each<[string, () => unknown]>([
     readonly messages: readonly { readonly role: string; readonly content: unknown }[];
   };
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
-  // The binding refuses null.
+  // The binding rejects null.
   expect(messages.every(({ content }) => typeof content === 'string')).toBe(true);
 });
 
-test('the request is what the binding takes', async () => {
+test('sends the request in the format of the binding', async () => {
   const ai = binding(response(own));
   const signal = new AbortController().signal;
   const chosen = workersAi(ai, { model, gateway: { id: 'mine' } });
@@ -261,7 +263,7 @@ test.each<[unknown, string, boolean]>([
   [response(events({ response: 'Hel' })), 'MODEL_BAD_RESPONSE', true],
   [{ image: 'x' }, 'MODEL_BAD_RESPONSE', false],
   [response('data: {"resp\n\n'), 'MODEL_BAD_RESPONSE', false],
-])('a failure is the error it is: %s', async (reply, code, retryable) => {
+])('maps a failure to its error code: %s', async (reply, code, retryable) => {
   await expect(deltasOf(binding(reply))).rejects.toMatchObject({ code, retryable });
 });
 

@@ -44,7 +44,7 @@ const toolMessage = (more: object): object => ({
 });
 
 const rows: readonly Row[] = [
-  // The body as such.
+  // Chats, runs, completions and the proxy: body, content type, origin and authorization.
   ...['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'].flatMap(
     (path): Row[] => [
       [`${path}: nothing`, path, '', 400, 'INVALID_INPUT'],
@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     ],
   ),
 
-  // Ids.
+  // Session ids.
   ...[
     1,
     null,
@@ -149,7 +149,7 @@ const rows: readonly Row[] = [
     { 'x-isoloop-session': '' },
   ],
 
-  // The chat.
+  // Chats.
   ['events of a text', '/api/chat', chat({ events: 'yes' }), 400, 'INVALID_INPUT'],
   ['messages of a text', '/api/chat', chat({ messages: 'Hi' }), 400, 'INVALID_INPUT'],
   ['no messages', '/api/chat', chat({ messages: [] }), 400, 'INVALID_MESSAGE'],
@@ -344,7 +344,7 @@ const rows: readonly Row[] = [
     'INVALID_INPUT',
   ],
 
-  // A stop.
+  // Interrupts.
   ['a stop of no session', '/api/chat/a%20b/interrupt', {}, 400, 'INVALID_INPUT'],
   ['a stop of no kind', '/api/chat/a/interrupt', { mode: 'kill' }, 400, 'INVALID_INPUT'],
   ['a stop by a list', '/api/chat/a/interrupt', '[]', 400, 'INVALID_INPUT'],
@@ -370,7 +370,7 @@ const rows: readonly Row[] = [
     'INVALID_INPUT',
   ],
 
-  // A run.
+  // Runs.
   ['an empty input', '/api/run', run({ input: ' ' }), 400, 'INVALID_INPUT'],
   ['an input of no kind', '/api/run', run({ input: 1 }), 400, 'INVALID_MESSAGE'],
   [
@@ -427,7 +427,7 @@ const rows: readonly Row[] = [
     'PAYLOAD_TOO_LARGE',
   ],
 
-  // OpenAI's.
+  // OpenAI's chat completions.
   ...(
     [
       ['no model', { model: undefined }],
@@ -564,7 +564,7 @@ const rows: readonly Row[] = [
     },
   ],
 
-  // The proxy.
+  // The model proxy.
   ['/llm: a model that is not here', '/llm/v1/chat/completions', v1(), 404, 'NOT_FOUND'],
   [
     '/llm: messages of a text',
@@ -658,13 +658,13 @@ async function checkRefusal(
   expect(text).not.toMatch(/\.ts:|node_modules|\\n\s+at /);
 }
 
-test('there are enough of them', () => expect(rows.length).toBeGreaterThan(180));
+test('the table has more than 180 bad requests', () => expect(rows.length).toBeGreaterThan(180));
 
 describe.each(['KV', 'Durable Object'] as const)('%s', (place) => {
   const empty = target(place).stored();
 
   test.each(rows.map(([what, ...rest]) => ({ what, rest })))(
-    'refused, and nothing asked or stored: $what',
+    'rejects the request, and neither asks the model nor stores anything: $what',
     async ({ rest }) => {
       const [path, body, status, code, headers = {}] = rest;
       const endpoint = target(place);
@@ -678,7 +678,7 @@ describe.each(['KV', 'Durable Object'] as const)('%s', (place) => {
     },
   );
 
-  test('what would be stored is seen', async () => {
+  test('an accepted request changes the stored data', async () => {
     const endpoint = target(place);
     await (await endpoint.post('/api/chat', chat(), 'ann')).text();
     expect(await endpoint.stored()).not.toEqual(await empty);
@@ -705,7 +705,7 @@ test.each([
   ['GET', '/api/chats?limit='],
   ['GET', '/api/chats?before=now'],
   ['GET', `/api/chats?before=${'9'.repeat(400)}`],
-])('what is asked for in an address is checked: %s %s', async (method, path) => {
+])('rejects a bad id or query: %s %s', async (method, path) => {
   expect.hasAssertions();
   for (const place of ['KV', 'Durable Object'] as const) {
     const response = await target(place).fetch(path, {
@@ -716,7 +716,7 @@ test.each([
   }
 });
 
-test('what is no UTF-8 is refused everywhere', async () => {
+test('chats, runs, completions and the proxy reject a body that is not UTF-8', async () => {
   expect.hasAssertions();
   const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
   for (const path of [
@@ -740,7 +740,7 @@ test('what is no UTF-8 is refused everywhere', async () => {
   }
 });
 
-test('another method is a 405 that names the right one', async () => {
+test('answers another method with 405 and names the right one', async () => {
   const posts = ['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'];
   const gets = [
     '/api/chat/a/messages',

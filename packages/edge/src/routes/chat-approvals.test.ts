@@ -23,7 +23,7 @@ const calls = (...all: readonly Call[]): ScriptedReply => ({
 const asked = calls(['c1', 'pay']);
 const denied = 'Tool call rejected: the user wrote a new message instead of deciding';
 
-/** The tool results that the model saw in its last request, with the text after them. */
+/** Returns the tool results and the texts of the model's last request. */
 const told = ({ model }: Pick<Bound, 'model'>): readonly unknown[] =>
   model.requests
     .at(-1)!
@@ -47,7 +47,7 @@ const states = (messages: readonly UIMessage[]): Record<string, string> =>
 const errorOf = (chat: TestChat): string => chat.error?.message ?? '';
 
 test.for(places)(
-  '%s: a message instead of a decision denies the call, and the model is told both',
+  '%s: a message instead of a decision denies the call, and the model gets both',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea, then.', 'Yes?'], { tools: [pay] });
     const chat = bound.chat();
@@ -64,7 +64,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a reloaded page may write instead of deciding, and the new message may be answered again or edited',
+  '%s: after a reload, a message denies the call, and the message can be answered again or edited',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea.', 'Tea again.', 'Coffee.'], { tools: [pay] });
     await bound.chat().sendMessage({ text: 'Pay' });
@@ -80,7 +80,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: of several calls, those the user has decided get the decisions, and the others are denied',
+  '%s: of several calls, a message denies only those that the user has not decided',
   async (place) => {
     const three = calls(
       ['c1', 'pay', { sum: 1 }],
@@ -101,7 +101,7 @@ test.for(places)(
       ['c3', 'denied', denied],
       'And tea',
     ]);
-    // The decisions are still in the client's messages.
+    // The client's messages still contain the decisions.
     await chat.sendMessage({ text: 'Hello' });
     expect((await bound.messages()).map(textOf)).toEqual([
       'Pay',
@@ -116,7 +116,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: with a call that waits for a result, a message changes nothing, and the error names the calls',
+  '%s: a message changes nothing while a call waits for a result, and the error names the calls',
   async (place) => {
     const both = calls(['c1', 'pay'], ['c2', 'color', {}]);
     const bound = boundEndpoint(place, [both, 'Tea.'], { tools: [pay, color] });
@@ -130,11 +130,11 @@ test.for(places)(
     expect(errorOf(chat)).toContain('Send decisions or results');
     expect((await bound.messages()).map(({ parts }) => parts)).toEqual(before);
 
-    // The refused message stands after the answer whose call is decided now.
+    // The rejected message follows the answer whose call is decided now.
     await chat.addToolApprovalResponse({ id: 'c1', approved: false });
     await expect.poll(() => states(chat.messages)['c1']).toBe('output-error');
     await expect.poll(() => chat.status).toBe('ready');
-    // A result goes with the next message, too.
+    // The next message also carries a result.
     await chat.addToolOutput({ tool: 'color', toolCallId: 'c2', output: 'blue' });
     await chat.sendMessage({ text: 'And tea' });
     expect(told(bound).slice(1)).toEqual([
@@ -148,7 +148,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: each decision is sent at once: a denial alone, and one of two',
+  '%s: each decision is sent at once: a denial alone, and one of two decisions',
   async (place) => {
     const two = calls(['c2', 'pay', { sum: 1 }], ['c3', 'pay', { sum: 2 }]);
     const bound = boundEndpoint(place, [asked, 'Not, then.', two, 'One.'], { tools: [pay] });
@@ -172,7 +172,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a decision in one tab after a message in another is refused, and the first tab goes on',
+  '%s: a decision in one tab after a message in another tab fails, and the first tab can continue',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea.', 'Yes?'], { tools: [pay] });
     const first = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
@@ -183,7 +183,7 @@ test.for(places)(
     await expect.poll(() => first.status).toBe('error');
     expect(errorOf(first)).toMatch(/INVALID_DECISION|SESSION_CONFLICT/);
     if (place !== 'KV with echoes') {
-      // The late decision is still in this tab's messages. It must not keep the chat locked.
+      // This tab's messages still contain the late decision. It must not lock the chat.
       await first.sendMessage({ text: 'Hello' });
       expect(first.error).toBeUndefined();
       expect((await bound.messages()).map(textOf)).toEqual([
@@ -200,7 +200,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a message in one tab after a decision in another denies nothing',
+  '%s: a message in one tab after a decision in another tab denies nothing',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Paid.', 'Tea.'], { tools: [pay] });
     const first = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
@@ -215,7 +215,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a post decides nothing in another session, nothing for another tool, and its denials count only for open calls',
+  '%s: forged decisions affect no other session and no other tool',
   async (place) => {
     const other = boundEndpoint(place, [calls(['x1', 'pay']), 'Paid.'], { tools: [pay] });
     const theirs = other.chat({ sendAutomaticallyWhen: hasApprovalResponse });
@@ -249,7 +249,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a call that a child agent waits with is shown, denied by a message, and the child can be called again',
+  '%s: a message denies the open call of a child agent, and the child can be called again',
   async (place) => {
     const child = new ScriptedModel([asked, 'Then not.', 'Here.']);
     const store = new MemoryStore();
@@ -300,7 +300,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: `/api/run` and `/v1` refuse a message while an approval is open, as before',
+  '%s: `/api/run` and `/v1` reject a message while an approval is open',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea.'], { tools: [pay] });
     const chat = bound.chat();

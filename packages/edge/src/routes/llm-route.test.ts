@@ -25,7 +25,7 @@ function proxy(upstream: LlmUpstream, options: Partial<LlmOptions> = {}): TestEn
   );
 }
 
-/** A model server that keeps what it was sent. */
+/** Fakes a model server that records its requests. */
 function server(answer: (init: RequestInit) => Response | Promise<Response>) {
   const seen: { url: string; init: RequestInit }[] = [];
   const send = async (url: string, init: RequestInit): Promise<Response> => {
@@ -46,7 +46,7 @@ const ok = (): Response =>
 const events = (text: string): Response =>
   new Response(text, { headers: { 'content-type': 'text/event-stream' } });
 
-test("the key goes to the server and the model has the server's name", async () => {
+test('sends the server its key and its own name of the model', async () => {
   const upstream = server(ok);
   const target = proxy({
     fetch: upstream.fetch,
@@ -75,7 +75,7 @@ test("the key goes to the server and the model has the server's name", async () 
   expect(JSON.stringify([...response.headers]) + (await response.text())).not.toContain(key);
 });
 
-test("a header's secret is taken out of an answer, what it says of the endpoint is not", async () => {
+test('removes secrets of headers from an answer, and keeps other header values', async () => {
   const said =
     'See https://my-app.example, My weather app, since 2023-06-01, by 0123456789abcdef and fedcba9876543210.';
   const upstream = server(() => events(`data: ${JSON.stringify(said)}\n\n`));
@@ -99,7 +99,7 @@ test.each([
   [{ max_tokens: 50, max_completion_tokens: 20 }, {}, { max_tokens: 20 }],
   [{ max_completion_tokens: 1e9 }, {}, { max_tokens: 4096 }],
   [{ max_tokens: null }, {}, { max_tokens: 4096 }],
-])('the output is capped: %j', async (asked, options, expected) => {
+])('limits the output: %j', async (asked, options, expected) => {
   const upstream = server(ok);
   await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }, options).post(path, {
     ...body,
@@ -108,14 +108,14 @@ test.each([
   expect(upstream.sent()).toEqual({ ...body, ...expected });
 });
 
-test("OpenAI's own servers are told the cap in their field", async () => {
+test("sends the limit to OpenAI's own servers in their field", async () => {
   const upstream = server(ok);
   await proxy({ fetch: upstream.fetch }).post(path, { ...body, max_tokens: 5 });
   expect(upstream.seen[0]!.url).toBe('https://api.openai.com/v1/chat/completions');
   expect(upstream.sent()).toEqual({ ...body, max_completion_tokens: 5 });
 });
 
-test('fields that are not known are refused, unless they are let through', async () => {
+test('rejects unknown fields, unless they are allowed', async () => {
   const upstream = server(ok);
   for (const more of [
     { store: true },
@@ -135,7 +135,7 @@ test('fields that are not known are refused, unless they are let through', async
   expect(upstream.sent()['enable_thinking']).toBe(true);
 });
 
-test('the answer is handed on as it comes: one read of the server is one of the client', async () => {
+test('forwards each read of the server to the client at once', async () => {
   let pulls = 0;
   let writer!: ReadableStreamDefaultController<Uint8Array>;
   const stream = new ReadableStream<Uint8Array>({
@@ -158,7 +158,7 @@ test('the answer is handed on as it comes: one read of the server is one of the 
   expect((await reader.read()).done).toBe(true);
 });
 
-test("a client that goes away ends the server's work", async () => {
+test("a client that disconnects during the answer cancels the server's stream", async () => {
   let cancelled!: () => void;
   const gone = new Promise<void>((resolve) => (cancelled = resolve));
   const stream = new ReadableStream<Uint8Array>({
@@ -187,7 +187,7 @@ test.each([
   [503, {}, 502, 'MODEL_SERVER'],
   [302, { location: 'https://evil.test' }, 502, 'MODEL_BAD_RESPONSE'],
 ])(
-  "a server's %i is an error of ours, and its words stay here",
+  "turns a server's %i into an error without the server's text",
   async (status, headers, expected, code) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const words = JSON.stringify({
@@ -212,7 +212,7 @@ test.each([
   },
 );
 
-test('a context that is too long is told as such', async () => {
+test('reports a context that is too long with its own code', async () => {
   const message = "This model's maximum context length is 8192 tokens.";
   const upstream = server(() => Response.json({ error: { message } }, { status: 400 }));
   const response = await proxy({ fetch: upstream.fetch }).post(path, body);
@@ -235,7 +235,7 @@ test.each<[string, () => Response | Promise<Response>, number, string]>([
     502,
     'MODEL_BAD_RESPONSE',
   ],
-])('a server that %s', async (_what, answer, status, code) => {
+])('reports a server that %s, without its key', async (_what, answer, status, code) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const response = await proxy({ fetch: server(answer).fetch }).post(path, body);
   const text = await response.text();
@@ -247,7 +247,7 @@ test.each<[string, () => Response | Promise<Response>, number, string]>([
   log.mockRestore();
 });
 
-test('a server that says nothing is given up', async () => {
+test('gives up on a server that does not answer in time', async () => {
   const hangs = server(
     (init) =>
       new Promise((_resolve, reject) =>
@@ -264,7 +264,7 @@ test('a server that says nothing is given up', async () => {
 });
 
 test.each([1, 2, 3, 7, 64])(
-  'a server that quotes the key has it taken out, however it is cut: %i bytes a read',
+  'removes a quoted key from the answer, however the reads split it: %i bytes a read',
   async (size) => {
     const text = `data: {"text":"${key} sk-very ${key.slice(0, -1)}! sk-${key}${key}"}\n\ndata: sk-very-sec`;
     const bytes = new TextEncoder().encode(text);
@@ -283,7 +283,7 @@ test.each([1, 2, 3, 7, 64])(
   },
 );
 
-test('only who is known asks, and only where there is a proxy', async () => {
+test('rejects unknown callers, and gives 404 without a proxy', async () => {
   const upstream = server(() => events('data: [DONE]\n\n'));
   expect((await proxy({ fetch: upstream.fetch }).post(path, body, '')).status).toBe(401);
   expect((await testEndpoint([]).post(path, body)).status).toBe(404);
@@ -294,7 +294,7 @@ test('only who is known asks, and only where there is a proxy', async () => {
   expect(listed.data.map(({ id }) => id)).toEqual(['small', 'large']);
 });
 
-test("a page's agent and OpenAI's client work through it, over HTTP", async () => {
+test("a page's agent and OpenAI's client work through the proxy, over HTTP", async () => {
   const target = proxy(
     { baseURL: `${inject('providerUrl')}/scripted/v1` },
     { models: ['scripted'] },
@@ -334,7 +334,7 @@ test("a page's agent and OpenAI's client work through it, over HTTP", async () =
   expect(echoed).not.toContain(key);
 });
 
-test("of the server's headers none comes through but the kind of the answer, and of the client's none goes there", async () => {
+test('passes no headers of the client, and only the content type of the server', async () => {
   const hidden = {
     'set-cookie': 'session=1',
     'transfer-encoding': 'chunked',
@@ -374,7 +374,7 @@ test("of the server's headers none comes through but the kind of the answer, and
   });
 });
 
-test("a client that goes away before the answer begins ends the server's work, too", async () => {
+test("a client that disconnects before the answer cancels the server's request", async () => {
   let asked!: (signal: AbortSignal) => void;
   const begun = new Promise<AbortSignal>((resolve) => (asked = resolve));
   const hangs = server(
@@ -399,7 +399,7 @@ test("a client that goes away before the answer begins ends the server's work, t
   expect(signal.aborted).toBe(true);
 });
 
-test("a client's functions are handed on, and no tool that the server would run", async () => {
+test("passes the client's functions, and rejects tools that the server would run", async () => {
   const upstream = server(ok);
   const tools = [{ type: 'function', function: { name: 'f' } }];
   await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, {

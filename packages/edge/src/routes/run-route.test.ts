@@ -56,7 +56,7 @@ async function refusalOf(target: TestEndpoint, body: object, user = 'ann'): Prom
   return [response.status, error.code];
 }
 
-test("a turn as the agent's own events, without the prompts", async () => {
+test("streams a turn as the agent's events, without the prompts", async () => {
   const replies: ScriptedReply[] = [
     { toolCalls: [{ id: 'c1', name: 'clock', input: { city: '서울' } }] },
     'It is noon.',
@@ -85,7 +85,7 @@ test("a turn as the agent's own events, without the prompts", async () => {
   expect(messages.length).toBe(2);
 });
 
-test('a call that waits is approved, once, by its own user', async () => {
+test('a waiting call can be approved once, and only by its own user', async () => {
   ran.length = 0;
   const target = testEndpoint([wantsToPay, 'Paid.'], { tools: [pay] });
   const id = newSession();
@@ -115,7 +115,7 @@ test('a call that waits is approved, once, by its own user', async () => {
   expect(ran).toEqual(['pay']);
 });
 
-test('a rejected call does not run, and the model is told', async () => {
+test('a rejected call does not run, and the model gets the reason', async () => {
   ran.length = 0;
   const target = testEndpoint([wantsToPay, 'Then not.'], { tools: [pay] });
   const id = newSession();
@@ -129,7 +129,7 @@ test('a rejected call does not run, and the model is told', async () => {
   expect(ran).toEqual([]);
 });
 
-test('an external call takes its result, and no approval', async () => {
+test('an external call accepts its result, and no approval', async () => {
   const target = testEndpoint([{ toolCalls: [{ id: 'c1', name: 'ask', input: {} }] }, 'Blue.'], {
     tools: [ask],
   });
@@ -145,7 +145,7 @@ test('an external call takes its result, and no approval', async () => {
   expect(events.at(-1)).toMatchObject({ reason: 'stop', text: 'Blue.' });
 });
 
-test('the first and the last event have the echo, and the header takes it', async () => {
+test('the first and the last event have the echo, and the header accepts it', async () => {
   const target = testEndpoint(
     ['One.', 'Two.'],
     {},
@@ -162,7 +162,7 @@ test('the first and the last event have the echo, and the header takes it', asyn
   expect(target.model.requests[1]!.messages.length).toBe(3);
 });
 
-test('a failure is told without its words', async () => {
+test('reports a failure without its message', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const error = new AgentError('MODEL_AUTH', 'Incorrect API key provided: sk-secret');
   const target = testEndpoint([{ text: 'Well, ', error }]);
@@ -173,7 +173,7 @@ test('a failure is told without its words', async () => {
   log.mockRestore();
 });
 
-test('in KV a run is titled and awaited like a chat, and who comes back to it asks nothing twice', async () => {
+test('in KV, a run gets a title, is settled, and does not repeat for a client that comes back', async () => {
   let settled = 0;
   const model = new ScriptedModel(['One.', 'Never.']);
   const target = testEndpoint(
@@ -202,7 +202,7 @@ test('in KV a run is titled and awaited like a chat, and who comes back to it as
   expect([again.status, await again.text(), model.requests.length]).toEqual([204, '', 1]);
 });
 
-test('a session that was renamed keeps its title when a run goes on from its log', async () => {
+test('a renamed session keeps its title when a run continues from its log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = testEndpoint([
     { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },

@@ -22,7 +22,7 @@ const toolsOf = (chat: TestChat): readonly unknown[] =>
 const idOf = (chat: TestChat, text: string): string =>
   chat.messages.find((message) => textOf(message) === text)!.id;
 
-test.for(places)('%s: an answer is given again, the last one and one before it', async (place) => {
+test.for(places)('%s: regenerates the last answer and an earlier one', async (place) => {
   const {
     chat: open,
     messages,
@@ -40,13 +40,13 @@ test.for(places)('%s: an answer is given again, the last one and one before it',
   expect((await messages()).map(textOf)).toEqual(chat.texts);
   expect(model.requests.at(-1)!.messages.length).toBe(1);
 
-  // Of a user's message the answer to it is meant.
+  // For a user's message, `regenerate()` replaces the answer to it.
   await chat.regenerate({ messageId: idOf(chat, 'A') });
   expect((await messages()).map(textOf)).toEqual(['A', 'And one more.']);
   expect(chat.error).toBeUndefined();
 });
 
-test.for(places)('%s: a message that is edited replaces all that followed it', async (place) => {
+test.for(places)('%s: an edited message replaces all that followed it', async (place) => {
   const { chat: open, messages, model } = boundEndpoint(place, ['One.', 'Two.', 'Three.', 'New.']);
   const chat = open();
   for (const text of ['A', 'B', 'C']) await chat.sendMessage({ text });
@@ -63,7 +63,7 @@ test.for(places)('%s: a message that is edited replaces all that followed it', a
 });
 
 test.for(places)(
-  '%s: a page that was reloaded goes on from what it is shown, by the ids of its messages',
+  '%s: a reloaded page regenerates and edits by the ids of its messages',
   async (place) => {
     const { chat: open, messages } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'New.']);
     const first = open();
@@ -77,7 +77,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  "%s: what the agent told the model in the user's stead is no question to answer again",
+  "%s: regenerates the answer to the user's message, not to one that the agent added in the user's name",
   async (place) => {
     const use = [textToolCalls()];
     const bound = boundEndpoint(place, [' ', 'One.', ' ', 'One again.', 'Again, and by nothing.'], {
@@ -93,7 +93,7 @@ test.for(places)(
     ).toEqual([1, 2, 1, 2]);
     expect((await bound.messages()).map(textOf)).toEqual(['A', 'One again.']);
 
-    // A client that posts no message means the last answer.
+    // Without a message, the request means the last answer.
     const echo = (chat.messages.at(-1)!.metadata as { readonly echo?: string }).echo;
     const headers = echo === undefined ? {} : { 'x-isoloop-echo': echo };
     await (
@@ -112,7 +112,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: an answer is given again that is only named, and none where nobody knows it',
+  '%s: regenerates an answer by its id alone, and rejects an unknown id',
   async (place) => {
     const bound = boundEndpoint(place, ['One.', 'Two.', 'One again.']);
     const chat = bound.chat();
@@ -139,7 +139,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: an approval that useChat posts by itself goes on with the turn',
+  '%s: an approval that useChat posts on its own continues the turn',
   async (place) => {
     paid.length = 0;
     const bound = boundEndpoint(place, [wantsToPay, 'Paid.'], { tools: [pay] });
@@ -156,7 +156,7 @@ test.for(places)(
   },
 );
 
-test.for(places)('%s: a result that the page gives goes on with the turn', async (place) => {
+test.for(places)('%s: a result from the page continues the turn', async (place) => {
   const bound = boundEndpoint(
     place,
     [{ toolCalls: [{ id: 'c2', name: 'color', input: {} }] }, 'Blue, then.'],
@@ -170,7 +170,7 @@ test.for(places)('%s: a result that the page gives goes on with the turn', async
 });
 
 test.for(places)(
-  '%s: a question edited, or asked again, while a call waits takes the call away, and no approval brings it back',
+  '%s: editing or regenerating drops a waiting call, and no approval brings it back',
   async (place) => {
     paid.length = 0;
     const bound = boundEndpoint(
@@ -235,7 +235,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a hook rejects a message or misuses a control: the code crosses, and nothing is stored',
+  "%s: a hook's rejection reaches the client and stores nothing; a misused control fails with CONFIGURATION",
   async (place) => {
     const rejects = {
       on: { 'pre-call': (_event: unknown, { reject }: Rejecting) => reject('No.') },

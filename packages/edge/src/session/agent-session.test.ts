@@ -23,7 +23,7 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 
-test('turns are streamed, remembered across evictions, and shown to their user only', async () => {
+test('turns are streamed, remembered across evictions, and shown only to their user', async () => {
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
     'It is noon.',
@@ -56,7 +56,7 @@ test('turns are streamed, remembered across evictions, and shown to their user o
   ]);
 });
 
-test('two requests at once are queued, each answered by the model it asked for', async () => {
+test('queues the second of two concurrent requests; each uses the model it asked for', async () => {
   const first = gate();
   const session = open([{ wait: first.passed, text: 'One.' }, 'Two.']);
   const one = session.post('/api/chat', { id: session.id, messages: [ask('A')], model: 'other' });
@@ -69,7 +69,7 @@ test('two requests at once are queued, each answered by the model it asked for',
   expect(session.script.models).toEqual(['other', 'offline']);
 });
 
-test('a message of more than a row of the database waits and is stored like any other', async () => {
+test('queues and stores a message that is larger than a row of the database', async () => {
   const first = gate();
   const long = '旅a😀'.repeat(300_000);
   const session = open([{ wait: first.passed, text: 'One.' }, 'Long.']);
@@ -80,7 +80,7 @@ test('a message of more than a row of the database waits and is stored like any 
   expect(textOf((await session.messages())[2]) === long).toBe(true);
 });
 
-test('a queued turn that cannot begin says so in its stream', async () => {
+test('a queued turn that cannot begin reports it in its stream', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const first = gate();
   const session = open([{ wait: first.passed, text: 'One.' }]);
@@ -103,7 +103,7 @@ test('a queued turn that cannot begin says so in its stream', async () => {
   log.mockRestore();
 });
 
-test('a client that goes away keeps its turn, and one that comes back gets it from the beginning', async () => {
+test('a turn continues when its client disconnects, and a returning client gets it from the beginning', async () => {
   const rest = gate();
   const session = open([[{ text: 'The begin' }, { wait: rest.passed, text: 'ning and the end.' }]]);
   await leaveAt(session, ask('Tell me'), 'begin');
@@ -115,7 +115,7 @@ test('a client that goes away keeps its turn, and one that comes back gets it fr
   expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'The beginning and the end.']);
 });
 
-test('a reader that says what it has seen last gets what came after it, and no more', async () => {
+test('a reader that sends the last place it has seen gets only what follows', async () => {
   const rest = gate();
   const words = 'one two three four five six';
   const session = open([[{ text: words }, { wait: rest.passed, text: ' seven' }]]);
@@ -153,7 +153,7 @@ test('a reader that says what it has seen last gets what came after it, and no m
     ]);
     expect(count(text, 'text-start')).toBe(deltas(text) === `${words} seven` ? 1 : 0);
   }
-  // One place a word: each was told apart, also where the run had joined them.
+  // Each of the seven words has a place of its own, even if the run had joined the words.
   expect(new Set(rests.map(deltas)).size).toBe(7);
 });
 
@@ -163,7 +163,7 @@ function chunksOf(text: string): readonly UIMessageChunk[] {
   );
 }
 
-test('any connection stops the turn; an abort adds no words', async () => {
+test('any connection can interrupt or abort the turn; an abort adds no text', async () => {
   const session = open([
     { text: 'So far ', hang: true },
     { text: 'And now ', hang: true },
@@ -176,7 +176,7 @@ test('any connection stops the turn; an abort adds no words', async () => {
   expect(await interrupt({ message: 'Stopped.' })).toEqual({ interrupted: true });
   expect(textOf(await streamed)).toBe('So far Stopped.');
   await expect.poll(interrupt).toEqual({ interrupted: false });
-  // A client that says JSON of all it posts may have nothing to post.
+  // A client may declare JSON and post nothing.
   const empty = await session.send(`/api/chat/${session.id}/interrupt`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -208,7 +208,7 @@ test('any connection stops the turn; an abort adds no words', async () => {
   }
 });
 
-test('without a Durable Object there is nothing to replay, and nothing to interrupt', async () => {
+test('without a Durable Object, there is no stream to replay and no interrupt', async () => {
   const request = (path: string, method = 'GET'): Promise<Response> =>
     Promise.resolve(
       sessions.fetch(
@@ -227,7 +227,7 @@ test('without a Durable Object there is nothing to replay, and nothing to interr
   ]);
 });
 
-test('an answer is given again, and a message asked in other words, without what came after it', async () => {
+test('regenerating or editing a message removes what came after it', async () => {
   const session = open(['First.', 'Second.', 'Third.', 'Fourth.']);
   const question = ask('Say something');
   const first = await session.chat([question]);
@@ -237,7 +237,7 @@ test('an answer is given again, and a message asked in other words, without what
   expect((await session.messages()).map(textOf)).toEqual(['Say something else', 'Fourth.']);
 });
 
-test('what goes on from nothing is refused, and leaves nothing behind', async () => {
+test('regenerating in an empty session fails and stores nothing', async () => {
   const session = open([]);
   const nothing = await session.post('/api/chat', {
     id: session.id,
@@ -254,7 +254,7 @@ test('what goes on from nothing is refused, and leaves nothing behind', async ()
   expect(tables).toEqual([]);
 });
 
-test('a run whose isolate died is gone on with by the alarm, and what it had said is replayed', async () => {
+test('the alarm continues a run whose isolate died, and replays its text', async () => {
   let ran = 0;
   const note = tool({
     name: 'note',
@@ -283,13 +283,13 @@ test('a run whose isolate died is gone on with by the alarm, and what it had sai
       'text' in part ? part.text : 'output' in part ? part.output : part.type,
     ),
   ).toEqual(['step-start', 'Hm.', 'First I note.', 'noted 1', 'step-start', 'Whole.']);
-  // A page that read the messages first puts the stream in their place.
+  // The stream has the id of the last message, so a page replaces that message.
   expect(shown.map(({ id }) => id)).toEqual([shown[0]!.id, answer.id]);
   expect((await session.messages()).map(textOf)).toEqual(['Note it', 'First I note.Whole.']);
   expect(ran).toBe(1);
 });
 
-test('turns that waited when the isolate died are taken in their order, each once', async () => {
+test('turns that waited when the isolate died run in their order, each once', async () => {
   const session = open([{ text: 'Half an ', hang: true }, 'One.', 'Two.', 'Three.']);
   await leaveAt(session, ask('A'), 'Half an');
   const [, third] = await Promise.all(
@@ -299,14 +299,14 @@ test('turns that waited when the isolate died are taken in their order, each onc
   );
   expect(third).toBeUndefined();
   await evictDurableObject(session.stub);
-  // Any request wakes it, too.
+  // Any request wakes the object, too.
   await session.messages();
   await expect
     .poll(async () => (await session.messages()).map(textOf))
     .toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
 });
 
-test('a run that dies time and again is given up, and the session goes on', async () => {
+test('a run that dies several times is given up, and the session stays usable', async () => {
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
     ...Array.from({ length: 4 }, () => ({ text: 'Half an ', hang: true })),
@@ -327,7 +327,7 @@ test('a run that dies time and again is given up, and the session goes on', asyn
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
 
-test('with no attempts a dead run is closed, its open calls too', async () => {
+test('with no attempts, a dead run and its open calls are closed', async () => {
   const stuck = tool({
     name: 'stuck',
     description: 'Hangs',
@@ -340,7 +340,7 @@ test('with no attempts a dead run is closed, its open calls too', async () => {
   });
   await leaveAt(session, ask('Hi'), 'tool-input-available');
   await expect.poll(async () => (await session.messages()).length).toBe(2);
-  // An eviction would wait for the tool's time-out.
+  // An eviction would wait for the tool's timeout.
   await abortAllDurableObjects();
   await runDurableObjectAlarm(session.stub);
   await expect
@@ -354,7 +354,7 @@ test('with no attempts a dead run is closed, its open calls too', async () => {
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
 
-test('a turn whose agent waits for an approval is gone on with by what useChat posts', async () => {
+test('the approvals that useChat posts continue a turn, and forged results are rejected', async () => {
   let ran = 0;
   const pay = tool({
     name: 'pay',
@@ -423,7 +423,7 @@ test('a turn whose agent waits for an approval is gone on with by what useChat p
   expect(ran).toBe(1);
 });
 
-test("a client's own tool gives its result", async () => {
+test('a client can send the result of its own tool', async () => {
   const here = tool({ name: 'here', description: 'Where the user is', input: z.object({}) });
   const session = open([{ toolCalls: [{ name: 'here' }] }, 'In Paris.'], { tools: [here] });
   const asked = await session.chat([ask('Where am I?')]);
@@ -439,12 +439,12 @@ test("a client's own tool gives its result", async () => {
   expect(JSON.stringify(session.script.model.requests[1]!.messages.at(-1))).toContain('Paris');
 });
 
-test('sessions are listed by what they began with, the newest first, and page by page', async () => {
+test('lists sessions with titles, the newest first, and in pages', async () => {
   const user = `list/${crypto.randomUUID()}`;
   const now = vi.spyOn(Date, 'now');
   const ids: string[] = [];
   for (const [index, text] of ['Plan  a\ntrip', '旅'.repeat(100), 'Third'].entries()) {
-    // All of a turn falls into one millisecond.
+    // The whole turn falls into one millisecond.
     now.mockReturnValue(1_000_000 + index);
     const session = open(['Yes.', 'No.'], { user });
     ids.push(session.id);
@@ -472,7 +472,7 @@ test('sessions are listed by what they began with, the newest first, and page by
   now.mockRestore();
 });
 
-test('a session that is deleted is stopped, forgotten everywhere, and begins anew', async () => {
+test('deleting a session stops its run, removes all its data, and allows a new start', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const done: string[] = [];
   let refuses = true;
@@ -500,7 +500,7 @@ test('a session that is deleted is stopped, forgotten everywhere, and begins ane
   log.mockRestore();
 });
 
-test('an idle session expires, one that is used does not', async () => {
+test('an idle session expires, and a used one does not', async () => {
   const session = open(['One.'], { brief: true });
   await session.chat([ask('Hi')]);
   await expect.poll(async () => (await session.list()).length).toBe(1);
@@ -517,7 +517,7 @@ test('an idle session expires, one that is used does not', async () => {
   expect(await alarm()).toBeNull();
 });
 
-test('a decision that is refused leaves a session in its place, and lets it expire no later', async () => {
+test('a rejected decision neither moves a session in the list nor delays its expiry', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays',
@@ -529,7 +529,7 @@ test('a decision that is refused leaves a session in its place, and lets it expi
   await session.chat([ask('Pay')]);
   const touched = (): Promise<unknown> =>
     runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
-  // Until the turn has ended, and the list was told.
+  // Becomes `[true, []]` once the turn has ended and the list is up to date.
   const rest = (): Promise<unknown> =>
     runInDurableObject(session.stub, (_, { storage: { kv, sql } }) => [
       kv.get('listed') === kv.get<{ count: number }>('touched')?.count,
@@ -549,7 +549,7 @@ test('a decision that is refused leaves a session in its place, and lets it expi
   expect(await session.list()).toEqual([]);
 });
 
-test('the alarm keeps a running turn going, and does not begin it again', async () => {
+test('the alarm keeps a running turn alive and does not start it again', async () => {
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }]]);
   await leaveAt(session, ask('Hi'), 'Half an');
@@ -567,7 +567,7 @@ test('the alarm keeps a running turn going, and does not begin it again', async 
   expect(session.script.model.requests.length).toBe(1);
 });
 
-test('an object that cannot be reached is a coded error', async () => {
+test('an object that cannot be reached fails with a code', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   for (const [failure, expected] of [
     [Object.assign(new Error('busy at 10.0.0.1'), { overloaded: true }), [503, 'OVERLOADED', '10']],
@@ -591,7 +591,7 @@ test('an object that cannot be reached is a coded error', async () => {
   log.mockRestore();
 });
 
-test('what belongs to the agent of a turn that is refused is settled, too', async () => {
+test('the agent of a rejected turn is settled, too', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const settled = vi.fn(async () => {});
   const session = open(['Hello.'], { parts: { settled } });
@@ -603,7 +603,7 @@ test('what belongs to the agent of a turn that is refused is settled, too', asyn
   log.mockRestore();
 });
 
-test('what a guard refuses is in no title', async () => {
+test('a message that a guard rejects does not become a title', async () => {
   const no = new AgentError('GUARD_REJECTED', 'No.').toJSON();
   const session = open(['Yes.'], {
     use: [
@@ -620,7 +620,7 @@ test('what a guard refuses is in no title', async () => {
   await expect.poll(() => session.list()).toMatchObject([{ title: 'Hello' }]);
 });
 
-test('an expiry that fails is tried again later, and loses nothing', async () => {
+test('a failed expiry is tried again later, and loses nothing', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const forget = (): Promise<void> => Promise.reject(new AgentError('STORAGE_FAILED', 'not now'));
   const session = open(['One.'], { brief: true, parts: { forget } });
@@ -636,7 +636,7 @@ test('an expiry that fails is tried again later, and loses nothing', async () =>
   log.mockRestore();
 });
 
-test('a message that comes while the session is deleted begins a new one', async () => {
+test('a message sent while the session is deleted begins a new session', async () => {
   const gone = gate();
   const session = open(['One.', 'Two.'], { parts: { forget: () => gone.passed } });
   await session.chat([ask('Old')]);
@@ -648,7 +648,7 @@ test('a message that comes while the session is deleted begins a new one', async
   expect((await session.messages()).map(textOf)).toEqual(['New', 'Two.']);
 });
 
-test('a session that never expires has no alarm when it is idle', async () => {
+test('a session that never expires has no alarm while it is idle', async () => {
   const session = open(['One.']);
   await session.chat([ask('Hi')]);
   await expect
@@ -656,7 +656,7 @@ test('a session that never expires has no alarm when it is idle', async () => {
     .toBeNull();
 });
 
-test('options of sessions that are none are refused', () => {
+test('rejects invalid session options', () => {
   for (const wrong of [
     { resumeAttempts: -1 },
     { expireAfterMs: 0 },

@@ -17,7 +17,7 @@ interface Runner {
   read(sessionId: string): ReturnType<FaultHost['read']>;
 }
 
-/** All processes are one Durable Object's; its isolate is thrown away where a process dies. */
+/** Runs all processes in one Durable Object, which is evicted where a process dies. */
 function objectHost({ name }: FaultScenario): FaultHost {
   const stub = runners.get(runners.newUniqueId());
   const runner = stub as unknown as Runner;

@@ -12,7 +12,7 @@ import type { SessionCommand, SessionRequest } from './session-command.ts';
 
 const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
 
-/** The namespace of the user's list, which notes what it is told. */
+/** Fakes the namespace of the user's list and records its commands in `told`. */
 function listNamespace(told: SessionCommand[]): object {
   const fetch = async (_url: string, { body }: { body: string }): Promise<Response> => {
     told.push((JSON.parse(body) as SessionRequest).command);
@@ -21,7 +21,7 @@ function listNamespace(told: SessionCommand[]): object {
   return { CHAT_SESSION: { idFromName: (name: string) => name, get: () => ({ fetch }) } };
 }
 
-test('the list is told of a session when it begins, when it has its title, and once at the end of each turn', async () => {
+test('updates the list when a session begins, when it gets its title, and once at the end of each turn', async () => {
   await runInDurableObject(stub(), async (_, { storage }) => {
     const told: SessionCommand[] = [];
     const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
@@ -65,7 +65,7 @@ test('the list is told of a session when it begins, when it has its title, and o
   });
 });
 
-test('the list makes its table with the first entry, once', async () => {
+test("creates the list's table once, with the first entry", async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const statements: string[] = [];
     const exec: SqlStorage['exec'] = (query, ...bindings) => {
@@ -79,7 +79,7 @@ test('the list makes its table with the first entry, once', async () => {
   });
 });
 
-test('a page of the list has all that were written at the time of its last', async () => {
+test('a page of the list includes all entries with the time of its last entry', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const index = new ChatIndex(storage);
     for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
@@ -103,7 +103,7 @@ test('a page of the list has all that were written at the time of its last', asy
   });
 });
 
-test('a session whose conversation cannot be read is listed without a title, once', async () => {
+test('lists a session without a title, once, if its conversation cannot be read', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   await runInDurableObject(stub(), async (_, { storage }) => {
     const told: SessionCommand[] = [];

@@ -16,7 +16,7 @@ interface Answer {
   readonly echo?: string;
 }
 
-/** An endpoint that says what it was asked, and how many messages it knows of. */
+/** Creates an endpoint that stores sessions in KV and always gives one reply. */
 function endpoint(
   secrets: object = { SESSION_SECRET: secret },
   reply: ScriptedReply = 'An answer.',
@@ -37,7 +37,9 @@ function endpoint(
     pending.push(waitOnExecutionContext(context));
     return response;
   };
-  /** As `useChat` does it; `leave`: goes away at the first chunk. */
+  /**
+   * Posts messages as `useChat` does. With `leave`, the client disconnects after the first chunk.
+   */
   const chat = async (
     chatId: string,
     messages: UIMessage[],
@@ -93,7 +95,7 @@ const questions = (messages: readonly UIMessage[]): readonly string[] =>
     role === 'user' ? parts.map((part) => (part.type === 'text' ? part.text : '')) : [],
   );
 
-test('useChat carries the echo by itself: the base at the start, the new state at the end', async () => {
+test('useChat sends the echo back on its own, and each answer ends with the new one', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
@@ -116,7 +118,7 @@ test('useChat carries the echo by itself: the base at the start, the new state a
   ]);
 });
 
-test('a client that left in the middle of a turn goes on with its outcome', async () => {
+test('a client that left in the middle of a turn continues from its outcome', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
@@ -127,7 +129,7 @@ test('a client that left in the middle of a turn goes on with its outcome', asyn
 });
 
 test.for([true, false])(
-  'Stop in the first turn, and a question before it has ended: one conversation, none of it lost (the start has come: %s)',
+  'a question after Stop, before the first turn has ended, keeps both turns in one session (start received: %s)',
   async (hasCome) => {
     const id = newChat();
     const first = ask('one');
@@ -168,7 +170,7 @@ test.for([true, false])(
   },
 );
 
-test('an answer can be asked for again, also the first one, for which no message has an echo', async () => {
+test('regenerates the first answer, for which no message has an echo', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
@@ -179,7 +181,7 @@ test('an answer can be asked for again, also the first one, for which no message
   expect(payloadOf(echoIn(again)).base!.ref).toMatch(/^00000002\./);
 });
 
-test('a race that was lost is told, both branches can be read, and either gone on with', async () => {
+test('a lost race fails with SESSION_CONFLICT; both branches can be read, and the losing one continued', async () => {
   const target = endpoint();
   const id = newChat();
   const lost = await target.chat(id, [ask('in a tab')]);
@@ -214,7 +216,7 @@ test.for([
   ],
   ['no echo', () => 'hello'],
   ['no text', () => 1],
-] as const)('an echo that is %s is refused', async ([, forge]) => {
+] as const)('rejects an echo that is %s', async ([, forge]) => {
   const { fetch, chat } = endpoint();
   const id = newChat();
   const answer = await chat(id, [ask('one')]);
@@ -228,7 +230,7 @@ test.for([
   expect(await response.json()).toMatchObject({ error: { code: 'INVALID_INPUT' } });
 });
 
-test("another user's echo, or another session's, is refused", async () => {
+test('rejects the echo of another user or another session', async () => {
   const { fetch, chat } = endpoint();
   const id = newChat();
   const echo = echoIn(await chat(id, [ask('one')]));
@@ -242,7 +244,7 @@ test("another user's echo, or another session's, is refused", async () => {
   expect(asked.map(({ status }) => status)).toEqual([400, 400, 200]);
 });
 
-test('while the secret is changed both are accepted, after that the new one', async () => {
+test('accepts both secrets during a change, and then only the new one', async () => {
   const id = newChat();
   const first = ask('one');
   const answer = await endpoint({ SESSION_SECRET: oldSecret }).chat(id, [first]);
@@ -261,7 +263,7 @@ test('while the secret is changed both are accepted, after that the new one', as
   ).toBe(400);
 });
 
-test('without a secret there are no echoes, and one that was given out before is passed over', async () => {
+test('without a secret there are no echoes, and older echoes are ignored', async () => {
   const id = newChat();
   const first = ask('one');
   const answer = await endpoint().chat(id, [first]);

@@ -16,7 +16,7 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 
-// Runs and completions of a session that is a Durable Object; the Worker has no KV.
+// Runs and completions of a session in a Durable Object. The Worker has no KV.
 
 const pay = tool({
   name: 'pay',
@@ -36,7 +36,7 @@ const weather: OpenAI.ChatCompletionTool = {
   },
 };
 
-test('a run, a completion and a chat go on with one conversation, which the list has', async () => {
+test('a run, a completion and a chat continue one conversation, which is in the list', async () => {
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
     'Noon.',
@@ -83,7 +83,7 @@ test('a run, a completion and a chat go on with one conversation, which the list
   expect([await session.messages(), await session.list()]).toEqual([[], []]);
 });
 
-test('a completion is streamed, with usage, and its system messages count at the beginning', async () => {
+test('a completion is streamed with usage, and only its first system messages count', async () => {
   const session = open([{ text: 'Hello, ' }, 'Bye.']);
   const runner = session.openai.chat.completions.stream({
     model: 'offline',
@@ -113,7 +113,7 @@ test('a completion is streamed, with usage, and its system messages count at the
   ).rejects.toMatchObject({ status: 400, code: 'INVALID_INPUT', param: 'messages' });
 });
 
-test("a client's tools are offered and called, and their results taken once", async () => {
+test("offers and calls a client's tools, and accepts each result once", async () => {
   const calls = { toolCalls: [{ id: 'call_1', name: 'weather', input: { city: 'Seoul' } }] };
   const session = open([calls, 'It rains.']);
   const create = (messages: OpenAI.ChatCompletionMessageParam[]): Promise<OpenAI.ChatCompletion> =>
@@ -149,7 +149,7 @@ test("a client's tools are offered and called, and their results taken once", as
   });
 });
 
-test('what is refused leaves no session behind, and says so in the shape of its API', async () => {
+test('a rejected request stores nothing and has the error format of its API', async () => {
   const session = open([]);
   const own = { ...weather, function: { ...weather.function, name: 'clock' } };
   await expect(
@@ -181,7 +181,7 @@ test('what is refused leaves no session behind, and says so in the shape of its 
   expect(tables).toEqual([]);
 });
 
-test('a run waits for an approval, which a run gives; forged ones are refused', async () => {
+test('a run waits for an approval, another run gives it, and forged decisions are rejected', async () => {
   const session = open([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'], { tools: [pay] });
   const events = eventsIn(await (await session.run({ input: 'Pay' })).text());
   expect(events.at(-1)).toMatchObject({
@@ -211,7 +211,7 @@ test('a run waits for an approval, which a run gives; forged ones are refused', 
   expect(await codeOf(await session.run({}))).toEqual([400, 'INVALID_INPUT']);
 });
 
-test('an approval that a completion waits for is told as an error, and given by a run', async () => {
+test('a completion that waits for an approval fails with PENDING_TOOL_CALLS, and a run can approve', async () => {
   const session = open([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'], { tools: [pay] });
   await expect(
     session.openai.chat.completions.create({ model: 'offline', messages: [say('Pay')] }),
@@ -223,7 +223,7 @@ test('an approval that a completion waits for is told as an error, and given by 
   expect((await session.messages()).map(textOf)).toEqual(['Pay', 'Paid.']);
 });
 
-test("a run that is posted without input goes on from the log's end", async () => {
+test('a run without input continues from the end of the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const failing = {
     text: 'Half an ',
@@ -240,7 +240,7 @@ test("a run that is posted without input goes on from the log's end", async () =
   log.mockRestore();
 });
 
-test('a failure before the answer has its status, in the shape of its API', async () => {
+test('a failure before the answer sets the status, in the error format of the API', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open([
     { error: new AgentError('MODEL_AUTH', 'sk-secret') },
@@ -272,7 +272,7 @@ test('a failure before the answer has its status, in the shape of its API', asyn
 const header = (id: string): Record<string, string> => ({ 'x-isoloop-session': id });
 
 test.each(['run', 'streamed completion', 'whole completion'])(
-  'a client of a %s that goes away keeps its turn',
+  'the turn of a %s continues when its client disconnects',
   async (kind) => {
     const rest = gate();
     const session = open([
@@ -299,7 +299,7 @@ test.each(['run', 'streamed completion', 'whole completion'])(
         response.catch(() => {});
       }
     }
-    // The turn is the session's: AI SDK's client reads it as well.
+    // The turn belongs to the session, so AI SDK's client can read it as well.
     const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
     rest.open();
     expect(textOf(await read(stream))).toBe('The beginning and the end.');
@@ -309,7 +309,7 @@ test.each(['run', 'streamed completion', 'whole completion'])(
   },
 );
 
-test.each(['run', 'completion'])('any connection interrupts a %s', async (kind) => {
+test.each(['run', 'completion'])('any connection can interrupt a %s', async (kind) => {
   const session = open([{ text: 'So far ', hang: true }]);
   const answered =
     kind === 'run' ? session.run({ input: 'Tell me' }) : complete(session.id, session.post, true);
@@ -338,7 +338,7 @@ function complete(
   );
 }
 
-test('who comes back to a run gets its events from behind the last it has seen, and asks nothing twice', async () => {
+test('a client that returns to a run gets the events after the last one it has seen, and repeats nothing', async () => {
   const rest = gate();
   const words = 'one two three four';
   const session = open([[{ text: words }, { wait: rest.passed, text: ' five' }], 'Never.']);
@@ -382,7 +382,7 @@ test('who comes back to a run gets its events from behind the last it has seen, 
   expect(session.script.model.requests.length).toBe(1);
 });
 
-test("events of an agent that is called as a tool have a place in its caller's run", async () => {
+test("events of an agent that is called as a tool have places in its caller's run", async () => {
   const rest = gate();
   const child = new ReActAgent({
     name: 'helper',
@@ -412,7 +412,7 @@ test("events of an agent that is called as a tool have a place in its caller's r
   expect(deltasIn(text)).toBe('you.Done.');
 });
 
-test('a run whose isolate died is gone on with, for whoever watches; a completion of it with its tools and options', async () => {
+test('a run whose isolate died continues for its readers, a completion with its tools and options', async () => {
   const rest = gate();
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
@@ -455,7 +455,7 @@ test('a run whose isolate died is gone on with, for whoever watches; a completio
   expect(choices[0]!.message.content).toBe('It rains.');
 });
 
-test("a result of a client's tool is taken once, also where the isolate died behind it", async () => {
+test("a result of a client's tool counts once, even if the isolate dies after it", async () => {
   const session = open(
     [{ toolCalls: [{ id: 'c1', name: 'here' }] }, { text: 'In Pa', hang: true }, 'In Paris.'],
     { tools: [here] },
@@ -474,7 +474,7 @@ test("a result of a client's tool is taken once, also where the isolate died beh
   expect(messages.filter(({ role }) => role === 'tool').length).toBe(1);
 });
 
-test('an object has no branches', async () => {
+test('a session in a Durable Object has no branches', async () => {
   const session = open(['One.']);
   await session.chat([ask('Hi')]);
   const branches = await session.send(`/api/chat/${session.id}/branches`, {
@@ -487,7 +487,7 @@ test('an object has no branches', async () => {
   ]);
 });
 
-test('a page that reads a run shows it under one id', async () => {
+test('a page that reads a run shows it as one message', async () => {
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }], 'More.']);
   await leave(await session.run({ input: 'Hi' }), 'Half');

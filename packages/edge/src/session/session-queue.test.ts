@@ -17,8 +17,8 @@ import {
   type Session,
 } from '../../test-support/session-client.ts';
 
-// Two requests at once on one session, in every pair of ways to ask, and what becomes of the one
-// that waits.
+// Sends two requests at once to one session, by every pair of routes. Checks what happens to the
+// waiting one.
 
 const header = (id: string): Record<string, string> => ({ 'x-isoloop-session': id });
 
@@ -78,7 +78,7 @@ test.each(names.flatMap((first) => names.map((second) => [first, second] as cons
   },
 );
 
-test.each(streams)('a client of a %s that goes away while it waits keeps its turn', async (way) => {
+test.each(streams)('a %s that waits keeps its turn when its client disconnects', async (way) => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
   await (await session.run({ input: 'A' }, {})).body?.cancel().catch(() => {});
@@ -91,7 +91,7 @@ test.each(streams)('a client of a %s that goes away while it waits keeps its tur
   expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
 });
 
-test('a client of a whole completion that goes away while it waits keeps its turn', async () => {
+test('a whole completion that waits keeps its turn when its client disconnects', async () => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.']);
   const one = ways.chat(session, 'A');
@@ -111,29 +111,26 @@ test('a client of a whole completion that goes away while it waits keeps its tur
   await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test.each(names)(
-  'a %s that waits when the isolate dies has its turn all the same, once',
-  async (way) => {
-    const session = open([{ text: 'Half', hang: true }, 'One.', 'Two.']);
-    await leave(await ways.chat(session, 'A'), 'Half');
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    const two = ways[way](session, 'B');
-    await untilWaiting(session, 2);
-    // An eviction would wait for the requests.
-    await abortAllDurableObjects();
-    const told = await two;
-    if (way === 'whole completion') expect(await codeOf(told)).toEqual([503, 'STORAGE_FAILED']);
-    else await expect(told.text()).rejects.toThrow();
-    log.mockRestore();
-    expect(await alarmed(session)).toBe(true);
-    await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
-    await untilWaiting(session, 0);
-    expect(session.script.model.requests.length).toBe(3);
-  },
-);
+test.each(names)('a %s that waits when the isolate dies still runs, once', async (way) => {
+  const session = open([{ text: 'Half', hang: true }, 'One.', 'Two.']);
+  await leave(await ways.chat(session, 'A'), 'Half');
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const two = ways[way](session, 'B');
+  await untilWaiting(session, 2);
+  // An eviction would wait for the requests.
+  await abortAllDurableObjects();
+  const told = await two;
+  if (way === 'whole completion') expect(await codeOf(told)).toEqual([503, 'STORAGE_FAILED']);
+  else await expect(told.text()).rejects.toThrow();
+  log.mockRestore();
+  expect(await alarmed(session)).toBe(true);
+  await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
+  await untilWaiting(session, 0);
+  expect(session.script.model.requests.length).toBe(3);
+});
 
 test.each(names)(
-  'a %s that waits when its session is deleted is told so, and nothing is left',
+  'a %s that waits when its session is deleted fails with ABORTED, and nothing is left',
   async (way) => {
     const session = open([{ text: 'Half', hang: true }, 'New.']);
     const first = await ways.chat(session, 'A');
@@ -155,7 +152,7 @@ test.each(names)(
 );
 
 test.each(names)(
-  'an interrupt ends the turn that runs, and a %s behind it is answered',
+  'an interrupt ends the running turn, and a %s behind it is answered',
   async (way) => {
     const session = open([{ text: 'Half', hang: true }, 'Two.']);
     const first = await ways.run(session, 'A');
@@ -171,7 +168,7 @@ test.each(names)(
   },
 );
 
-test('requests at once from many connections are each answered once, in one order', async () => {
+test('concurrent requests of many connections are each answered once, in one order', async () => {
   const session = open(Array.from({ length: 12 }, (_, index) => `Answer ${index}.`));
   const asked = Array.from({ length: 12 }, (_, index) => `Question ${index}`);
   const answers = await Promise.all(
@@ -184,7 +181,7 @@ test('requests at once from many connections are each answered once, in one orde
   expect(session.script.model.requests.length).toBe(12);
 });
 
-test('more turns than may wait are refused, and leave nothing; one that waits is found all the same', async () => {
+test("rejects turns over the queue's limit without a trace; a key still finds its waiting turn", async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.'], { brief: true });
@@ -211,7 +208,7 @@ test('more turns than may wait are refused, and leave nothing; one that waits is
   log.mockRestore();
 });
 
-test('a turn whose isolate dies each time before it has begun is given up, and the next one taken', async () => {
+test('gives up a turn whose isolate always dies before it begins, and runs the next one', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open(['One.', 'Two.']);
   await (await ways.chat(session, 'A')).text();
@@ -255,7 +252,7 @@ test('a turn whose isolate dies each time before it has begun is given up, and t
   log.mockRestore();
 });
 
-test('a session that expires does so also when its object was put to sleep meanwhile', async () => {
+test('a session also expires if its object was evicted meanwhile', async () => {
   const session = open(['One.', 'Two.'], { brief: true });
   await (await ways.run(session, 'A')).text();
   const alarm = (): Promise<number | null> =>
@@ -276,7 +273,7 @@ const one = (session: Session, text: string, id: string): Promise<Response> =>
 
 const answerIn = (text: string): string => /"messageId":"([^"]+)"/.exec(text)![1]!;
 
-test('a message that is posted again while its turn runs, or waits, is not asked twice: the page gets the turn', async () => {
+test('a message that is posted again while its turn runs or waits returns that turn', async () => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.']);
   const running = one(session, 'A', 'm1');
@@ -295,7 +292,7 @@ test('a message that is posted again while its turn runs, or waits, is not asked
   expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test('a message in new words, and one that was answered, is asked again', async () => {
+test('an edited message, and one that was answered, is asked again', async () => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
   const running = one(session, 'A', 'm1');
@@ -321,7 +318,7 @@ const keyed = {
 >;
 
 test.each(Object.entries(keyed))(
-  'a %s with a key that was given before is the turn of that key: running, waiting or the last',
+  'a %s with a known key returns the turn of that key: running, waiting or last',
   async (_way, post) => {
     const held = gate();
     const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
@@ -347,7 +344,7 @@ test.each(Object.entries(keyed))(
   },
 );
 
-test('a turn that failed is asked again under its key, and one without a key always', async () => {
+test('a failed turn runs again under its key, and a turn without a key always runs', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open([
     { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) },
@@ -365,11 +362,11 @@ test('a turn that failed is asked again under its key, and one without a key alw
   log.mockRestore();
 });
 
-test.each(['a b', 'x'.repeat(256)])('the key %j is refused', async (key) => {
+test.each(['a b', 'x'.repeat(256)])('rejects the key %j', async (key) => {
   expect(await codeOf(await keyed.run(open([]), 'A', key))).toEqual([400, 'INVALID_INPUT']);
 });
 
-test("OpenAI's client, which tries again by itself, asks once with a key", async () => {
+test("OpenAI's client, which retries on its own, asks the model once with a key", async () => {
   const session = open(['One.', 'Two.']);
   let requests = 0;
   const client = session.openai.withOptions({
@@ -391,7 +388,7 @@ test("OpenAI's client, which tries again by itself, asks once with a key", async
   expect(await texts(session)).toEqual(['A', 'One.']);
 });
 
-test('an isolate that dies takes no key with it', async () => {
+test('an idempotency key survives the death of an isolate', async () => {
   const held = gate();
   const session = open([
     { text: 'So far ', hang: true },

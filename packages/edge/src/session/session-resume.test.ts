@@ -17,8 +17,8 @@ import {
 import type { SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 
-// An isolate that dies just before a turn's run begins, or just behind its end: the turn is queued
-// still, and the log has no open run.
+// An isolate dies just before a turn's run begins or just after it ends. The turn is still queued,
+// and the log has no open run.
 
 const pay = tool({
   name: 'pay',
@@ -36,7 +36,8 @@ const message = (text: string): Msg => ({
 });
 
 /**
- * Leaves a turn as an isolate does that died after the turn had begun, and has another one find it.
+ * Queues a turn as an isolate leaves it that dies after the turn has begun. Then another isolate
+ * resumes it.
  */
 async function die(
   session: Session,
@@ -95,7 +96,7 @@ test.each(rows)('%s', async (_, turn, shown) => {
   expect(session.script.model.requests.length).toBe(shown.length / 2);
 });
 
-test('messages that begin a session are taken in as they would have been', async () => {
+test('messages that begin a session are stored as usual, without a late system message', async () => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
   const system: Msg = { ...message('Obey me.'), role: 'system' };
@@ -103,7 +104,7 @@ test('messages that begin a session are taken in as they would have been', async
   expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test('another answer is given where the first one was cut out already', async () => {
+test('gives another answer if the first one was already removed', async () => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
   await die(session, { kind: 'regenerate' }, async (memory) => {
@@ -118,9 +119,9 @@ const result = { type: 'result', toolUseId: 'c0', output: '12:00' } as const;
 
 test.each<[string, SessionTurn]>([
   ['a run', { kind: 'decide', decisions: [approve] }],
-  // A chat tells the results of finished calls along.
+  // A chat also sends the results of finished calls.
   ['a chat', { kind: 'decisions', decisions: [result, approve], messageId: 'm' }],
-])('what %s decided is taken where the call waits still, and once', async (_, turn) => {
+])('decisions of %s count if the call still waits, and only once', async (_, turn) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
   const session = open([{ toolCalls: [{ id: 'c0', name: 'clock' }] }, pays, 'Paid.', 'Never.'], {
@@ -167,7 +168,7 @@ const left: readonly (readonly [what: string, log: readonly Msg[], shown: readon
   ['a message that interrupts is left', [message('B'), stop], ['A', 'One.', 'B', 'Stop.']],
 ];
 
-test.each(left)('of a run that an isolate left, %s', async (_what, log, shown) => {
+test.each(left)('a run that an isolate left: %s', async (_what, log, shown) => {
   const session = open(['One.', 'Two.']);
   await session.chat([ask('A', 'id-A')]);
   let ended: string | undefined;
@@ -186,7 +187,7 @@ test.each(left)('of a run that an isolate left, %s', async (_what, log, shown) =
   expect(ended).toBe(isInterrupted ? 'interrupted' : 'stop');
 });
 
-test('POST /api/run without input asks again after an interrupt, and a page sees only that', async () => {
+test('POST /api/run without input asks again after an interrupt, and a page sees only the new answer', async () => {
   const rest = gate();
   const session = open([
     'One.',

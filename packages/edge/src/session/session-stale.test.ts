@@ -2,7 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { KvMemory } from '../store/kv-memory.ts';
 
-/** An endpoint by a namespace that shows of each key the value it had when it was frozen. */
+/**
+ * Creates an endpoint whose namespace returns, after `freeze()`, the old value of each key that
+ * existed then.
+ */
 function endpoint(
   replies: readonly string[],
 ): TestEndpoint & { readonly freeze: () => Promise<void> } {
@@ -37,7 +40,7 @@ function endpoint(
   return { ...target, freeze };
 }
 
-test('a place that reads late says when to ask again, and asks no model', async () => {
+test('a location with old data fails with SESSION_STALE and `retry-after`, and asks no model', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = endpoint(['One.', 'Two.', 'Never.']);
   const id = crypto.randomUUID();

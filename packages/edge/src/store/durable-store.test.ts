@@ -9,7 +9,7 @@ interface Host {
 
 const hosts = (env as { readonly STORE_HOST: DurableObjectNamespace }).STORE_HOST;
 
-/** The store of an object of its own, from outside. */
+/** Returns the store of a Durable Object of its own, called from outside. */
 function hostedStore(name: string): KeyValueStore {
   const host = hosts.get(hosts.idFromName(name)) as unknown as Host;
   return {

@@ -86,7 +86,7 @@ const secrets = [
 ] as const;
 
 test.for(secrets)(
-  '%s: sessions in KV are listed by what they began with, and deleted with all that is kept of them',
+  '%s: sessions in KV are listed with titles, and deleted with all their data',
   async ([, secret]) => {
     const forgotten: string[] = [];
     const parts: Partial<SessionAgent> = {
@@ -125,7 +125,7 @@ test.for(secrets)(
   },
 );
 
-test('sessions that are kept elsewhere cannot be listed', async () => {
+test('sessions in another memory cannot be listed', async () => {
   const { InMemoryMemory } = await import('@isoloop/core');
   const { send } = endpoint([], {}, { memory: () => new InMemoryMemory() });
   const response = await send('GET', '/api/chats');
@@ -136,7 +136,7 @@ test('sessions that are kept elsewhere cannot be listed', async () => {
 });
 
 test.for(secrets)(
-  '%s: an approval that useChat posts goes on with the turn, and one that nobody asked for does not',
+  '%s: an approval that useChat posts continues the turn, and a forged one does not',
   async ([, secret]) => {
     ran = 0;
     const { send, messages } = endpoint(

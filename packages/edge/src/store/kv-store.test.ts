@@ -22,8 +22,8 @@ memoryConformance(
 type Put = (key: string, value: string) => Promise<void>;
 
 /**
- * The real namespace with some operations replaced: the emulator has no rate limit and nothing that
- * fails.
+ * Returns the real namespace with some operations replaced, because the emulator never fails and
+ * has no rate limit.
  */
 function withFaults(
   faults: Partial<Pick<KVNamespace, 'get' | 'put' | 'list' | 'delete'>>,
@@ -53,7 +53,7 @@ test.for([[{}], [{ secrets }]])('a turn costs two writes, with %j', async ([opti
   expect((await new KvMemory(kv, id).read()).length).toBe(15);
 });
 
-test('a history of more than a page of keys is listed, read and cleared', async () => {
+test('lists, reads and deletes more keys than fit in one page', async () => {
   const store = new KvStore(kv);
   const prefix = newId();
   const entries = Array.from(
@@ -68,7 +68,7 @@ test('a history of more than a page of keys is listed, read and cleared', async 
   expect(await store.keys(prefix)).toEqual([]);
 });
 
-test('values that are too large for one bulk read are read all the same', async () => {
+test('reads values that are too large for one bulk read', async () => {
   const store = new KvStore(kv);
   const keys = ['a', 'b', 'c'].map((suffix) => `${newId()}:${suffix}`);
   const value = JSON.stringify('x'.repeat(12 * 1024 * 1024));
@@ -82,7 +82,7 @@ test('values that are too large for one bulk read are read all the same', async 
   await store.delete(keys);
 });
 
-test('a message larger than a value is split, read back and cleared', async () => {
+test('splits, reads and clears a message that is larger than a value', async () => {
   const id = newId();
   const message = userMessage('東'.repeat(9 * 1024 * 1024));
   const memory = new KvMemory(kv, id);
@@ -95,7 +95,7 @@ test('a message larger than a value is split, read back and cleared', async () =
   expect(await new KvStore(kv).keys(`s:${id}:`)).toEqual([]);
 });
 
-test('a write that comes too soon after another is tried again', async () => {
+test('retries a write that KV rejects for its rate, and gives up after three attempts', async () => {
   let refusals = 2;
   const put = vi.fn<Put>(async (key, value) => {
     if (refusals-- > 0) throw new Error('KV PUT failed: 429 Too Many Requests');
@@ -116,7 +116,7 @@ test('a write that comes too soon after another is tried again', async () => {
   expect(put).toHaveBeenCalledTimes(6);
 });
 
-test('a turn whose write failed is kept and goes out with the next flush', async () => {
+test('a turn whose write failed is kept and written by the next flush', async () => {
   let failing = true;
   const put = async (key: string, value: string): Promise<void> => {
     if (failing && key.endsWith(':head'))
@@ -136,7 +136,7 @@ test('a turn whose write failed is kept and goes out with the next flush', async
   expect(idsOf(await new KvMemory(kv, id).read())).toEqual(['1', '2']);
 });
 
-test("the plan's daily limit is told as a full store", async () => {
+test('reports the daily limit of the plan as STORAGE_QUOTA', async () => {
   const put = async (): Promise<void> => {
     throw new Error('KV put() limit exceeded for the day.');
   };
@@ -147,7 +147,7 @@ test("the plan's daily limit is told as a full store", async () => {
   });
 });
 
-test('failed reads, lists and deletes are coded as well', async () => {
+test('failed reads, lists and deletes have codes as well', async () => {
   const fail = async (): Promise<never> => {
     throw new Error('KV GET failed: 503 Service Unavailable');
   };
@@ -168,7 +168,7 @@ test('failed reads, lists and deletes are coded as well', async () => {
   }
 });
 
-test('what KV itself refuses is an error with its status', async () => {
+test('a write that KV itself rejects fails with STORAGE_FAILED', async () => {
   const store = new KvStore(kv);
   await expect(store.set('k'.repeat(513), '1')).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
@@ -181,7 +181,7 @@ test('what KV itself refuses is an error with its status', async () => {
   });
 });
 
-test('a time to live is passed on, and must be a minute', async () => {
+test('passes on a time to live, which must be at least a minute', async () => {
   const key = newId();
   const before = Math.floor(Date.now() / 1000);
   await new KvStore(kv, { expirationTtl: 3600 }).set(key, '1');
@@ -192,7 +192,7 @@ test('a time to live is passed on, and must be a minute', async () => {
   );
 });
 
-test('of a session whose oldest turns have expired the rest is read', async () => {
+test('reads the rest of a session whose oldest turns have expired', async () => {
   const id = newId();
   const memory = new KvMemory(kv, id, { expirationTtl: 3600 });
   for (let turn = 0; turn < 40; turn++) {

@@ -27,7 +27,7 @@ const pay = tool({
   },
 });
 
-test('a Durable Object of release 0.1 shows its session and list, and an open approval is decided', async () => {
+test('a Durable Object of release 0.1 shows its session and list, and its open approval can be decided', async () => {
   const { user, session: id, messages, list } = durableObject;
   const objects = given.TEST_SESSIONS;
   await restore(objects.get(objects.idFromName(`${user}/${id}`)), durableObject.object);
@@ -92,7 +92,7 @@ test('KV of release 0.1 shows its session and list, and the session continues fr
   expect(after.map(textOf)).toEqual([...shown.map(textOf), 'And then?', 'Third.']);
 });
 
-/** The echo in the metadata is signed anew each time. */
+/** Removes the metadata, because its echo is signed anew each time. */
 function withoutMetadata({ metadata: _metadata, ...message }: UIMessage): object {
   return message;
 }

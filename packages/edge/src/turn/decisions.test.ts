@@ -68,11 +68,11 @@ const refused: readonly (readonly [string, readonly Decision[]])[] = [
   ['other arguments', [{ type: 'edit', toolUseId: 'c1', input: {} }]],
 ];
 
-test.each(refused)('a memory without a log takes no decision about %s', async (_what, claims) => {
+test.each(refused)('a memory without a log rejects decisions about %s', async (_what, claims) => {
   expect(await verdict(claims, new InMemoryMemory(log))).toBe('INVALID_DECISION');
 });
 
-test('a memory without a log takes those that the tools leave open', async () => {
+test('a memory without a log accepts decisions on calls that its tools leave open', async () => {
   const claims = [{ ...approve('c1'), name: 'pay' }, result('c2')];
   expect(await verdict(claims, new InMemoryMemory(log))).toEqual(claims);
   expect(
@@ -80,7 +80,7 @@ test('a memory without a log takes those that the tools leave open', async () =>
   ).toHaveLength(1);
 });
 
-test('of history what finished calls gave is left out, and nothing else', async () => {
+test('in history, ignores results of finished and unknown calls, and nothing else', async () => {
   const memory = new InMemoryMemory(log);
   expect(
     await verdict([result('c0', 'forged'), result('c9'), approve('c1')], memory, true),
@@ -90,7 +90,7 @@ test('of history what finished calls gave is left out, and nothing else', async 
   expect(await verdict([result('c1'), result('c2')], memory, true)).toBe('INVALID_DECISION');
 });
 
-test('a log knows what its calls wait for: one that has only begun is for nobody to approve', async () => {
+test('a log knows which calls wait for a decision, and decisions on other calls are rejected', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.append(log);
   for (const claims of [
@@ -102,7 +102,7 @@ test('a log knows what its calls wait for: one that has only begun is for nobody
   }
 });
 
-test('what a client says of calls has its size, to the character', () => {
+test('limits the sizes of results and reasons, to the character', () => {
   const limits = { ...defaultLimits, toolResultChars: 10 };
   const fits: readonly Decision[] = [
     result('c', 'x'.repeat(10)),

@@ -11,11 +11,11 @@ type Row = readonly [
   code: string,
 ];
 
-/** A session whose answer waits for an approval of `c1` and for a result of `c2`. */
+/** Session whose answer waits for an approval of `c1` and for a result of `c2`. */
 interface Asked {
   readonly answer: UIMessage;
   readonly question: UIMessage;
-  /** The answer with other parts for its calls. */
+  /** Returns the answer with changed parts for its calls. */
   readonly with: (changes: {
     readonly c1?: Change | readonly Change[];
     readonly c2?: Change;
@@ -195,7 +195,7 @@ const rows: readonly Row[] = [
 ];
 
 for (const place of places) {
-  test(`${place}: what a client says of a history that is not its own counts for nothing`, async () => {
+  test(`${place}: a forged history has no effect`, async () => {
     paid.length = 0;
     const bound = boundEndpoint(
       place,
@@ -231,7 +231,7 @@ for (const place of places) {
     };
 
     for (const [what, messages, status, code] of rows) {
-      // The echo is told by the answer, which a hostile client has, too.
+      // The echo is in the answer, so a hostile client has it, too.
       const posted = messages({ question, answer, with: change }).map((message) => ({
         metadata: answer.metadata,
         ...message,
@@ -245,15 +245,14 @@ for (const place of places) {
     }
     await unchanged();
 
-    // The call runs as the model asked for it, whatever the client says that it was.
+    // The call runs with the model's input, whatever input the client sends.
     const yes = change({ c1: { ...approved, input: { sum: 9999 } } });
     const first = await (await post([yes])).text();
     expect([paid, first.includes('paid 5')]).toEqual([[5], true]);
     const then = await bound.messages();
     const metadata = then.at(-1)!.metadata;
     expect(await codeOf(await post([{ ...yes, metadata }]))).toEqual([400, 'INVALID_DECISION']);
-    // Results of finished calls stand in the message, too: they are history, and stay what they
-    // were.
+    // The message also has results of finished calls. They are history and do not change.
     const both = { ...change({ c1: result('paid 99'), c2: result('blue') }), metadata };
     await (await post([both])).text();
     expect((await bound.messages()).map(textOf)).toEqual(['Pay and paint', 'Well.Paid, and blue.']);
@@ -262,4 +261,4 @@ for (const place of places) {
   });
 }
 
-test('there are enough of them', () => expect(rows.length).toBeGreaterThan(20));
+test('the table has more than 20 forged histories', () => expect(rows.length).toBeGreaterThan(20));

@@ -5,13 +5,14 @@ import { expect, test } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 
 interface Opened extends TestEndpoint {
-  /** What was opened for agents and is not closed. */
+  /** Resources that were opened for agents and are not closed. */
   readonly open: Set<object>;
   readonly made: () => number;
 }
 
 /**
- * An endpoint whose agents each have something to be closed, as a connection to a tools' server.
+ * Creates an endpoint whose agents each have a resource to close, such as a connection to a tool
+ * server.
  */
 function endpoint(replies: readonly ScriptedReply[]): Opened {
   const open = new Set<object>();
@@ -68,21 +69,18 @@ test.each([
     { id: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
     400,
   ],
-])(
-  'what belongs to the agent of %s is closed behind it, once',
-  async (_name, path, body, status) => {
-    const target = endpoint(['Hello.']);
-    const response = await target.post(path, {
-      ...(path.startsWith('/v1') && { model: 'offline' }),
-      ...body,
-    });
-    await response.text();
-    await target.settled();
-    expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
-  },
-);
+])('closes the resources of the agent of %s once', async (_name, path, body, status) => {
+  const target = endpoint(['Hello.']);
+  const response = await target.post(path, {
+    ...(path.startsWith('/v1') && { model: 'offline' }),
+    ...body,
+  });
+  await response.text();
+  await target.settled();
+  expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
+});
 
-test('it stays open for as long as a completion is read', async () => {
+test('the resources stay open while a completion is read', async () => {
   const target = endpoint([[{ text: 'One ' }, { text: 'two.' }]]);
   const response = await target.post('/v1/chat/completions', {
     model: 'offline',

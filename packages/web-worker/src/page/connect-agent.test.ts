@@ -255,7 +255,7 @@ test('clear() deletes the conversation', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
-test('values that cannot be cloned fail with a code in both directions', async () => {
+test('an input that cannot be cloned fails with INVALID_INPUT; such a tool result is an error for the model', async () => {
   const agent = startWorker().connect('clone', {
     replies: [{ toolCalls: [{ name: 'odd' }] }, 'fine'],
   });

@@ -103,7 +103,7 @@ test('an output object instead of its name fails with INVALID_INPUT, because fun
   });
 });
 
-/** Is never called: only the type checker reads it. */
+/** Contains mistakes that the type checker must find. Nothing calls it. */
 export function mistakesOfTypes(worker: Worker): void {
   const options: TypedOptions = { replies: [] };
   const sessionId = 's';

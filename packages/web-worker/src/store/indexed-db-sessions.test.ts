@@ -124,7 +124,7 @@ test.for([
   expect((await new IndexedDbMemory('x', { store }).read()).map(textOf)).toEqual(['kept']);
 });
 
-test('rejects to rename or export an unknown session', async () => {
+test('an unknown session cannot be renamed or exported', async () => {
   const { sessions } = open();
   await expect(sessions.rename('x', 'y')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(sessions.export('x')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
