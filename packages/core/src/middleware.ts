@@ -55,6 +55,9 @@ export { parallelIds } from './middleware/parallel-ids.ts';
 export { positionHooks } from './middleware/position-hooks.ts';
 export type { PositionHook } from './middleware/position-hooks.ts';
 export { reactMemory } from './middleware/react-memory.ts';
+export { reflexion } from './middleware/reflexion.ts';
+export type { ReflexionOptions } from './middleware/reflexion.ts';
+export type { Reflect, ReplyContext } from './text-protocol/parsed-reply.ts';
 export type { BackoffOptions, Retry } from './middleware/resilience/backoff.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {

@@ -8,7 +8,9 @@ export type {
   ReplyContext,
   TextCall,
 } from './text-protocol/parsed-reply.ts';
-export { refuseEmpty, textToolCalls } from './text-protocol/text-tool-calls.ts';
-export type { CorrectionPart, TextToolCallsOptions } from './text-protocol/text-tool-calls.ts';
+export { refuseEmpty } from './text-protocol/corrections.ts';
+export type { CorrectionPart } from './text-protocol/corrections.ts';
+export { textToolCalls } from './text-protocol/text-tool-calls.ts';
+export type { TextToolCallsOptions } from './text-protocol/text-tool-calls.ts';
 export { trustedCalls } from './text-protocol/trusted-calls.ts';
 export type { ToolsPromptContext } from './text-protocol/tools-prompt.ts';

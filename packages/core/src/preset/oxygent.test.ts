@@ -13,7 +13,7 @@ import { selectTools } from '../tool-selection/select-tools.ts';
 import { byWords } from '../tool-selection/by-words.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
-import type { ParseReply } from '../text-protocol/parsed-reply.ts';
+import type { ParsedReply, ParseReply, Reflect } from '../text-protocol/parsed-reply.ts';
 import type { CallOptions } from '../agent/agent-options.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { jsonMode } from '../output/json-mode.ts';
@@ -698,6 +698,33 @@ test('works with a custom protocol, and with the model’s own calls', async () 
   });
 });
 
+const finished: Reflect = (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined);
+
+test.for<[how: string, given: OxygentOptions]>([
+  ['of the preset', { reflect: finished }],
+  ['of the protocol', { protocol: { reflect: finished } }],
+  ['of both', { reflect: () => 'No.', protocol: { reflect: finished } }],
+  ['with a parser of one’s own', { reflect: finished, protocol: { parse: parseAnswer } }],
+  ['with the default parser', { protocol: { parse: parseToolCalls, reflect: finished } }],
+  ['with the model’s own calls', { reflect: finished, protocol: false }],
+])('a check of answers %s, and of empty ones', async ([, given]) => {
+  const { agent, model } = setUp(['', 'TBD', 'Done.'], given);
+  expect(await agent.call('Go')).toMatchObject({ text: 'Done.', iterations: 3 });
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('empty');
+  expect(model.requests[2]!.messages.slice(-2).map(textOf)).toEqual(['TBD', 'Leave nothing open.']);
+});
+
+function parseAnswer(reply: string): ParsedReply {
+  return { type: 'answer', text: reply };
+}
+
+test('empty answers are corrected without a check of one’s own, with either kind of calls', async () => {
+  for (const given of [{}, { protocol: false }, { protocol: { parse: parseAnswer } }] as const) {
+    const { agent } = setUp([' \n', 'Done.'], given);
+    expect(await agent.call('Go')).toMatchObject({ text: 'Done.', iterations: 2 });
+  }
+});
+
 test('rejects invalid options', () => {
   for (const options of [
     null,
@@ -707,6 +734,7 @@ test('rejects invalid options', () => {
     { promptVariables: 'x' },
     { promptVariables: { form: '%' } },
     { order: 1 },
+    { reflect: 'x' },
     { shortMemorySize: 1.5 },
     { friendlyErrorText: 5 },
     { memoryMax: '1' },

@@ -7,7 +7,7 @@ import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
-import type { ParseReply } from '../text-protocol/parsed-reply.ts';
+import type { ParseReply, Reflect } from '../text-protocol/parsed-reply.ts';
 import { textToolCalls, type TextToolCallsOptions } from '../text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../text-protocol/trusted-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
@@ -18,6 +18,7 @@ import { friendlyErrors, type FriendlyWords } from '../middleware/friendly-error
 import { parallelIds } from '../middleware/parallel-ids.ts';
 import { promptVariables, type PromptVariablesOptions } from '../prompt/prompt-variables.ts';
 import { reactMemory } from '../middleware/react-memory.ts';
+import { reflexion } from '../middleware/reflexion.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/tool-retry.ts';
 
@@ -47,11 +48,16 @@ export interface OxygentOptions extends Pick<
   readonly memoryUnit?: 'characters' | 'tokens';
   /**
    * How the model calls tools. `parse` replaces OxyGent's parser, and gets it as its fallback
-   * (OxyGent: `func_parse_llm_response`, `func_reflexion`). A JSON list makes several calls, as in
+   * (OxyGent: `func_parse_llm_response`). A JSON list makes several calls, as in
    * OxyGent's document; its code reads one call per reply, as with `parallel: false`. `false`: the
    * model's own tool calls, with the media in their results.
    */
   readonly protocol?: TextToolCallsOptions | false;
+  /**
+   * Checks each answer; the model gets a returned text as a correction. `protocol.reflect` replaces
+   * it. An empty answer is corrected in any case (OxyGent: `func_reflexion`).
+   */
+  readonly reflect?: Reflect;
   /**
    * Whether a tool's result is the answer, without its `Tool […] execution result:`. Default false:
    * only if the model sets `"trust_mode": 1` in its call, or the tool sets `returnDirect`. The
@@ -89,7 +95,7 @@ export interface OxygentOptions extends Pick<
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
   const kinds =
-    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? friendlyErrorText:string|function|?';
+    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? reflect:function|? friendlyErrorText:string|function|?';
   checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
   const {
     maxRounds = 16,
@@ -116,6 +122,8 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
     checkFields('CONFIGURATION', 'oxygent(): protocol', protocol, 'parse:function|?');
   }
+  const { reflect = options.reflect } = protocol || {};
+  const checking = reflect && { reflect };
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
   // Two tries in total, without jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
@@ -134,7 +142,9 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     friendlyErrors(friendlyErrorText),
     reactMemory(),
     parallelIds(),
-    protocol === false ? toolMedia() : textToolCalls({ ...protocol, parse: parserOf(protocol) }),
+    ...(protocol === false
+      ? [reflexion(checking), toolMedia()]
+      : [textToolCalls({ ...protocol, ...checking, parse: parserOf(protocol) })]),
     retry(twice),
     modelTimeout({ totalMs: 300_000 }),
     toolRetry({ ...twice, isTransient: () => true }),

@@ -5,6 +5,7 @@ import type { Msg } from '../message/msg.ts';
 import { writtenReply } from '../message/written-reply.ts';
 import { abortable } from '../model/abortable.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { problemWith } from './corrections.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
 import type { ParsedReply, ParseReply, Reflect, ReplyContext } from './parsed-reply.ts';
 import { offersTools } from './request-teller.ts';
@@ -12,7 +13,7 @@ import { TextReply } from './text-reply.ts';
 
 interface DecodeOptions {
   readonly parse: ParseReply;
-  readonly reflect: Reflect;
+  readonly reflect: Reflect | undefined;
   readonly parallel: boolean;
   /** Last message of each request whose reply ends the call. */
   readonly last: WeakSet<Msg>;
@@ -61,21 +62,14 @@ export async function* decodeReply(
     const problem = await problemOf(parsed);
     return problem ? { type: 'invalid', message: problem } : parsed;
   };
-  const problemOf = async (parsed: ParsedReply): Promise<string | null | undefined | void> => {
+  const problemOf = async (parsed: ParsedReply): Promise<string | undefined> => {
     if (parsed.type === 'calls' && !context.tools.length)
       return 'No tool can be called any more. Answer in words, with what you know.';
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
       return 'Only one tool can be called at a time, so none was called. Call one.';
     // A reply with media needs no words.
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
-    const problem = await reflect(parsed.text, context);
-    checkFields(
-      'CONFIGURATION',
-      'textToolCalls(): reflect',
-      { gives: problem ?? undefined },
-      'gives:string|?',
-    );
-    return problem;
+    return problemWith(parsed.text, context, { where: 'textToolCalls()', reflect });
   };
   try {
     const parsed = await abortable(judge(), signal);

@@ -25,7 +25,7 @@ import { selectTools } from '../tool-selection/select-tools.ts';
 import { tool } from '../tool/tool.ts';
 import { parseOxygent } from './parse-oxygent.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
-import { refuseEmpty, textToolCalls, type TextToolCallsOptions } from './text-tool-calls.ts';
+import { textToolCalls, type TextToolCallsOptions } from './text-tool-calls.ts';
 
 const ran: string[] = [];
 const add = tool({
@@ -363,6 +363,24 @@ test('rejects an empty reply', async () => {
   ]);
 });
 
+test('a check of one’s own composes with the one for empty replies, and may word it', async () => {
+  const parses = [undefined, (reply: string) => ({ type: 'answer', text: reply }) as const];
+  for (const parse of parses) {
+    const protocol = { reflect: () => undefined, ...(parse && { parse }) };
+    const { agent, model } = setUp([' \n', 'one'], { protocol });
+    expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 2 });
+    expect(told(model.requests[1]!.messages.slice(1))).toEqual([
+      'user: go',
+      expect.stringContaining('user: Your reply is empty'),
+    ]);
+  }
+  const own = setUp(['', 'eins'], {
+    protocol: { reflect: (reply) => (reply ? null : 'Bitte antworte.') },
+  });
+  await own.agent.call('go');
+  expect(told(own.model.requests[1]!.messages.slice(-1))).toEqual(['user: Bitte antworte.']);
+});
+
 test('`reflect` sends an answer back and gets the state of the call', async () => {
   const seen: unknown[] = [];
   const { agent, model } = setUp(
@@ -378,7 +396,7 @@ test('`reflect` sends an answer back and gets the state of the call', async () =
             finishReason,
             signal.aborted,
           ]);
-          return refuseEmpty(reply) ?? (reply.includes('1') ? null : 'Say why.');
+          return reply.includes('1') ? null : 'Say why.';
         },
       },
     },

@@ -1,11 +1,8 @@
 import type { Middleware } from '../loop/use/middleware.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventOf } from '../event/agent-event.ts';
-import type { ControlOf } from '../event/hook.ts';
-import { assistantMessage, userMessage } from '../message/create-message.ts';
-import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
+import { corrections } from './corrections.ts';
 import { decodeReply } from './decode-reply.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import type { ParseReply, Reflect } from './parsed-reply.ts';
@@ -19,7 +16,10 @@ export interface TextToolCallsOptions {
    * calls.
    */
   readonly parse?: ParseReply;
-  /** Checks each answer; the model gets a returned text as a correction. Default `refuseEmpty`. */
+  /**
+   * Checks each answer; the model gets a returned text as a correction. An empty answer is
+   * corrected in any case. Default: only empty answers are.
+   */
   readonly reflect?: Reflect;
   /** Whether a reply may make several calls, which run in parallel. Default true. */
   readonly parallel?: boolean;
@@ -28,17 +28,6 @@ export interface TextToolCallsOptions {
    * unchanged. Default: an English text.
    */
   readonly prompt?: (context: ToolsPromptContext) => string;
-}
-
-/**
- * Value of `metadata.correction`: `reply` marks an invalid reply, `message` the correction that the
- * model got.
- */
-export type CorrectionPart = 'reply' | 'message';
-
-interface Invalid {
-  readonly text: string;
-  readonly message: string;
 }
 
 /**
@@ -61,12 +50,7 @@ export function textToolCalls(
     options,
     'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?',
   );
-  const {
-    parse = parseToolCalls,
-    reflect = refuseEmpty,
-    parallel = true,
-    prompt = toolsPrompt,
-  } = options;
+  const { parse = parseToolCalls, reflect, parallel = true, prompt = toolsPrompt } = options;
   const last = new WeakSet<Msg>();
   const protocol = { parse, reflect, parallel, last };
   return {
@@ -85,41 +69,6 @@ export function textToolCalls(
           }),
       };
     },
-    on: {
-      // Runs after other hooks: if several ask for something, the first request counts.
-      'post-reasoning': { handle: correct, priority: 10_000 },
-      'pre-summary': {
-        handle: ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
-        priority: 10_000,
-      },
-    },
+    on: corrections(last),
   };
-}
-
-/** Rejects an answer of nothing but white space. */
-export function refuseEmpty(reply: string): string | undefined {
-  return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
-}
-
-function correct(
-  { message, at }: EventOf<'post-reasoning'>,
-  control: ControlOf<'post-reasoning'>,
-): void {
-  const { invalidReply: invalid, ...metadata } = message.metadata ?? {};
-  if (!isInvalid(invalid)) return;
-  const about = (part: CorrectionPart) => ({
-    id: `${message.id}:${part}`,
-    now: () => at,
-    metadata: { ...(part === 'reply' && metadata), correction: part },
-  });
-  const speaker = message.name !== undefined && { name: message.name };
-  const said = { ...about('reply'), ...speaker };
-  const reply = invalid.text.trim() ? [assistantMessage(invalid.text, said)] : [];
-  control.gotoReasoning([...reply, userMessage(invalid.message, about('message'))]);
-}
-
-function isInvalid(value: unknown): value is Invalid {
-  return (
-    isRecord(value) && typeof value['text'] === 'string' && typeof value['message'] === 'string'
-  );
 }

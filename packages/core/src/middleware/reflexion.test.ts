@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { answersOnly } from '../context/history-views.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { structured } from '../output/structured.ts';
+import { toUiMessages } from '../stream/ui-messages.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { Reflect } from '../text-protocol/parsed-reply.ts';
+import { tool } from '../tool/tool.ts';
+import { reflexion } from './reflexion.ts';
+import { retry } from './resilience/retry.ts';
+
+const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+const looks = { text: 'TBD', toolCalls: [{ name: 'look' }] };
+const finished: Reflect = (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined);
+
+function setUp(
+  replies: readonly ScriptedReply[],
+  reflect?: Reflect,
+  { use = [], ...options }: Partial<AgentOptions> = {},
+) {
+  const model = new ScriptedModel(replies);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    ...options,
+    use: [...use, reflexion(reflect && { reflect })],
+  });
+  return { agent, model };
+}
+
+const told = (messages: readonly Msg[]) =>
+  messages.map((message) => `${message.role}: ${textOf(message)}`);
+
+test('an answer goes back to a model that calls tools itself; its calls do not', async () => {
+  const { agent, model } = setUp([looks, 'TBD', 'Seen.'], finished);
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('go')) events.push(event);
+  expect(events.at(-1)).toMatchObject({
+    result: { text: 'Seen.', reason: 'stop', iterations: 3, toolsUsed: ['look'] },
+  });
+  expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([
+    { reason: 'protocol' },
+  ]);
+  expect(told(model.requests[2]!.messages)).toEqual([
+    'user: go',
+    'assistant: TBD',
+    'tool: ',
+    'assistant: TBD',
+    'user: Leave nothing open.',
+  ]);
+  const log = await agent.messages();
+  expect(log.map(({ metadata }) => metadata?.['correction'])).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    'reply',
+    'message',
+    undefined,
+  ]);
+  expect(log[3]!.metadata).toMatchObject({ usage: { inputTokens: 10 } });
+  expect(JSON.stringify(toUiMessages(log))).not.toContain('Leave nothing open');
+});
+
+test('an empty answer is corrected, also beside a check of one’s own, which may word it', async () => {
+  const wordless = setUp(['', ' \n', 'Hi.']);
+  expect(await wordless.agent.call('go')).toMatchObject({ text: 'Hi.', iterations: 3 });
+  const beside = setUp([{ thinking: 'so' }, 'TBD', 'Hi.'], finished);
+  expect(await beside.agent.call('go')).toMatchObject({ text: 'Hi.', iterations: 3 });
+  expect(told(beside.model.requests[1]!.messages)).toEqual([
+    'user: go',
+    expect.stringContaining('user: Your reply is empty'),
+  ]);
+  const worded = setUp(['', 'Hallo.'], (reply) => (reply ? null : 'Bitte antworte.'));
+  await worded.agent.call('go');
+  expect(told(worded.model.requests[1]!.messages)).toEqual(['user: go', 'user: Bitte antworte.']);
+});
+
+test('a check gets what is known of the answer', async () => {
+  const seen: unknown[] = [];
+  const { agent } = setUp([looks, { thinking: 'Hm.', text: 'Seen.' }], async (reply, context) => {
+    const { thinking, tools, messages, finishReason, replyIs } = context;
+    seen.push([reply, thinking, tools.length, messages.at(-1)?.role, finishReason, replyIs]);
+  });
+  await agent.call('go');
+  expect(seen).toEqual([['Seen.', 'Hm.', 1, 'tool', 'stop', undefined]]);
+});
+
+test('later calls do not see corrections in a view of answers; the limit of iterations holds', async () => {
+  const { agent, model } = setUp(['TBD', 'One.', 'Two.'], finished, { use: [answersOnly()] });
+  await agent.call('first');
+  await agent.call('second');
+  expect(told(model.requests[2]!.messages)).toEqual([
+    'user: first',
+    'assistant: One.',
+    'user: second',
+  ]);
+  const limited = setUp(['TBD', 'TBD', 'TBD, in short'], finished, { limits: { iterations: 2 } });
+  expect(await limited.agent.call('go')).toMatchObject({
+    reason: 'max-iterations',
+    text: 'TBD, in short',
+  });
+});
+
+test('a picture is an answer, and a typed value needs no words', async () => {
+  const picture = { deltas: [[{ type: 'file', mediaType: 'image/png', data: 'AA' } as const]] };
+  expect(await setUp([picture]).agent.call('go')).toMatchObject({ iterations: 1 });
+  const value = { toolCalls: [{ name: 'generate_response', input: { n: 2 } }] };
+  const { agent } = setUp([value], finished);
+  expect(await agent.call('go', { output: structured({ type: 'object' }) })).toMatchObject({
+    output: { n: 2 },
+    iterations: 1,
+  });
+});
+
+test('a retry inside begins the check again', async () => {
+  const failing = {
+    text: 'TBD',
+    error: Object.assign(new Error('reset'), { status: 503 }),
+  };
+  const model = new ScriptedModel([failing, 'Fine.']);
+  const again = retry({ afterFirstDelta: true, sleep: () => Promise.resolve() });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    use: [reflexion({ reflect: finished }), again],
+  });
+  expect(await agent.call('go')).toMatchObject({ text: 'Fine.', iterations: 1 });
+});
+
+test('a check that fails ends the call, and one that waits does not hold up an interrupt', async () => {
+  const failing = setUp(['one'], () => Promise.reject(new Error('down')));
+  expect(await failing.agent.call('go', { throwOnError: false })).toMatchObject({
+    error: { message: 'down' },
+    usage: { inputTokens: 10 },
+  });
+  const wrong = setUp(['one'], (() => 7) as never);
+  await expect(wrong.agent.call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('reflexion(): reflect'),
+  });
+  const { agent } = setUp(['one'], () => (agent.interrupt(), new Promise<never>(() => {})));
+  expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
+});
+
+test('options of the wrong kind are refused', () => {
+  for (const options of [null, { reflect: 'x' }])
+    expect(() => reflexion(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+});

@@ -1,0 +1,120 @@
+import { checkFields } from '../error/check-fields.ts';
+import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { abortable } from '../model/abortable.ts';
+import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { withStream } from '../model/wrap-model.ts';
+import { corrections, problemWith } from '../text-protocol/corrections.ts';
+import type { Reflect, ReplyContext } from '../text-protocol/parsed-reply.ts';
+import { offersTools } from '../text-protocol/request-teller.ts';
+
+export interface ReflexionOptions {
+  /**
+   * Checks each answer; the model gets a returned text as a correction. Empty answers are corrected
+   * in any case. Default: only those.
+   */
+  readonly reflect?: Reflect;
+}
+
+interface Judging extends ReflexionOptions {
+  /** Last message of each request whose reply ends the call. */
+  readonly last: WeakSet<Msg>;
+  readonly signal: AbortSignal;
+}
+
+const where = 'reflexion()';
+
+/**
+ * Checks the answers of a model that calls tools itself, and sends bad ones back to it (OxyGent:
+ * `func_reflexion`). For an agent's `use` list. With `textToolCalls`, use its `reflect` instead.
+ *
+ * Text streams before it is checked; a `step-reset` takes it back. A refused answer costs an
+ * iteration: the log gets it and the correction as two messages with `metadata.correction`. Replies
+ * that call tools and summaries are not checked. Throws `CONFIGURATION` for an option of the wrong
+ * kind.
+ */
+export function reflexion(options: ReflexionOptions = {}): Middleware {
+  checkFields('CONFIGURATION', where, options, 'reflect:function|?');
+  const { reflect } = options;
+  const last = new WeakSet<Msg>();
+  return {
+    name: 'reflexion',
+    wrapModel: (next) =>
+      withStream(next, (request, context) => {
+        const judging = { ...(reflect && { reflect }), last, signal: context.signal };
+        return judged(request, next.stream(request, context), judging);
+      }),
+    on: corrections(last),
+  };
+}
+
+async function* judged(
+  request: ModelRequest,
+  stream: AsyncIterable<readonly ModelDelta[]>,
+  options: Judging,
+): AsyncGenerator<readonly ModelDelta[]> {
+  const reply = new ReplyAssembler({ messageId: '', toolUseId: (given) => given ?? '' });
+  let finish: Extract<ModelDelta, { type: 'finish' }> = { type: 'finish', reason: 'stop' };
+  for await (const batch of stream) {
+    const out: ModelDelta[] = [];
+    for (const delta of batch) {
+      reply.add(delta);
+      if (delta.type === 'finish') finish = delta;
+      else out.push(delta);
+    }
+    if (out.length) yield out;
+  }
+  const content = reply.content({ partial: false });
+  try {
+    const judging = problemIn(content, { request, options, finishReason: finish.reason });
+    const message = await abortable(judging, options.signal);
+    if (message === undefined) {
+      yield [finish];
+      return;
+    }
+    const invalidReply = { text: textOf(content), message };
+    const metadata = { ...finish.metadata, invalidReply };
+    yield [
+      ...(content.length ? [{ type: 'reset', reason: 'protocol' } as const] : []),
+      { ...finish, metadata },
+    ];
+  } catch (error) {
+    // Passes on the usage of the failed reply, because it has been paid for.
+    yield [finish];
+    throw error;
+  }
+}
+
+interface About {
+  readonly request: ModelRequest;
+  readonly options: Judging;
+  readonly finishReason: string;
+}
+
+/** Returns what is wrong with a reply, if it is an answer. */
+async function problemIn(
+  content: readonly ContentBlock[],
+  { request, options: { reflect, last, signal }, finishReason }: About,
+): Promise<string | undefined> {
+  const { messages, replyIs } = request;
+  // A note requested beside the conversation is not an answer.
+  if (replyIs === 'note' || messages.some((message) => last.has(message))) return undefined;
+  if (content.some(({ type }) => type === 'tool_use')) return undefined;
+  const text = textOf(content);
+  // A reply with media needs no words.
+  if (!text.trim() && content.some((block) => 'source' in block)) return undefined;
+  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
+  const context: ReplyContext = {
+    messages,
+    tools: offersTools(request) ? request.tools : [],
+    thinking: thinking.join(''),
+    finishReason,
+    replyIs,
+    parallel: true,
+    signal,
+  };
+  return problemWith(text, context, { where, reflect });
+}

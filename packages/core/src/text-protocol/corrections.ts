@@ -1,0 +1,76 @@
+import { checkFields } from '../error/check-fields.ts';
+import type { EventOf } from '../event/agent-event.ts';
+import type { ControlOf } from '../event/hook.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { Msg } from '../message/msg.ts';
+import type { Reflect, ReplyContext } from './parsed-reply.ts';
+
+/**
+ * Value of `metadata.correction`: `reply` marks an invalid reply, `message` the correction that the
+ * model got.
+ */
+export type CorrectionPart = 'reply' | 'message';
+
+interface Invalid {
+  readonly text: string;
+  readonly message: string;
+}
+
+/** Rejects an answer of nothing but white space. */
+export function refuseEmpty(reply: string): string | undefined {
+  return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
+}
+
+/**
+ * Returns a correction for an answer that must not stand. An empty answer never stands, but
+ * `reflect` may have words of its own for it.
+ */
+export async function problemWith(
+  answer: string,
+  context: ReplyContext,
+  { where, reflect }: { readonly where: string; readonly reflect: Reflect | undefined },
+): Promise<string | undefined> {
+  const problem = (await reflect?.(answer, context)) ?? undefined;
+  checkFields('CONFIGURATION', `${where}: reflect`, { gives: problem }, 'gives:string|?');
+  return problem || refuseEmpty(answer);
+}
+
+/**
+ * Returns hooks that send invalid replies back to the model. `last` collects the last message of
+ * each request whose reply ends the call, because nothing can follow such a reply.
+ */
+export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {
+  return {
+    // Runs after other hooks: if several ask for something, the first request counts.
+    'post-reasoning': { handle: correct, priority: 10_000 },
+    'pre-summary': {
+      handle: ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
+      priority: 10_000,
+    },
+  };
+}
+
+function correct(
+  { message, at }: EventOf<'post-reasoning'>,
+  control: ControlOf<'post-reasoning'>,
+): void {
+  const { invalidReply: invalid, ...metadata } = message.metadata ?? {};
+  if (!isInvalid(invalid)) return;
+  const about = (part: CorrectionPart) => ({
+    id: `${message.id}:${part}`,
+    now: () => at,
+    metadata: { ...(part === 'reply' && metadata), correction: part },
+  });
+  const speaker = message.name !== undefined && { name: message.name };
+  const said = { ...about('reply'), ...speaker };
+  const reply = invalid.text.trim() ? [assistantMessage(invalid.text, said)] : [];
+  control.gotoReasoning([...reply, userMessage(invalid.message, about('message'))]);
+}
+
+function isInvalid(value: unknown): value is Invalid {
+  return (
+    isRecord(value) && typeof value['text'] === 'string' && typeof value['message'] === 'string'
+  );
+}
