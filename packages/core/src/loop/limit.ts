@@ -1,4 +1,3 @@
-import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -21,11 +20,6 @@ export interface SummarizeOptions {
   readonly prompt?: string;
   /** The messages to send in place of the conversation and the prompt. They are not stored. */
   readonly messages?: (context: RunContext, steps: LoopSteps) => readonly Msg[];
-  /**
-   * Effect of a model that fails. `fail` (default): the call fails. `answer`: the answer is the same
-   * fixed text as after an empty summary, without the error's text.
-   */
-  readonly onFailure?: 'fail' | 'answer';
 }
 
 /**
@@ -34,40 +28,29 @@ export interface SummarizeOptions {
  * answer is a fixed text that names the limit.
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
-  const fields = 'prompt:string|? messages:function|? onFailure:fail|answer|?';
-  checkFields('CONFIGURATION', 'summarize()', options, fields);
-  const { prompt = 'Your steps are used up. Answer now from what you have found.' } = options;
+  checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
+  const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
+    options;
   return async (context, steps) => {
-    let asked = options.messages?.(context, steps);
+    let asked = messages?.(context, steps);
     if (!asked) {
       const fitted = await steps.fit();
       asked = [...fitted, steps.message('user', prompt)];
     }
-    let reply: Reply;
-    try {
-      reply = await steps.ask(asked);
-    } catch (error) {
-      const { code } = AgentError.from(error);
-      if (options.onFailure !== 'answer' || context.cut || notTheModels.test(code)) throw error;
-      return fixedAnswer(context, steps);
-    }
+    const reply = await steps.ask(asked);
     if (reply.type === 'cut') return reply;
     // Some models call tools that were not offered. A closing message with open calls would make
     // the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
     const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
-    if (!isSaid) return fixedAnswer(context, steps);
+    if (!isSaid) return noSummary(context, steps);
     const message = await steps.revise('post-summary', { ...reply.message, content });
     return { type: 'whole', message };
   };
 }
 
-/** Codes of failures that are not the model's. They end the call even if the model's do not. */
-const notTheModels =
-  /^(ABORTED|CALL_TIMEOUT|CONFIGURATION|LIMIT_EXCEEDED|(GUARD|HOOK|STORAGE|SESSION)_.*)$/;
-
 /** Answers without the model. What it streamed before is no longer valid. */
-async function fixedAnswer(context: RunContext, steps: LoopSteps): Promise<Reply> {
+export async function noSummary(context: RunContext, steps: LoopSteps): Promise<Reply> {
   const { iterations = 10, tokens } = runOf(context).setup.options.limits ?? {};
   const limit =
     context.iteration >= iterations

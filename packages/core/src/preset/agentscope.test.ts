@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { orderFaults } from '../testing/order-faults.ts';
 import { textOf } from '../message/message-text.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentscope } from './agentscope.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -80,24 +83,83 @@ test.for([
   },
 );
 
-test('a failing summary gives its words, without the text of the error', async () => {
-  const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
-  const replies = [round, [{ error: new AgentError('MODEL_SERVER', 'secret') }]];
-  const agent = (use: readonly (readonly Middleware[])[]): ReActAgent =>
-    new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel(replies),
-      tools: [search],
-      use,
-      limits: { iterations: 1 },
-    });
-  const result = await agent([agentscope()]).call('go');
-  expect(result).toMatchObject({
-    reason: 'max-iterations',
-    text: 'Maximum iterations (1) reached. Unable to generate summary.',
+const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
+const fixed = 'Maximum iterations (1) reached. Unable to generate summary.';
+
+function limited(last: ScriptedReply, options: Partial<AgentOptions> = {}): ReActAgent {
+  const model = new ScriptedModel([round, last, 'fine']);
+  return new ReActAgent({
+    name: 'a',
+    model,
+    tools: [search],
+    ...options,
+    use: [agentscope(), ...(options.use ?? [])],
+    limits: { iterations: 1, ...options.limits },
   });
-  expect(JSON.stringify(result)).not.toContain('secret');
-  await expect(agent([]).call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+}
+
+test.for([
+  new AgentError('MODEL_SERVER', 'secret'),
+  new AgentError('MODEL_RATE_LIMITED', 'secret'),
+  new AgentError('CIRCUIT_OPEN', 'secret'),
+  new TypeError('secret'),
+])('a failing summary gives a fixed text, without the text of the error: %s', async (error) => {
+  const agent = limited([{ text: 'Half a ', error }]);
+  const stream = agent.stream('go');
+  const events: AgentEvent[] = [];
+  for await (const event of stream) events.push(event);
+  expect(orderFaults(events)).toEqual([]);
+  expect(await stream.result).toMatchObject({ reason: 'max-iterations', text: fixed });
+  expect(JSON.stringify(events)).not.toContain('secret');
+  expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['go', fixed]);
+  expect((await agent.call('again')).reason).toBe('stop');
+});
+
+test('an empty summary, and one that only calls a tool, give the fixed text, too', async () => {
+  expect(await limited('').call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });
+  expect(await limited(round).call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });
+});
+
+test.for([
+  ['abort', 'aborted'],
+  ['interrupt', 'interrupted'],
+  ['time-out', 'error'],
+] as const)('during a summary, an %s ends the call as %s', async ([how, reason]) => {
+  const controller = new AbortController();
+  const agent = limited([{ text: 'Half ', hang: true }], {
+    limits: how === 'time-out' ? { timeoutMs: 50 } : {},
+  });
+  agent.addHook({
+    on: {
+      'summary-chunk': () => {
+        if (how === 'abort') controller.abort(new Error('enough'));
+        if (how === 'interrupt') agent.interrupt();
+      },
+    },
+  });
+  const { signal } = controller;
+  const result = await agent.call('go', { signal, throwOnError: false });
+  expect(result.reason).toBe(reason);
+  expect(result.error?.code).toBe(how === 'time-out' ? 'CALL_TIMEOUT' : undefined);
+  expect(result.text).not.toContain('Maximum');
+});
+
+test('at the limit, a failing hook fails the call, and a guard rejects it', async () => {
+  const broken = (): void => {
+    throw new Error('broken');
+  };
+  const hooked = limited('in short', { use: [{ on: { 'pre-summary': broken } }] });
+  await expect(hooked.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  const guarded = limited([{ error: new AgentError('GUARD_REJECTED', 'Not allowed.') }]);
+  expect(await guarded.call('go')).toMatchObject({ reason: 'rejected', text: 'Not allowed.' });
+});
+
+test('without the preset, a failing summary fails the call', async () => {
+  const model = new ScriptedModel([[{ error: new AgentError('MODEL_SERVER', 'down') }]]);
+  const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
 test("has AgentScope's message after an interrupt", async () => {

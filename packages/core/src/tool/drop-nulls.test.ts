@@ -68,6 +68,18 @@ test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
     },
     { at: [{ city: 'C' }, { city: 'D', zip: '1' }] },
   ],
+  [
+    'one in an object that may be null',
+    z.object({ at: address.nullish() }),
+    { at: { city: 'C', zip: null } },
+    { at: { city: 'C' } },
+  ],
+  [
+    'one in a list that may be null',
+    z.object({ at: z.array(address).nullable() }),
+    { at: [{ city: 'C', zip: null }] },
+    { at: [{ city: 'C' }] },
+  ],
 ])('a null for %s is dropped', async ([, input, args, expected]) => {
   expect(await given(input, args)).toEqual(expected);
 });

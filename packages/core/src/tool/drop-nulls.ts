@@ -1,6 +1,8 @@
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /**
  * Returns the arguments without each `null` that stands for an optional argument. A `null` that the
  * schema allows stays, and so does one of a required argument. Nested objects and lists are
@@ -8,12 +10,13 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
  * nothing changes.
  */
 export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject = {}): JsonValue {
-  if (!isRecord(value) || !isRecord(schema)) return value;
+  if (!isRecord(value)) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item: JsonValue) => dropNulls(item, schema['items']));
+    const { items: each } = partWith('items', schema);
+    const items = value.map((item: JsonValue) => dropNulls(item, each));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
-  const { properties, required } = schema as {
+  const { properties, required } = partWith('properties', schema) as {
     readonly properties?: JsonObject;
     readonly required?: readonly string[];
   };
@@ -32,6 +35,17 @@ export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject 
   return isSame ? value : Object.fromEntries(kept);
 }
 
+/** Returns the schema, or the first schema of a union in it, that has the keyword. */
+function partWith(keyword: string, schema: unknown): Fields {
+  if (!isRecord(schema)) return {};
+  if (keyword in schema) return schema;
+  return unionOf(schema).find((part) => isRecord(part) && keyword in part) ?? {};
+}
+
+function unionOf({ anyOf, oneOf }: Fields): readonly Fields[] {
+  return [anyOf, oneOf].filter(Array.isArray).flat();
+}
+
 /** Keywords that can exclude `null`. */
 const limiting = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', '$ref'];
 
@@ -39,8 +53,9 @@ const limiting = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', '$r
 function allowsNull(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   if (!limiting.some((keyword) => keyword in schema)) return true;
-  const { type, enum: values, anyOf, oneOf } = schema;
-  const parts = [anyOf, oneOf].filter(Array.isArray).flat();
+  const { type, enum: values } = schema;
   const isNull = type === 'null' || (Array.isArray(type) && type.includes('null'));
-  return isNull || (Array.isArray(values) && values.includes(null)) || parts.some(allowsNull);
+  return (
+    isNull || (Array.isArray(values) && values.includes(null)) || unionOf(schema).some(allowsNull)
+  );
 }
