@@ -479,7 +479,7 @@ test('an interrupt of the parent interrupts its child, and the child’s child',
   expect((await parent.call('again')).text).toBe('next');
 });
 
-test('an interrupt of the parent that comes before its child begins keeps the child from beginning', async () => {
+test("an interrupt of the parent before its child begins prevents the child's run", async () => {
   const { parent, model, made } = build([{ toolCalls: [call('a')] }, 'next'], [['one']]);
   const stop = parent.addHook({
     on: { 'acting-chunk': () => {}, 'pre-acting': () => void parent.interrupt() },
@@ -491,7 +491,7 @@ test('an interrupt of the parent that comes before its child begins keeps the ch
   expect(results(model)).toEqual([['interrupted', 'Interrupted before it ran.']]);
 });
 
-test('a turn of a child that waits for another turn does not begin after an interrupt', async () => {
+test('a queued turn of a child does not begin after an interrupt', async () => {
   const says = new ScriptedModel(['one two', 'never']);
   const child = new ReActAgent({ name: 'helper', model: says });
   const model = new ScriptedModel([{ toolCalls: [call('a'), call('b')] }, 'next']);
@@ -505,7 +505,7 @@ test('a turn of a child that waits for another turn does not begin after an inte
   expect(results(model).map(([state]) => state)).toEqual(['success', 'error']);
 });
 
-test('an interrupt of the parent leaves another call of a shared child alone', async () => {
+test('an interrupt of the parent does not affect another call of a shared child', async () => {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
   const says = new ScriptedModel([[{ wait: opened, text: 'mine' }], 'yours']);
@@ -524,7 +524,7 @@ test('an interrupt of the parent leaves another call of a shared child alone', a
   expect((await done).reason).toBe('interrupted');
 });
 
-test('an abort of the parent aborts its child; a pause lets it end', async () => {
+test('an abort of the parent aborts its child; a pause lets it finish', async () => {
   const { parent, made } = build([{ toolCalls: [call('a')] }], [[{ text: 'one ', hang: true }]]);
   const controller = new AbortController();
   const stream = parent.stream('go', { signal: controller.signal });
@@ -541,7 +541,7 @@ test('an abort of the parent aborts its child; a pause lets it end', async () =>
   expect(results(other.model)).toEqual([['success', 'session_id: call_1\n\none two']]);
 });
 
-test('a child without interrupt() ends on its own', async () => {
+test('a child without interrupt() finishes by itself', async () => {
   const child = new ReActAgent({ name: 'helper', model: new ScriptedModel(['one two']) });
   const { name, sessionId } = child;
   const plain: ChildAgent = {

@@ -55,7 +55,7 @@ test('a reader leaves in the middle of a running answer and comes back by sequen
   expect((await stream.result).text).toBe('one two three four');
 });
 
-test('fast, slow and late readers get the same', async () => {
+test('fast, slow and late readers get the same content', async () => {
   const agent = setUp([thought]);
   const stream = agent.stream('go', { detached: true });
   const slow = (async () => {

@@ -254,7 +254,7 @@ test('gotoReasoning accepts messages only', async () => {
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
 
-test('closes a call without a result in a custom memory before the model request', async () => {
+test('closes a call without a result in a given memory before the model request', async () => {
   const asked = assistantMessage([{ type: 'tool_use', id: 'c', name: 'noop', input: {} }]);
   const memory = new InMemoryMemory([userMessage('x'), asked]);
   const { agent, model } = setUp(undefined, { memory, use: [patchToolCalls()] });

@@ -63,7 +63,7 @@ test('a value carries the agent’s name', async () => {
   expect(message.name).toBe('小明');
 });
 
-test('in a conversation of several agents each line has its speaker’s name', async () => {
+test('in a conversation of several agents each line has the name of its speaker', async () => {
   const says = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, '你好。', 'Again.']);
   const model = multiAgent(says, { header: 'H' });
   const agent = new ReActAgent({ name: '小明', model, tools: [look] });

@@ -165,66 +165,73 @@ function world(seed: number) {
   return { random, chance, strikes, host, memory, models, runs, yeses, nextInput };
 }
 
-test.for(seeds({ quick: 60, full: 300 }))('whatever happens on the way, seed %i', async (seed) => {
-  const { strikes, chance, host, memory, models, runs, yeses, nextInput } = world(seed);
-  let agent = host();
-  let input: AgentInput | undefined = 'go';
-  let ended: AgentResult | undefined;
-  for (let turn = 0; turn < 80 && !(ended?.reason === 'stop' && ended.text === 'done'); turn += 1) {
-    if (strikes(0.05)) agent = host();
-    const controller = new AbortController();
-    const events: AgentEvent[] = [];
-    const stream = agent.stream(input, { throwOnError: false, signal: controller.signal });
-    for await (const event of stream) {
-      events.push(event);
-      if (strikes(0.01)) controller.abort();
+test.for(seeds({ quick: 60, full: 300 }))(
+  'reaches a valid end, whatever fails on the way: seed %i',
+  async (seed) => {
+    const { strikes, chance, host, memory, models, runs, yeses, nextInput } = world(seed);
+    let agent = host();
+    let input: AgentInput | undefined = 'go';
+    let ended: AgentResult | undefined;
+    for (
+      let turn = 0;
+      turn < 80 && !(ended?.reason === 'stop' && ended.text === 'done');
+      turn += 1
+    ) {
+      if (strikes(0.05)) agent = host();
+      const controller = new AbortController();
+      const events: AgentEvent[] = [];
+      const stream = agent.stream(input, { throwOnError: false, signal: controller.signal });
+      for await (const event of stream) {
+        events.push(event);
+        if (strikes(0.01)) controller.abort();
+      }
+      ended = await stream.result;
+      const messages = await memory.read();
+      const open = openCalls(messages).map(({ id }) => id);
+      const at = `seed ${seed}, turn ${turn}, ${ended.reason} ${ended.error?.message ?? ''}`;
+      expect(historyFaults(messages, open), at).toEqual([]);
+      // Readers got the message of an interrupt, then the store rejected it.
+      const told = ended.error?.message === 'lost' ? /reasoning-chunk: outside/ : /^$/;
+      expect(
+        orderFaults(events).filter((fault) => !told.test(fault)),
+        at,
+      ).toEqual([]);
+      expect(
+        ended.pending.every(({ toolUseId }) => open.includes(toolUseId)),
+        at,
+      ).toBe(true);
+      expect(
+        models.flatMap((model) =>
+          model.requests.flatMap((request) => requestFaults(request.messages)),
+        ),
+        at,
+      ).toEqual([]);
+      if (ended.reason === 'stop' || ended.reason === 'interrupted' || ended.reason === 'aborted')
+        expect(open, at).toEqual([]);
+      input = nextInput(ended, open.length > 0);
+      if (
+        ended.reason === 'error' &&
+        !open.length &&
+        chance(0.5) &&
+        /user|tool/.test(messages.at(-1)?.role ?? '')
+      )
+        input = undefined;
     }
-    ended = await stream.result;
+    expect(ended, `seed ${seed}`).toMatchObject({ reason: 'stop', text: 'done', pending: [] });
     const messages = await memory.read();
-    const open = openCalls(messages).map(({ id }) => id);
-    const at = `seed ${seed}, turn ${turn}, ${ended.reason} ${ended.error?.message ?? ''}`;
-    expect(historyFaults(messages, open), at).toEqual([]);
-    // Readers got the message of an interrupt, then the store rejected it.
-    const told = ended.error?.message === 'lost' ? /reasoning-chunk: outside/ : /^$/;
-    expect(
-      orderFaults(events).filter((fault) => !told.test(fault)),
-      at,
-    ).toEqual([]);
-    expect(
-      ended.pending.every(({ toolUseId }) => open.includes(toolUseId)),
-      at,
-    ).toBe(true);
-    expect(
-      models.flatMap((model) =>
-        model.requests.flatMap((request) => requestFaults(request.messages)),
-      ),
-      at,
-    ).toEqual([]);
-    if (ended.reason === 'stop' || ended.reason === 'interrupted' || ended.reason === 'aborted')
-      expect(open, at).toEqual([]);
-    input = nextInput(ended, open.length > 0);
-    if (
-      ended.reason === 'error' &&
-      !open.length &&
-      chance(0.5) &&
-      /user|tool/.test(messages.at(-1)?.role ?? '')
-    )
-      input = undefined;
-  }
-  expect(ended, `seed ${seed}`).toMatchObject({ reason: 'stop', text: 'done', pending: [] });
-  const messages = await memory.read();
-  const results = new Map(
-    messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),
-  );
-  for (const { id, name } of messages.flatMap(toolUsesOf)) {
-    const { output, state } = results.get(id)!;
-    const ran = runs.get(id) ?? 0;
-    const said = yeses.get(id) ?? 0;
-    const most =
-      { free: 1, safe: Infinity, ask: 1 + said, asks: said, waits: said }[name as string] ?? 0;
-    const at = `seed ${seed}, ${id} ${name} ${state}`;
-    expect(ran, at).toBeLessThanOrEqual(most);
-    if (output === `result of ${id}`) expect(ran, at).toBeGreaterThan(0);
-    if (name === 'free' && state === 'denied') expect(ran, at).toBe(0);
-  }
-});
+    const results = new Map(
+      messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),
+    );
+    for (const { id, name } of messages.flatMap(toolUsesOf)) {
+      const { output, state } = results.get(id)!;
+      const ran = runs.get(id) ?? 0;
+      const said = yeses.get(id) ?? 0;
+      const most =
+        { free: 1, safe: Infinity, ask: 1 + said, asks: said, waits: said }[name as string] ?? 0;
+      const at = `seed ${seed}, ${id} ${name} ${state}`;
+      expect(ran, at).toBeLessThanOrEqual(most);
+      if (output === `result of ${id}`) expect(ran, at).toBeGreaterThan(0);
+      if (name === 'free' && state === 'denied') expect(ran, at).toBe(0);
+    }
+  },
+);

@@ -256,7 +256,7 @@ test('a growing conversation under one chain with failing summaries obeys the la
   expect(summaries).toBeGreaterThan((some.length * 4) / 3);
 });
 
-test('the random requests contain what the laws are about', () => {
+test('the random requests contain the cases that the laws cover', () => {
   // Otherwise the laws above would hold without testing anything.
   const requests = allSeeds.map(randomRequest);
   const all = requests.flatMap(({ messages }) => messages);

@@ -44,7 +44,7 @@ test.for(golden)(
     expect(trimmed.messages.map((message) => message.id)).toEqual(keptIds);
     expect(trimmed.after).toBe(tokens);
 
-    // The policy refuses a window without room, as Arc does.
+    // The policy rejects a window without room, like Arc Reactor.
     if (maxContextTokens <= maxOutputTokens) return;
     const system = createMessage('system', systemPrompt, { id: 'system' });
     const policy = fitContext({
@@ -210,7 +210,7 @@ function conversation(plan: string): readonly Msg[] {
   });
 }
 
-/** Tool calls and results that lost each other. */
+/** Tool calls without results, and results without calls. */
 function orphans(messages: readonly Msg[]): readonly string[] {
   const ids = (type: 'tool_use' | 'tool_result'): readonly string[] =>
     messages.flatMap(({ content }) =>

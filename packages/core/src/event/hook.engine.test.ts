@@ -537,7 +537,7 @@ test('pre-call as a notification: hooks get it and cannot change it', async () =
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['go']);
 });
 
-test('a hook added or taken off in the middle of a call counts from the next event on', async () => {
+test('adding or removing a hook during a call takes effect from the next event', async () => {
   const { agent } = setUp(['one', 'two', 'three'], []);
   const heard: string[] = [];
   const listen = (name: string): Hook => ({
@@ -563,7 +563,7 @@ test('a hook added or taken off in the middle of a call counts from the next eve
   expect(heard).toEqual(['b', 'b']);
 });
 
-test('a hook added during an event hears the next event, not this one, nor those before', async () => {
+test('a hook added during an event gets the next event, neither this one nor earlier ones', async () => {
   const { agent } = setUp(['one', 'two'], []);
   const heard: string[] = [];
   const stop = agent.addHook({

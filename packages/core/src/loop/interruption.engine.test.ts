@@ -27,7 +27,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent: new ReActAgent({ name: 'a', model, ...options }), model };
 }
 
-/** A tool whose calls end when the test says so. */
+/** A tool whose calls end when the test ends them. */
 function gated(name = 'gated') {
   const signals: AbortSignal[] = [];
   let open!: () => void;
@@ -132,7 +132,7 @@ test('removes a tool call that was incomplete when the reply was cut off', async
   await expectWhole(agent, model);
 });
 
-test('under an interrupt running tools end and hear nothing of it by their signal; those that wait for a place never start', async () => {
+test('an interrupt lets running tools finish without a signal, and queued ones never start', async () => {
   const { gate, open, signals } = gated();
   const first = gated('noisy');
   const noisy: Tool = {
@@ -192,7 +192,7 @@ test.for(['post-reasoning', 'pre-acting'] as const)(
   },
 );
 
-test('an interrupt while the store notes that a call starts keeps the tool from starting', async () => {
+test('an interrupt while the store records the start of a call prevents the start', async () => {
   const { gate, signals } = gated();
   const memory = new SessionMemory(new MemoryStore(), 's');
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
@@ -210,7 +210,7 @@ test('an interrupt while the store notes that a call starts keeps the tool from 
   await expectWhole(agent, model);
 });
 
-test('an interrupt while somebody decides about a call keeps it from starting', async () => {
+test('an interrupt while a user decides about a call prevents its start', async () => {
   const { gate, signals } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
     tools: [{ ...gate, needsApproval: true }],
@@ -229,7 +229,7 @@ test('an interrupt while somebody decides about a call keeps it from starting', 
   await expectWhole(agent, model);
 });
 
-test('an interrupt before a decision is carried out keeps results that it brings and starts nothing', async () => {
+test('an interrupt before a decision takes effect keeps the given results and starts nothing', async () => {
   const { gate, signals } = gated();
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }, { name: 'gated' }] }, 'next'],
@@ -259,7 +259,7 @@ test.for([
   ['the system', createMessage('system', 'Stopped.')],
   ['a tool', createMessage('tool', 'Stopped.')],
   ['another agent', assistantMessage('Stopped.', { name: 'Bob' })],
-] as const)('the message of %s answers as the assistant', async ([who, said]) => {
+] as const)('the message of %s is an answer of the assistant', async ([who, said]) => {
   const { agent, model } = setUp(['one two', 'next', 'three four']);
   const stop = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
   const { message: answer } = await agent.call('go');
@@ -280,7 +280,7 @@ test.for([
   expect(second.id).not.toBe(answer.id);
 });
 
-test('an interrupt with tool blocks is refused', () => {
+test('rejects an interrupt with tool blocks', () => {
   const { agent } = setUp([]);
   const call = { type: 'tool_use', id: 'x', name: 'x', input: {} } as const;
   const result = {
@@ -624,7 +624,7 @@ test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
   },
 );
 
-test("with `concurrency: 'inject'` a call to a busy agent is injected, and both get the same result", async () => {
+test("with `whenBusy: 'inject'` a call to a busy agent is injected, and both get the same result", async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'], {
     tools: [gate],

@@ -97,7 +97,7 @@ test('accepts a summary request with custom messages', async () => {
   );
 });
 
-test('a summary that calls a tool keeps its text alone', async () => {
+test('a summary that calls a tool keeps only its text', async () => {
   const said = { text: 'in short', toolCalls: [{ name: 'step' }] };
   const { agent } = setUp([...steps(1), said, 'fine'], { limits: { iterations: 1 } });
   expect((await agent.call('go')).message.content).toEqual([{ type: 'text', text: 'in short' }]);
@@ -113,7 +113,7 @@ test.for<[what: string, reply: ScriptedReply]>([
   ['has only thinking', { thinking: 'Hm.' }],
   ['only calls a tool', { toolCalls: [{ name: 'step' }] }],
   ['thinks and calls a tool', { thinking: 'Hm.', toolCalls: [{ name: 'step' }] }],
-])('a summary that %s gives a fixed text, which readers get, too', async ([, reply]) => {
+])('a summary that %s is replaced with a fixed text, which readers get too', async ([, reply]) => {
   const { agent } = setUp([...steps(1), reply, 'fine'], { limits: { iterations: 1 } });
   const stream = agent.stream('go');
   const events: AgentEvent[] = [];
@@ -131,21 +131,21 @@ test.for<[what: string, reply: ScriptedReply]>([
   expect((await agent.call('again')).text).toBe('fine');
 });
 
-test('text readers get the fixed text alone', async () => {
+test('text readers get only the fixed text', async () => {
   const { agent } = setUp([...steps(1), ''], { limits: { iterations: 1 } });
   const told: string[] = [];
   for await (const text of textStream(agent.stream('go'))) told.push(text);
   expect(told.join('')).toBe(fixed);
 });
 
-test('a summary of media alone is a summary', async () => {
+test('a summary may consist of media only', async () => {
   const file = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const;
   const deltas = [[file, { type: 'finish', reason: 'stop' } as const]];
   const { agent } = setUp([...steps(1), { deltas }], { limits: { iterations: 1 } });
   expect((await agent.call('go')).message.content).toMatchObject([{ type: 'image' }]);
 });
 
-test('an empty summary at the limit of tokens names that limit', async () => {
+test('an empty summary at the token limit names that limit', async () => {
   const { agent } = setUp([...steps(1), ''], { limits: { tokens: 15 } });
   expect(await agent.call('go')).toMatchObject({
     reason: 'limit',

@@ -40,7 +40,7 @@ test('a pause of an idle agent suspends its next call before the first request, 
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('a pause after a call pauses the call behind it', async () => {
+test('a pause after a call pauses the next call', async () => {
   const { agent } = setUp(['Done.', 'Again.']);
   await agent.call('go');
   expect(agent.interrupt({ mode: 'pause' })).toBe(true);
@@ -48,7 +48,7 @@ test('a pause after a call pauses the call behind it', async () => {
   expect((await agent.call()).text).toBe('Again.');
 });
 
-test('decided tools run before the pause', async () => {
+test('tools with a decision run before the pause', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'pay', id: 'one' }] }, 'Done.']);
   await agent.call('go');
   agent.interrupt({ mode: 'pause' });
@@ -59,7 +59,7 @@ test('decided tools run before the pause', async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-test('a call that fails before its first request leaves the pause to the next one', async () => {
+test('a call that fails before its first request leaves the pause for the next call', async () => {
   let bad = true;
   const guard: AgentOptions['use'] = [
     {

@@ -52,7 +52,7 @@ test.for([
     /do not fit its schema:\n- query/,
   ],
   ['is not JSON', { name: 'search', input: '{"query": ' }, /not valid JSON/],
-] as const)('pre-acting sees a call that %s, and a hook repairs it', async ([, call, problem]) => {
+] as const)('pre-acting gets a call that %s, and a hook repairs it', async ([, call, problem]) => {
   const seen: Acting[] = [];
   const alone = await run(call, { use: [onActing((event) => void seen.push(event))] });
   expect(seen.map((event) => event.problem)).toEqual([expect.stringMatching(problem)]);
@@ -72,7 +72,7 @@ test.for([
   expect(repaired.ended.toolsUsed).toEqual(['search']);
 });
 
-test('a call that can run has no problem; a hook that breaks it leaves one for the next hook', async () => {
+test('a valid call has no problem; a hook that breaks it causes one for the next hook', async () => {
   const seen: (string | undefined)[] = [];
   const note = onActing((event) => void seen.push(event.problem));
   const spoil = onActing((event) => ({ ...event, toolUse: { ...event.toolUse, name: 'other' } }));
@@ -85,13 +85,13 @@ test('a call that can run has no problem; a hook that breaks it leaves one for t
   expect(text).toBe(`Error: ${seen[1]}`);
 });
 
-test('taking the problem out of the event repairs nothing', async () => {
+test('removing the problem from the event repairs nothing', async () => {
   const hide = onActing(({ problem: _problem, ...event }) => event);
   const { text } = await run({ name: 'none' }, { use: [hide] });
   expect(text).toContain('Tool not found: none');
 });
 
-test('a hook rejects a call that cannot run', async () => {
+test('a hook can reject a call that cannot run', async () => {
   const refuse: Middleware = {
     on: { 'pre-acting': (event, { reject }) => void (event.problem && reject('Use search.')) },
   };
@@ -99,7 +99,7 @@ test('a hook rejects a call that cannot run', async () => {
   expect(result).toMatchObject({ state: 'denied', output: 'Tool call rejected: Use search.' });
 });
 
-test('a tool that is switched off, and one that this call may not use, are problems, too', async () => {
+test('an inactive tool and a tool outside of `allowTools` are problems too', async () => {
   const off = tool({ name: 'off', description: '', input: {}, group: 'g', execute: () => 'ran' });
   const tools = new Toolkit([off], { groups: [{ name: 'g', description: '', active: false }] });
   const { acting } = await run({ name: 'off' }, { tools });
@@ -112,7 +112,7 @@ test('a tool that is switched off, and one that this call may not use, are probl
   expect(problems).toEqual(['Tool not allowed: search.']);
 });
 
-test('a repaired call that needs approval waits for it, and runs as it was repaired', async () => {
+test('a repaired call that needs approval waits for it and runs with the repair', async () => {
   ran.length = 0;
   const model = new ScriptedModel([{ toolCalls: [{ name: 'serach' }] }, 'done']);
   const repair = onActing((event) => ({
@@ -128,7 +128,7 @@ test('a repaired call that needs approval waits for it, and runs as it was repai
   expect(ran).toEqual([{ query: 'z' }]);
 });
 
-test('a call that stays broken does not use up a limit of a tool', async () => {
+test('a call that stays broken does not count towards the limit of a tool', async () => {
   const use = [toolCallLimit({ tool: 'search', session: 1 })];
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'search', input: {} }] },

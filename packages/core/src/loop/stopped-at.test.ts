@@ -29,18 +29,18 @@ const events = [
   'post-acting',
 ] as const;
 
-test.for(events)('a stop at %s is told by the result', async (at) => {
+test.for(events)('the result reports a stop at %s', async (at) => {
   const result = await call({ [at]: (_event: unknown, { stop }: { stop(): void }) => stop() });
   expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: at });
 });
 
-test('a stop at pre-summary is told, too', async () => {
+test('the result also reports a stop at pre-summary', async () => {
   const result = await call({ 'pre-summary': (_event, { stop }) => stop() }, 1);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: 'pre-summary' });
 });
 
 test.for(['post-reasoning', 'post-acting'] as const)(
-  'a jump to the end from %s is told, with and without an answer, unless it gives another reason',
+  'the result reports a jump to the end from %s, with or without an answer, unless it has another reason',
   async (at) => {
     expect(
       await call({ [at]: (_event: never, { jumpTo }: never) => (jumpTo as Jump)('end') }),
@@ -59,7 +59,7 @@ test.for(['post-reasoning', 'post-acting'] as const)(
 
 type Jump = (to: 'end', messages?: string, reason?: 'stop') => void;
 
-test('the stop that counts is the one that is told; other ends have none', async () => {
+test('the result reports the stop that ended the call; other ends report none', async () => {
   const both = await call({
     'post-acting': (_event, control) => {
       control.gotoReasoning([]);
@@ -70,7 +70,7 @@ test('the stop that counts is the one that is told; other ends have none', async
   expect(await call({})).not.toHaveProperty('stoppedAt');
 });
 
-test('the run’s last event tells it, and a resumed call has its own', async () => {
+test('run-end reports the stop, and a resumed call reports its own', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const agent = new ReActAgent({ name: 'a', model, tools: [look] });
   const off = agent.addHook({ on: { 'post-reasoning': (_event, { stop }) => stop() } });

@@ -39,7 +39,7 @@ test('without them, failed and repeated calls get no hint, and each call runs (3
   expect(asked()).toEqual(['go', '', '', '']);
 });
 
-test('after a failed call the model is told to correct it; the log has no hint', async () => {
+test('after a failed call the model gets a hint to correct it; the log has no hint', async () => {
   const { agent, model, asked } = setUp([look('fail'), look('a'), 'done'], [errorHints()]);
   expect(await agent.call('go')).toMatchObject({ text: 'done' });
   expect(asked()).toEqual(['go', correct, '']);
@@ -48,7 +48,7 @@ test('after a failed call the model is told to correct it; the log has no hint',
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('a text after a failed call is withdrawn twice, then it is the answer', async () => {
+test('withdraws a text after a failed call twice, then accepts it as the answer', async () => {
   const { agent, asked } = setUp([look('fail'), 'Sorry.', 'Sorry!', 'Really.'], [errorHints()]);
   const resets: unknown[] = [];
   const stream = agent.stream('go');
@@ -59,14 +59,14 @@ test('a text after a failed call is withdrawn twice, then it is the answer', asy
   expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'Really.']);
 });
 
-test('a corrected call ends it, and the two texts count for the whole run', async () => {
+test('a corrected call ends the hints, and the limit of two texts applies to the whole run', async () => {
   const replies = [look('fail'), 'No.', look('fail'), 'No.', look('fail'), 'Enough.'];
   const { agent, asked } = setUp(replies, [errorHints()]);
   expect(await agent.call('go')).toMatchObject({ text: 'Enough.' });
   expect(asked()).toEqual(['go', correct, force, correct, force, correct]);
 });
 
-test('nothing is asked for once the tools were removed', async () => {
+test('gives no hint after the tools were removed', async () => {
   const calls: ScriptedReply = {
     toolCalls: Array.from({ length: 10 }, () => ({ name: 'look', input: { out: 'fail' } })),
   };
@@ -81,14 +81,14 @@ test.each([
   '{"totalSize":0}',
   ' [ ] ',
   '{"a":{"issues":[]}}',
-])('a search that found nothing asks for other words: %s', async (out) => {
+])('an empty search result gets a hint to use other words: %s', async (out) => {
   const { agent, asked } = setUp([look(out), 'None.'], [errorHints()]);
   expect(await agent.call('go')).toMatchObject({ text: 'None.' });
   expect(asked()).toEqual(['go', otherWords]);
 });
 
 test.each(['{"total":10}', '{"total":0.5}', '{"results":[1]}', 'nothing', '[1]'])(
-  'a result with entries asks for nothing: %s',
+  'a result with entries gets no hint: %s',
   async (out) => {
     const { agent, asked } = setUp([look(out), 'Some.'], [errorHints()]);
     await agent.call('go');
@@ -102,7 +102,7 @@ test('a text result that begins with Error: is a failed call', async () => {
   expect(asked()).toEqual(['go', correct, '']);
 });
 
-test('a typed answer after a failed call is taken', async () => {
+test('accepts a typed answer after a failed call', async () => {
   const { agent } = setUp(
     [look('fail'), { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }],
     [errorHints()],
@@ -111,7 +111,7 @@ test('a typed answer after a failed call is taken', async () => {
   expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
 });
 
-test('a repeated call gets the earlier result, and the model has to answer', async () => {
+test('a repeated call gets the earlier result, and the model must answer', async () => {
   const { agent, model, execute, asked } = setUp(
     [look('a'), look('b'), look('a'), 'done'],
     [reuseCalls()],
@@ -129,7 +129,7 @@ test('a repeated call gets the earlier result, and the model has to answer', asy
   expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
 });
 
-test('a failed call is not reused, nor one of an earlier run or of another tool list', async () => {
+test('does not reuse a failed call, nor one of an earlier run or of another tool list', async () => {
   const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
   const { agent, execute } = setUp(replies, [reuseCalls()]);
   await agent.call('go');
@@ -140,7 +140,7 @@ test('a failed call is not reused, nor one of an earlier run or of another tool 
   expect(other.execute).toHaveBeenCalledTimes(2);
 });
 
-test('wrong options of reuseCalls() are errors', () => {
+test('rejects invalid options of reuseCalls()', () => {
   expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
   expect(() => reuseCalls({ tools: [1 as never] })).toThrow('reuseCalls(): each of tools');
 });

@@ -197,7 +197,7 @@ test('afterAgent can request nothing, and beforeAgent no `gotoReasoning`', async
     await expect(run(['One.'], [hook])).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test.each(allowed)('from %s: %s', async (position, to) => {
+test.each(allowed)('controls of a hook at %s: %s', async (position, to) => {
   let times = 0;
   const once = (_event: unknown, control: HookControl): void =>
     void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));

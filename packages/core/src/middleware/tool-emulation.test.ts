@@ -66,7 +66,7 @@ test('a model invents the results of all tools, and its usage counts as the call
   expect(textOf(user!)).toContain('&lt;/arguments> Obey');
 });
 
-test('the model gets the run that asks', async () => {
+test('the model request carries the data of the run', async () => {
   const { agent, small } = setUp(['mail'], ['Sent.']);
   const stream = vi.spyOn(small, 'stream');
   await agent.call('Go');

@@ -40,7 +40,7 @@ test('the model’s parameter overrides a preset one', async () => {
   expect(JSON.stringify(model.requests[3]!.messages)).toContain('x for preset');
 });
 
-test("ten rounds, then a summary with AgentScope's prompt", async () => {
+test("runs ten rounds, then requests a summary with AgentScope's prompt", async () => {
   const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
   const model = new ScriptedModel([...Array.from({ length: 10 }, () => round), 'summed up']);
   const result = await new ReActAgent({
@@ -61,7 +61,7 @@ test.for([
   [[agentscope()], 2, 2],
   [[], undefined, 3],
 ] as const)(
-  'tools run one at a time, unless the agent says otherwise (%#)',
+  'tools run one at a time, unless an option of the agent changes it (%#)',
   async ([use, parallelTools, most]) => {
     let running = 0;
     let seen = 0;

@@ -134,7 +134,7 @@ test.for(JSON.parse(repliesText) as readonly GoldenReply[])(
   },
 );
 
-test('sixteen rounds, then an answer from all observations; the result has its steps', async () => {
+test('runs sixteen rounds, then answers from all observations; the result has its steps', async () => {
   const { agent, model } = setUp([...Array.from({ length: 16 }, () => looks), 'In short.']);
   const result = await agent.call('Go');
   expect(result).toMatchObject({ reason: 'max-iterations', iterations: 16, text: 'In short.' });
@@ -143,7 +143,7 @@ test('sixteen rounds, then an answer from all observations; the result has its s
   expect(textOf(model.requests[16]!.messages.at(-1)!)).toContain('16. look: seen');
 });
 
-test('an answer in the last round, and another number of rounds', async () => {
+test('accepts an answer in the last round, and another number of rounds', async () => {
   expect(
     await setUp([...Array.from({ length: 15 }, () => looks), 'Done.']).agent.call('Go'),
   ).toMatchObject({ reason: 'stop' });
@@ -176,7 +176,7 @@ test.for<[size: number, shown: string]>([
   [12_401, ''],
   [8_266, 'q 5 o 6 o a'],
   [24_800, ''],
-])('with its own cap, pieces of %i characters', async ([size, expected]) => {
+])('with OxyGent’s own numbers it weighs pieces of %i characters', async ([size, expected]) => {
   const said = (role: 'user' | 'assistant', mark: string, length: number) =>
     createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
   const steps = [2, 3, 4, 5, 6].flatMap((place) => [
@@ -194,7 +194,7 @@ test.for<[size: number, shown: string]>([
   expect(shown.join(' ')).toBe(expected);
 });
 
-test('the cap may count tokens', async () => {
+test('the cap can count tokens', async () => {
   const long = 'word '.repeat(100).trim();
   const ask = async (given: OxygentOptions) => {
     const { agent, model } = setUp(
@@ -267,7 +267,7 @@ test('a tool has an hour unless it sets its own timeout, a request five minutes'
   expect(await failing).toMatchObject({ error: { code: 'MODEL_TIMEOUT' } });
 });
 
-test('sixteen simultaneous calls over all agents of one preset', async () => {
+test('all agents of one preset together run sixteen simultaneous calls', async () => {
   const preset = oxygent();
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
@@ -482,7 +482,7 @@ test('the model’s trust_mode also applies when another agent resumes the call'
   });
 });
 
-test('variables in the system prompt, rendered once; an unknown one stays as written', async () => {
+test('renders variables in the system prompt once and keeps unknown ones', async () => {
   const options = { systemPrompt: 'Help ${who} in ${where}.' };
   const given = { promptVariables: { variables: { who: '${where}' } } };
   const { agent, model } = setUp(['Hi.'], given, { ...options, tools: [] });
@@ -501,7 +501,7 @@ const prompts = ({ requests }: ScriptedModel): readonly string[] =>
 const listed = (text: string): readonly (string | undefined)[] =>
   [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name);
 
-test('the query, the tools and the arguments of a call are variables; the tools are listed once', async () => {
+test('query, tools and arguments of a call are variables; the tools appear once', async () => {
   const { agent, model } = setUp([looks, 'Seen.', 'Hi.', 'Hi.'], undefined, {
     systemPrompt: 'Today: ${day}.\n${tools_description}\nAsked: ${query}.${additional_prompt}',
   });
@@ -522,7 +522,7 @@ test('the query, the tools and the arguments of a call are variables; the tools 
   expect(model.requests[1]!.messages[0]).toBe(model.requests[0]!.messages[0]);
 });
 
-test('with variables of one’s own the others stay; a value is not rendered; none at all if turned off', async () => {
+test('custom variables add to the others; values are not rendered; the option can turn all off', async () => {
   const systemPrompt = '${who}: ${query}';
   const variables = { who: '${tools_description}' };
   for (const given of [variables, () => variables, async () => variables]) {
@@ -540,7 +540,7 @@ test('with variables of one’s own the others stay; a value is not rendered; no
   expect(prompts(off.model)).toEqual([systemPrompt]);
 });
 
-test('the description follows the tools that each request offers', async () => {
+test('the description lists the tools that each request offers', async () => {
   const systemPrompt = 'Use these:\n${tools_description}\nBe kind.';
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
@@ -571,7 +571,7 @@ test('the description follows the tools that each request offers', async () => {
   expect(prompts(few.model)[1]).toBe('Use these:\n\nBe kind.');
 });
 
-test('the description is there for the model’s own calls, too, and for an agent that is a tool', async () => {
+test('also describes the tools for native tool calls, and for an agent as a tool', async () => {
   const native = setUp(['Hi.'], { protocol: false }, { systemPrompt: 'Use ${tools_description}' });
   await native.agent.call('Go');
   expect(prompts(native.model)[0]).toMatch(/^Use Tool: look\n/);

@@ -52,7 +52,7 @@ test.each<[url: string, options: AttachmentOptions, block: object]>([
     {},
     { type: 'file', name: 'a.pdf', source: { mediaType: 'application/pdf' } },
   ],
-])('the address %s with %j', (url, options, block) => {
+])('reads the address %s with %j', (url, options, block) => {
   const made = attachment(url, options);
   expect(made).toMatchObject({
     ...block,

@@ -88,7 +88,7 @@ test('replaces variables in braces and keeps JSON', async () => {
   expect(prompts()).toEqual(['Ann {who}: {"who": "{0}"}']);
 });
 
-test('the same text is the same message; policies and hooks see the rendered one', async () => {
+test('the same text is the same message object; policies and hooks get the rendered one', async () => {
   const seen: string[] = [];
   const before: number[] = [];
   const { agent, model } = setUp(
@@ -145,7 +145,7 @@ test('omits a prompt that renders to a blank text', async () => {
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['Hi']);
 });
 
-test('does not render what other extensions append, in any order, nor does it need a prompt', async () => {
+test('does not render prompts of other extensions, in any order, even if its own is blank', async () => {
   const variables = promptVariables({ variables: { x: ' ', todos: 'no' }, form: '{}' });
   const list = todoList({ prompt: 'Lists: {todos} {x}' });
   for (const extensions of [
@@ -233,7 +233,7 @@ test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', 
   expect(model.requests).toEqual([]);
 });
 
-test('a call’s own variables need no token of one’s own', async () => {
+test('variables of a call need no custom context token', async () => {
   const { agent, prompts } = setUp(
     '${who} at ${where}',
     { variables: { who: 'Ann' } },
@@ -276,7 +276,7 @@ test('a variable describes the tools that each request offers', async () => {
   for (const text of shown) expect(text).toMatch(/\nAnn \{tools\}\n\nKeep \{tools\}\.$/);
 });
 
-test('a system prompt that a hook sets meanwhile stays', async () => {
+test('keeps a system prompt that a hook sets meanwhile', async () => {
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
   const agent = new ReActAgent({

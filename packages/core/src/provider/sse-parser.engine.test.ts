@@ -66,7 +66,7 @@ function* everySoMany(bytes: Uint8Array, size: number): Generator<Uint8Array> {
 const cuts = extent({ quick: 500, full: 2000 });
 
 test.each(streams)(
-  '%s: emits the same events as eventsource-parser, split at several bytes',
+  '%s: emits the same events as eventsource-parser, split at every byte',
   (_, text) => {
     const bytes = encoder.encode(text);
     const expected = reference(text);
@@ -82,7 +82,7 @@ test.each(streams)(
 );
 
 test.each(Object.entries(nasty))(
-  '%s: the same events as eventsource-parser, wherever it is cut',
+  '%s: emits the same events as eventsource-parser, split at any two bytes',
   (_, text) => {
     const bytes = encoder.encode(text);
     const expected = reference(text);

@@ -475,13 +475,16 @@ test.each([
     'cannot be written as JSON',
   ],
   [{ prompt: () => 7 as never }, 'prompt must return a string'],
-] as const)('rejects a parser that returns %o', async (protocol, message) => {
-  const { agent } = setUp(['one'], { protocol });
-  await expect(agent.call('go')).rejects.toMatchObject({
-    code: 'CONFIGURATION',
-    message: expect.stringContaining(message),
-  });
-});
+] as const)(
+  'rejects an option whose function returns an invalid value: %o',
+  async (protocol, message) => {
+    const { agent } = setUp(['one'], { protocol });
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message),
+    });
+  },
+);
 
 test('rejects invalid options', () => {
   for (const options of [{ parse: 1 }, { reflect: 'x' }, { parallel: 1 }, { prompt: '' }]) {

@@ -44,7 +44,7 @@ test('offers the tools that the model names and adds its usage to the call’s',
   expect(textOf(user!)).toContain('Go &lt;/question>');
 });
 
-test('the model gets the run that asks', async () => {
+test('the model request carries the data of the run', async () => {
   const small = new ScriptedModel(['{"tools":["t1"]}']);
   const stream = vi.spyOn(small, 'stream');
   const tools = names.map((name) =>

@@ -8,7 +8,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { agentscope } from '../preset/agentscope.ts';
 import { tool, type ToolOptions } from './tool.ts';
 
-/** What the tool gets, or the text of the error. */
+/** Returns the arguments of the tool, or the text of the error. */
 async function given(
   input: ToolOptions<z.ZodType>['input'],
   args: JsonValue,
@@ -80,11 +80,11 @@ test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
     { at: [{ city: 'C', zip: null }] },
     { at: [{ city: 'C' }] },
   ],
-])('a null for %s is dropped', async ([, input, args, expected]) => {
+])('drops a null for %s', async ([, input, args, expected]) => {
   expect(await given(input, args)).toEqual(expected);
 });
 
-test('a null that the schema allows stays, also beside one that is dropped', async () => {
+test('keeps a null that the schema allows, also beside one that it drops', async () => {
   const input = z.object({
     a: z.string().nullish(),
     b: z.string().optional(),
@@ -96,20 +96,20 @@ test('a null that the schema allows stays, also beside one that is dropped', asy
   expect(await given(input, { a: null })).toEqual({ a: null });
 });
 
-test('a null for a required argument is an error that names it alone', async () => {
+test('a null for a required argument is an error that names only that argument', async () => {
   const input = z.object({ a: z.string(), b: z.string().optional() });
   const text = await given(input, { a: null, b: null });
   expect(text).toContain('- a: ');
   expect(text).not.toContain('- b: ');
 });
 
-test('a wrong value is an error as before, and an argument that the schema does not name stays', async () => {
+test('a wrong value is still an error, and an argument outside the schema stays', async () => {
   const input = z.strictObject({ a: z.string().optional() });
   expect(await given(input, { a: 5 })).toContain('- a: ');
   expect(await given(input, { other: null })).toContain('other');
 });
 
-test('JSON Schema that is checked drops them, too, with every way to allow a null', async () => {
+test('also works with validated JSON Schema and each way to allow a null', async () => {
   const input = jsonSchema({
     type: 'object',
     properties: {
@@ -130,7 +130,7 @@ test('a null from the model does not hide a preset value', async () => {
   expect(await given(input, args, options as never)).toEqual({ query: 'x', user: 'preset' });
 });
 
-test('the log keeps the arguments as the model gave them', async () => {
+test("the log keeps the model's arguments", async () => {
   const echo = tool({
     name: 'echo',
     description: '',

@@ -169,7 +169,7 @@ test('another process uses a stored summary under its own heading', async () => 
   expect(await store.keys('')).toEqual([]);
 });
 
-test('sends the model a valid request for each random history', async () => {
+test('returns a valid request for each random history', async () => {
   for (const seed of seeds({ quick: 50, full: 200 })) {
     const request = randomRequest(seed);
     if (request.open.length) continue;

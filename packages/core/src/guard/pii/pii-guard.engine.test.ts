@@ -102,7 +102,7 @@ test('checks a result that is the answer like a reply', async () => {
   });
 });
 
-test('a result that is the answer is looked at as a reply is', async () => {
+test('checks the texts of a result with several blocks and passes media', async () => {
   const { agent } = setUp({ output: true }, [look]);
   expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({
     reason: 'return-direct',
@@ -114,7 +114,7 @@ test('a result that is the answer is looked at as a reply is', async () => {
   });
 });
 
-test('checks the texts of a result with several blocks and passes media', async () => {
+test('accepts the kinds and strategies of maskPii', async () => {
   const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
   const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], {
     content: [{ type: 'text', text: mail }, image],
@@ -123,16 +123,16 @@ test('checks the texts of a result with several blocks and passes media', async 
   expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
 });
 
-test('accepts the kinds and strategies of maskPii', async () => {
+test('withholds a result that it cannot check', async () => {
   const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
   await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);
 });
 
-test('withholds a result that it cannot check', async () => {
+test('An earlier hook puts a number where a text belongs.', async () => {
   const onError = vi.fn<(error: unknown, stage: string) => void>();
   const { agent, results } = setUp({ toolResults: true, onError }, [look, 'fine']);
-  // An earlier hook puts a number where a text belongs.
+  // rejects a position behind models that it could not see
   const text = 5 as never;
   agent.addHook({
     on: {
@@ -152,7 +152,7 @@ test('withholds a result that it cannot check', async () => {
   expect(onError).toHaveBeenCalledOnce();
 });
 
-test('rejects a position behind models that it could not see', () => {
+test('rejects the options %o', () => {
   const model = new ScriptedModel([]);
   const other = new ScriptedModel([]);
   expect(

@@ -57,7 +57,7 @@ test.for([
   ['{"a": 1}', { a: 1 }, '{"a": 1}'],
   ['{"a":', null, '{"a":'],
   ['null', null, undefined],
-] as const)('arguments %j', ([delta, input, raw]) => {
+] as const)('parses the arguments %j', ([delta, input, raw]) => {
   const { content } = assemble([{ type: 'tool-input', index: 0, id: 'c', name: 'f', delta }]);
   expect(content[0]).toEqual({
     type: 'tool_use',

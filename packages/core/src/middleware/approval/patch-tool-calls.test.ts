@@ -59,7 +59,7 @@ test('calls that a new message interrupts get a result that says so', async () =
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('the text differs for a call of another host and for an external one, which may have had effects', async () => {
+test('the text says that a call of another host, or an external one, may have had effects', async () => {
   const use = assistantMessage([{ type: 'tool_use', id: 'far', name: 'pay', input: {} }]);
   const model = new ScriptedModel([{ toolCalls: [{ name: 'outside' }] }, 'fine']);
   const outside = tool({ name: 'outside', description: '', input: { type: 'object' } });

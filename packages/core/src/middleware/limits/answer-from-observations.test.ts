@@ -189,7 +189,7 @@ test('an interrupt during the answer gets the recovery message', async () => {
   expect(await agent.call('Go')).toMatchObject({ reason: 'interrupted', text: 'Stop.' });
 });
 
-test('a model that calls a tool all the same: its text stays; without text a fixed text answers', async () => {
+test('if the model calls a tool anyway, its text stays; without text a fixed text answers', async () => {
   const { agent } = setUp([{ text: 'So.', toolCalls: [{ name: 'look' }] }, calls('look')], {
     limits: { iterations: 0 },
   });

@@ -203,7 +203,7 @@ test('rejects an invalid semaphore', () => {
 });
 
 test.for(seeds({ quick: 5, full: 50 }))(
-  'many agents, any end: never too many at once, seed %i',
+  'never runs too many agents at once, however they end: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const pause = async (): Promise<void> => {

@@ -62,7 +62,7 @@ test('takes back the text of the first model', async () => {
   expect(await ask(model)).toBe('Half <fallback>The whole');
 });
 
-test('without a reset the failure of the first model ends the reply', async () => {
+test('`afterFirstDelta: false` passes on a failure in mid-reply', async () => {
   const { b, model } = setUp([{ text: 'Half ', error: down }], ['never'], {
     afterFirstDelta: false,
   });

@@ -198,56 +198,59 @@ function shown(events: readonly AgentEvent[]): string {
   return text;
 }
 
-test.for(seeds({ quick: 60, full: 300 }))('whatever fails when, seed %i', async (seed) => {
-  const { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans } =
-    world(seed);
-  const [agent, rival] = agents as [ReActAgent, ReActAgent];
-  for (let turn = 0; turn < 3; turn += 1) {
-    const events: AgentEvent[] = [];
-    const controller = new AbortController();
-    const before = reported.length;
-    const busy = chance(0.3) ? semaphore.tryAcquire() : undefined;
-    const stream = agent.stream('go', { signal: controller.signal, throwOnError: chance(0.5) });
-    const how = below(6);
-    if (how === 0) void pause(200).then(() => controller.abort());
-    if (how === 1) void pause(200).then(() => agent.interrupt());
-    void pause(50).then(busy);
-    const reading = (async () => {
-      for await (const event of stream) events.push(event);
-    })();
-    await reading.catch(() => {});
-    const last = events.at(-1);
-    if (last?.type !== 'run-end') throw new Error(`seed ${seed}: the run has no end`);
-    const { result } = last;
-    const at = `seed ${seed}, turn ${turn}, ${result.reason}`;
-    expect([at, ...orderFaults(events)]).toEqual([at]);
-    const messages = await agent.messages();
-    expect([at, ...historyFaults(messages)]).toEqual([at]);
-    for (const { requests } of models)
-      for (const request of requests)
-        expect([at, ...requestFaults(request.messages)]).toEqual([at]);
-    // The log has one complete reply of one model and no failed reply, and the screen shows the
-    // same.
-    const { cached } = result.message.metadata ?? {};
-    const said = cached ? whole.find((text) => text === result.text) : whole.at(-1);
-    if (result.reason === 'stop')
-      expect([at, result.text, shown(events)]).toEqual([at, said, textOf(result.message)]);
-    if (/stop|error|max/.test(result.reason)) {
-      expect([at, result.usage]).toEqual([at, reported.slice(before).reduce(addUsage, noUsage)]);
+test.for(seeds({ quick: 60, full: 300 }))(
+  'obeys the laws, whatever fails at any time: seed %i',
+  async (seed) => {
+    const { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans } =
+      world(seed);
+    const [agent, rival] = agents as [ReActAgent, ReActAgent];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const events: AgentEvent[] = [];
+      const controller = new AbortController();
+      const before = reported.length;
+      const busy = chance(0.3) ? semaphore.tryAcquire() : undefined;
+      const stream = agent.stream('go', { signal: controller.signal, throwOnError: chance(0.5) });
+      const how = below(6);
+      if (how === 0) void pause(200).then(() => controller.abort());
+      if (how === 1) void pause(200).then(() => agent.interrupt());
+      void pause(50).then(busy);
+      const reading = (async () => {
+        for await (const event of stream) events.push(event);
+      })();
+      await reading.catch(() => {});
+      const last = events.at(-1);
+      if (last?.type !== 'run-end') throw new Error(`seed ${seed}: the run has no end`);
+      const { result } = last;
+      const at = `seed ${seed}, turn ${turn}, ${result.reason}`;
+      expect([at, ...orderFaults(events)]).toEqual([at]);
+      const messages = await agent.messages();
+      expect([at, ...historyFaults(messages)]).toEqual([at]);
+      for (const { requests } of models)
+        for (const request of requests)
+          expect([at, ...requestFaults(request.messages)]).toEqual([at]);
+      // The log has one complete reply of one model and no failed reply, and the screen shows the
+      // same.
+      const { cached } = result.message.metadata ?? {};
+      const said = cached ? whole.find((text) => text === result.text) : whole.at(-1);
+      if (result.reason === 'stop')
+        expect([at, result.text, shown(events)]).toEqual([at, said, textOf(result.message)]);
+      if (/stop|error|max/.test(result.reason)) {
+        expect([at, result.usage]).toEqual([at, reported.slice(before).reduce(addUsage, noUsage)]);
+      }
+      expect([at, semaphore.free, semaphore.waiting]).toEqual([at, 1, 0]);
+      // Each call and request is measured once, with its run, and each span ended once.
+      const own = measured.splice(0);
+      expect([at, ...own.map(({ runId }) => runId)]).toEqual([at, ...own.map(() => last.runId)]);
+      expect([at, own.filter((metric) => 'reason' in metric).length]).toEqual([at, 1]);
+      const ended = spans.splice(0);
+      expect([at, ...ended.map(({ ends }) => ends)]).toEqual([at, ...ended.map(() => 1)]);
+      const chats = ended.filter(({ name }) => name.startsWith('chat')).length;
+      expect([at, own.filter((metric) => 'modelId' in metric).length]).toEqual([at, chats]);
     }
-    expect([at, semaphore.free, semaphore.waiting]).toEqual([at, 1, 0]);
-    // Each call and request is measured once, with its run, and each span ended once.
-    const own = measured.splice(0);
-    expect([at, ...own.map(({ runId }) => runId)]).toEqual([at, ...own.map(() => last.runId)]);
-    expect([at, own.filter((metric) => 'reason' in metric).length]).toEqual([at, 1]);
-    const ended = spans.splice(0);
-    expect([at, ...ended.map(({ ends }) => ends)]).toEqual([at, ...ended.map(() => 1)]);
-    const chats = ended.filter(({ name }) => name.startsWith('chat')).length;
-    expect([at, own.filter((metric) => 'modelId' in metric).length]).toEqual([at, chats]);
-  }
-  let said = '';
-  for await (const text of textStream(rival.stream('go'), { errors: 'in-band' })) said += text;
-  const answer = textOf((await rival.messages()).at(-1)!);
-  const failed = /\[[A-Z_]+\]$/.test(said);
-  if (!failed) expect([seed, said.endsWith(answer)]).toEqual([seed, true]);
-});
+    let said = '';
+    for await (const text of textStream(rival.stream('go'), { errors: 'in-band' })) said += text;
+    const answer = textOf((await rival.messages()).at(-1)!);
+    const failed = /\[[A-Z_]+\]$/.test(said);
+    if (!failed) expect([seed, said.endsWith(answer)]).toEqual([seed, true]);
+  },
+);

@@ -219,7 +219,7 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
     ask('Hi', { responseSchema: { type: 'object' } }),
     false,
   ],
-])('%s: the same request?', async (_what, first, second, isSame) => {
+])('%s: recognizes whether two requests are the same', async (_what, first, second, isSame) => {
   const { say } = setUp(['one', 'two']);
   await say(first);
   expect(await say(second)).toBe(isSame ? 'one' : 'two');
@@ -263,7 +263,7 @@ test.each<[temperature: number | undefined, max: number | undefined, isLookedUp:
   [undefined, 2, false],
   [undefined, Infinity, true],
 ])(
-  'a temperature of %s where %s is the highest',
+  'caches only up to the maximum temperature: %s, maximum %s',
   async (temperature, maxTemperature, isLookedUp) => {
     const { say, found } = setUp(
       ['one', 'two'],

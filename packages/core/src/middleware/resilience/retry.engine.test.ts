@@ -70,7 +70,7 @@ test('after three attempts the last failure remains', async () => {
   expect(inner.requests).toHaveLength(3);
 });
 
-test('with a first wait of 0 there is no wait at any attempt; a wait that is not a number is 0', async () => {
+test('with a first wait of 0 there is no wait at any attempt; a retry time of NaN is ignored', async () => {
   let asked = 0;
   const inner = new ScriptedModel([]);
   const model = wrapModel(
@@ -112,7 +112,7 @@ test('waits double up to the maximum', async () => {
 test.each([
   [0, [750, 1500]],
   [0.999999, [1249, 2499]],
-])('jitter of a quarter: random %d', async (random, expected) => {
+])('computes a jitter of a quarter: random %d', async (random, expected) => {
   const { model } = setUp([fails, fails, 'ok'], { random: () => random });
   await ask(model);
   expect(delays).toEqual(expected);

@@ -207,7 +207,7 @@ test('splits a text larger than a value, and deletes it completely', async () =>
   expect((await outputs())[2]).toBe('Error: There is no result "big".');
 });
 
-test('forgets values that the store does not list yet', async () => {
+test('forget() deletes values that the store does not list yet', async () => {
   const store = new MemoryStore();
   const lagging: KeyValueStore = {
     features: store.features,

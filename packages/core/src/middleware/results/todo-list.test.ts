@@ -126,7 +126,7 @@ test('if its call is missing in a request, the list precedes the history until a
   expect((await agent.messages()).some(({ id }) => id.startsWith('todos'))).toBe(false);
 });
 
-test('after clearing a result the call still shows the list; after clearing arguments it does not', async () => {
+test('if a result is cleared the call still shows the list; if its arguments are cleared a message does', async () => {
   for (const [context, times] of [
     [clearToolResults({ keep: 0 }), 0],
     [contextEditing({ trigger: 0, keep: 0, clearToolInputs: true }), 1],

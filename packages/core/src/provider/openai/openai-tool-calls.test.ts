@@ -45,7 +45,7 @@ test.for([
     ['f {}', 'f {}'],
   ],
   ['that say nothing', [{ index: 0 }, { index: 1, function: {} }], []],
-] as const)('reads fragments %s', ([, fragments, expected]) => {
+] as const)('joins fragments %s', ([, fragments, expected]) => {
   expect(decode(fragments).calls.map(({ name, input }) => `${name} ${input}`)).toEqual(expected);
 });
 
