@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
 import { isDecision } from '../loop/call-input.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
@@ -17,15 +17,13 @@ export function checkAgent(options: AgentOptions): void {
 }
 
 const agentFields =
-  'name:string systemPrompt:string|? model:stream() tools:array|fork()|? toolContext:iterator()|? ' +
-  'memory:append()|? use:array|? limits:object|? onLimit:function|? onHookError:fail|ignore|? ' +
-  'whenBusy:reject|queue|inject|? recoveryMessage:string|? pauseWhenIdle:boolean|? ' +
-  'preCall:modifiable|notification|? returnDirect:boolean|function|? ' +
-  'presetPriority:preset|model|? generate:object|? ' +
-  'userId:string|? sessionId:string|? generateId:function|? now:function|?';
+  'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
+  'tools:array|fork()|? toolContext:iterator()|? memory:append()|? use:array|? ' +
+  'limits,generate:object|? onLimit,generateId,now:function|? onHookError:fail|ignore|? ' +
+  'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
+  'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|?';
 
-const limitFields =
-  'iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?';
+const limitFields = 'iterations,parallelTools,toolCalls,tokens,timeoutMs:count|?';
 
 /** Throws `CONFIGURATION` for a part that would do nothing or something else than intended. */
 export function checkUse(options: AgentOptions): void {
@@ -45,10 +43,8 @@ function checkPart(part: Middleware): void {
 const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
 const partFields =
-  'defaults:object|? tools:array|? guard:function|? recall:function|? fit:function|? ' +
-  'count:function|? approve:function|? hold:function|? decide:function|? ' +
-  'closeOpenCall:function|? mapEvent:function|? wrapRun:function|? wrapModel:function|? ' +
-  'wrapTool:function|? wrapAnswer:function|?';
+  'defaults:object|? tools:array|? guard,recall,fit,count,approve,hold,decide,closeOpenCall,' +
+  'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer:function|?';
 
 /** Names from older versions and common guesses, each with the part to use. */
 const formerParts: Readonly<Record<string, string>> = {
@@ -85,8 +81,7 @@ const eventNames =
  */
 export function checkHook(hook: AgentHook): void {
   checkFields('CONFIGURATION', 'addHook()', hook, hookFields);
-  for (const field of partFields.split(' ')) {
-    const name = field.split(':')[0]!;
+  for (const name of keysIn(partFields)) {
     if (name in hook && name !== 'count') throw noSuchPart(name, 'use: [middleware]');
   }
   checkHandlers(hook);
@@ -96,8 +91,9 @@ export function checkHook(hook: AgentHook): void {
 export function checkCall(options: CallOptions): void {
   const where = 'The call';
   checkFields('INVALID_INPUT', where, options, '');
+  const [own, ofAgent] = [keysIn(callFields), keysIn(agentFields)];
   for (const [key, value] of Object.entries(options)) {
-    if (value === undefined || isField(key, callFields) || !isField(key, agentFields)) continue;
+    if (value === undefined || own.includes(key) || !ofAgent.includes(key)) continue;
     const message = `${where} has no option \`${key}\`. It is an option of the agent.`;
     throw new AgentError('INVALID_INPUT', message);
   }
@@ -107,12 +103,8 @@ export function checkCall(options: CallOptions): void {
     throw new AgentError('INVALID_INPUT', `Item ${index} of \`decisions\` is no decision.`);
 }
 
-function isField(key: string, fields: string): boolean {
-  return ` ${fields}`.includes(` ${key}:`);
-}
-
 const callFields =
-  'signal:addEventListener()|? detached:boolean|? throwOnError:boolean|? allowTools:array|? ' +
-  'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? decisions:array|? ' +
-  'toolChoice:string|object|? ' +
-  'maxTokens:number|? temperature:number|? responseSchema:object|? providerOptions:object|?';
+  'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools,decisions:array|? ' +
+  'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? ' +
+  'toolChoice:string|object|? maxTokens,temperature:number|? ' +
+  'responseSchema,providerOptions:object|?';

@@ -2,7 +2,7 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 
 /**
  * Throws for a value that is not an object, and for its first field of a wrong kind. `fields` lists
- * them as `key:kind|kind`, separated by blanks. Kinds are the names of `typeof`, `array`, `count` (0
+ * them as `key,key:kind|kind`, separated by blanks. Kinds are the names of `typeof`, `array`, `count` (0
  * or more), `read()` (an object with that method) and `iterator()` (an iterable). Any other word
  * means that exact value. `|?` at the end marks a field that may be missing.
  */
@@ -21,9 +21,16 @@ export function checkFields(
   };
   check(where, value, 'object');
   for (const field of fields.split(' ')) {
-    const [key, kinds] = field.split(':');
-    if (kinds) check(`${where}: ${key}`, (value as Record<string, unknown>)[key!], kinds);
+    const [keys, kinds] = field.split(':');
+    if (!kinds) continue;
+    for (const key of keys!.split(','))
+      check(`${where}: ${key}`, (value as Record<string, unknown>)[key], kinds);
   }
+}
+
+/** Returns the keys of the fields. */
+export function keysIn(fields: string): readonly string[] {
+  return fields.split(' ').flatMap((field) => field.replace(/:.*/, '').split(','));
 }
 
 /** The options of other libraries that people try here. */
@@ -56,7 +63,7 @@ export function checkOptions(
   fields: string,
 ): void {
   checkFields(code, where, options, '');
-  const known = new Set(fields.split(' ').map((field) => field.split(':')[0]));
+  const known = new Set(keysIn(fields));
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined || known.has(key)) continue;
     const use = alternatives[key]?.replace(/^(\w+).*/, '$1') ?? '';

@@ -46,46 +46,38 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
       `Item ${index} of the input is neither a message nor a decision. Create messages with userMessage('…').`,
       { details: { index } },
     );
-  const repeated = repeatedIn(items);
-  if (repeated) throw repeated;
+  checkNew(items);
   return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
-}
-
-function repeatedIn(items: readonly unknown[]): AgentError | undefined {
-  const seen = new Map<string, number>();
-  for (const [index, item] of items.entries()) {
-    if (!isMessage(item)) continue;
-    const before = seen.get(item.id);
-    if (before !== undefined) {
-      const message = `Items ${before} and ${index} of the input are the same message, or have the same id: "${item.id}".`;
-      return new AgentError('INVALID_INPUT', message, {
-        details: { id: item.id, index, before },
-      });
-    }
-    seen.set(item.id, index);
-  }
-  return undefined;
 }
 
 /**
  * Throws `INVALID_INPUT` if a message comes twice, or the conversation has its id or the id of one of
  * its tool calls. Ids must be unique, because messages are cut and replaced by their ids, and results
- * are found by them.
+ * are found by them. Ignores decisions.
  */
-export function checkNew(messages: readonly Msg[], conversation: readonly Msg[]): void {
-  const repeated = repeatedIn(messages);
-  if (repeated) throw repeated;
-  const calls = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
-  const known = calls.size
-    ? conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id))
-    : undefined;
+export function checkNew(items: readonly unknown[], conversation: readonly Msg[] = []): void {
+  const places = new Map<string, number | undefined>(conversation.map(({ id }) => [id, undefined]));
+  const calls = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    if (!isMessage(item)) continue;
+    const { id } = item;
+    if (places.has(id)) throw repeated(id, index, places.get(id));
+    places.set(id, index);
+    for (const call of toolUsesOf(item)) calls.add(call.id);
+  }
+  if (!calls.size) return;
+  const known = conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id));
   if (known) throw repeatedCall(known);
-  const ids = new Set(conversation.map(({ id }) => id));
-  const index = messages.findIndex(({ id }) => ids.has(id));
-  if (index < 0) return;
-  const { id } = messages[index]!;
-  const message = `The conversation has a message "${id}" already (item ${index} of the input). Call without input to continue from it, or give the new message an id of its own.`;
-  throw new AgentError('INVALID_INPUT', message, { details: { id, index } });
+}
+
+/** `before`: the place of the same message in the input; without it, the conversation has it. */
+function repeated(id: string, index: number, before?: number): AgentError {
+  const isInInput = before !== undefined;
+  const message = isInInput
+    ? `Items ${before} and ${index} of the input are the same message, or have the same id: "${id}".`
+    : `The conversation has a message "${id}" already (item ${index} of the input). Call without input to continue from it, or use another id.`;
+  const details = { id, index, ...(isInInput && { before }) };
+  return new AgentError('INVALID_INPUT', message, { details });
 }
 
 function repeatedCall({ id, name }: ToolUse): AgentError {

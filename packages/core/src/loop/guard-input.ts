@@ -13,7 +13,7 @@ export async function guardInput(run: Run, input: readonly Msg[]): Promise<reado
     if (!part.guard) continue;
     // Even after an interrupt, every guard must judge the input.
     const judging = part.guard(given, run.guarding);
-    const verdict = (await run.waits.code(Promise.resolve(judging))) ?? given;
+    const verdict = (await run.waits.code(judging)) ?? given;
     run.signal.throwIfAborted();
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;

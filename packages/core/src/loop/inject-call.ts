@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Msg } from '../message/msg.ts';
-import { abortable } from '../model/abortable.ts';
+import { abortables } from '../model/abortable.ts';
 import { checkNew } from './call-input.ts';
 import { guardInput } from './guard-input.ts';
 import { perform } from './perform.ts';
@@ -32,18 +32,14 @@ export async function injectCall(
     () => (run.guarded = guardInput(run, messages)),
   );
   const injection = running.run.injections.add(messages, guarded, true);
-  const refusal = guarded.then(
-    () => undefined,
-    (error: unknown) => AgentError.from(error),
-  );
-  const end = running.result.then(
-    () => undefined,
-    () => undefined,
-  );
+  const within = abortables(run.signal);
+  const nothing = (): undefined => undefined;
+  const refusal = guarded.then(nothing, (error: unknown) => AgentError.from(error));
+  const end = running.result.then(nothing, nothing);
   try {
-    const refused = await abortable(Promise.race([refusal, end]), run.signal);
+    const refused = await within(Promise.race([refusal, end]));
     if (refused) return await perform(run, undefined, refused);
-    await abortable(end, run.signal);
+    await within(end);
   } catch (error) {
     if (!run.signal.aborted) throw error;
     injection.messages = [];

@@ -201,7 +201,7 @@ async function reason(run: Run, isAsked?: boolean): Step {
   await takeIn(run);
   // Messages from outside may contain calls without results, and results without calls.
   await closeCalls(run);
-  const direct = !isAsked && (await directly(run));
+  const direct = !isAsked && (await run.setup.directAnswer(run.guarding, run.steps));
   if (run.stopped) return jump(run, run.stopped);
   if (direct) return answer(run, 'return-direct', direct);
   const { iterations = 10, tokens = Infinity } = limits ?? {};
@@ -240,12 +240,6 @@ async function reason(run: Run, isAsked?: boolean): Step {
   }
   await run.append([message]);
   return { to: toolUses.length ? 'tools' : 'model' };
-}
-
-/** Returns the answer that the last results are, if they are one. */
-async function directly(run: Run): Promise<Msg | undefined> {
-  const answering = run.setup.directAnswer(run.guarding, run.steps);
-  return answering && run.waits.steps(Promise.resolve(answering));
 }
 
 /**

@@ -1,5 +1,5 @@
-import { AgentError, isError, messageOf } from '../error/agent-error.ts';
-import { isPlain } from './is-record.ts';
+import { AgentError, isError, kindOf, messageOf } from '../error/agent-error.ts';
+import { isPlain, isRecord } from './is-record.ts';
 import type { JsonValue } from './json.ts';
 
 /**
@@ -14,7 +14,8 @@ export function jsonForm(value: unknown, what: string): JsonValue | undefined {
   } catch (cause) {
     const why = cause instanceof NoJson ? cause.message : `cannot be read: ${messageOf(cause)}`;
     const advice = 'Use strings, numbers, booleans, null, plain objects and arrays.';
-    throw new AgentError('INVALID_INPUT', `${what} ${why}. ${advice}`, { cause });
+    const message = `${what} has no JSON form: it ${why}. ${advice}`;
+    throw new AgentError('INVALID_INPUT', message, { cause });
   }
 }
 
@@ -23,14 +24,13 @@ class NoJson extends Error {}
 function toJson(value: unknown, path: string, parents: Set<unknown>): JsonValue | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   if (typeof value === 'bigint' || isCode(value)) throw noJson(value, path);
-  if (typeof value !== 'object' || value === null) return value as JsonValue | undefined;
+  if (!isRecord(value)) return value as JsonValue | undefined;
   if (parents.has(value)) throw new NoJson(`contains itself${at(path)}`);
   parents.add(value);
   const form = evidentForm(value);
-  const json =
-    typeof form !== 'object' || form === null
-      ? toJson(form, path, parents)
-      : fieldsToJson(form, value, path, parents);
+  const json = isRecord(form)
+    ? fieldsToJson(form, value, path, parents)
+    : toJson(form, path, parents);
   parents.delete(value);
   return json;
 }
@@ -38,23 +38,18 @@ function toJson(value: unknown, path: string, parents: Set<unknown>): JsonValue 
 /** Returns an array, a plain object or a primitive in place of an object with another JSON form. */
 function evidentForm(value: object): unknown {
   const { toJSON } = value as { readonly toJSON?: unknown };
-  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  const kind = kindOf(value);
   if (kind === 'Date' && Number.isNaN(Number(value))) return String(value);
   if (typeof toJSON === 'function') return toJSON.call(value, '') as unknown;
   if (/^(Number|String|Boolean)$/.test(kind)) return value.valueOf();
-  if (isError(value)) return fieldsOf(value);
-  if (kind === 'Map') return fromEntries([...(value as Map<unknown, unknown>)]);
+  if (isError(value)) {
+    const { name, message, cause } = value;
+    return { ...value, name, message, cause };
+  }
   if (kind === 'Set' || (ArrayBuffer.isView(value) && kind !== 'DataView'))
     return [...(value as Iterable<unknown>)];
-  return value;
-}
-
-function fieldsOf(error: Error): object {
-  const { name, message, cause } = error;
-  return { ...error, name, message, cause };
-}
-
-function fromEntries(entries: readonly (readonly [unknown, unknown])[]): unknown {
+  if (kind !== 'Map') return value;
+  const entries = [...(value as Map<unknown, unknown>)];
   const isNamed = entries.length > 0 && entries.every(([key]) => typeof key === 'string');
   return isNamed ? Object.fromEntries(entries) : entries;
 }
@@ -62,13 +57,12 @@ function fromEntries(entries: readonly (readonly [unknown, unknown])[]): unknown
 function fieldsToJson(form: object, value: object, path: string, parents: Set<unknown>): JsonValue {
   if (Array.isArray(form))
     return Array.from(form, (item, index) => toJson(item, `${path}[${index}]`, parents) ?? null);
-  const entries = Object.entries(form);
-  const isEmpty = entries.length === 0 && isPlain(form);
-  const known = entries.filter(([, item]) => item !== undefined);
+  const fields = Object.entries(form);
   // JSON leaves out functions and `undefined`, unless nothing else is left.
-  const kept = known.filter(([, item]) => !isCode(item));
-  if (!isEmpty && !kept.length && (known.length || !entries.length)) throw noJson(value, path);
-  const shown = kept.length ? kept : entries;
+  const kept = fields.filter(([, item]) => item !== undefined && !isCode(item));
+  const isEmpty = fields.length ? fields.every(([, item]) => !isCode(item)) : isPlain(form);
+  if (!kept.length && !isEmpty) throw noJson(value, path);
+  const shown = kept.length ? kept : fields;
   return Object.fromEntries(
     shown.map(([name, item]) => [name, toJson(item, `${path}.${name}`, parents) ?? null]),
   );
@@ -79,14 +73,14 @@ function isCode(value: unknown): boolean {
 }
 
 function noJson(value: unknown, path: string): NoJson {
-  return new NoJson(`has no JSON form: it ${path ? 'has' : 'is'} ${nameOf(value)}${at(path)}`);
+  return new NoJson(`${path ? 'has' : 'is'} ${nameOf(value)}${at(path)}`);
 }
 
 function nameOf(value: unknown): string {
   if (typeof value === 'bigint') return 'a BigInt';
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  const kind = Object.prototype.toString.call(value).slice(8, -1);
-  const name = kind === 'Object' ? (value as object).constructor?.name : kind;
+  if (!isRecord(value)) return `a ${typeof value}`;
+  const kind = kindOf(value);
+  const name = kind === 'Object' ? value.constructor?.name : kind;
   const hint = name === 'Promise' ? ' that was not awaited' : ' without fields';
   return `an object (${name})${hint}`;
 }

@@ -186,9 +186,9 @@ export function tool<const S extends SchemaLike>(
 }
 
 const toolFields =
-  'name:string description:string input:object|function timeoutMs:count|? strict:boolean|? ' +
+  'name,description:string input:object|function timeoutMs:count|? strict,returnDirect:boolean|? ' +
   'preset:object|? group:string|array|? needsApproval:boolean|function|? replay:safe|ask|never|? ' +
-  'returnDirect:boolean|? server:string|? execute:function|? ' +
+  'server:string|? execute:function|? ' +
   // A tool's own fields are allowed too, so that a copy can be declared again:
   // `tool({ ...other, description })`.
   'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|?';

@@ -159,10 +159,10 @@ async function prepare({ run, state }: OpenCall, edited: ToolUse): Promise<Prepa
 async function needsApproval(run: Run, call: ReadyCall): Promise<boolean | string> {
   const { needsApproval: asked } = call.tool;
   const asking = typeof asked === 'function' ? asked(call.input, call.toolUse) : asked;
-  const answer = await run.waits.code(Promise.resolve(asking));
+  const answer = await run.waits.code(asking);
   let needs: boolean | string = answer ?? false;
   for (const part of run.setup.use) {
-    const also = await run.waits.code(Promise.resolve(part.approve?.(call, run.context)));
+    const also = await run.waits.code(part.approve?.(call, run.context));
     needs = also || needs;
   }
   return needs;

@@ -32,7 +32,7 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
 async function ask(run: Run, pending: PendingCall): Promise<Decision | undefined> {
   for (const part of run.setup.use) {
     const deciding = part.decide?.(pending, run.context, run.signal);
-    const verdict = await run.waits.code(Promise.resolve(deciding));
+    const verdict = await run.waits.code(deciding);
     if (!verdict) continue;
     const decision = { ...verdict, toolUseId: pending.toolUseId } as Decision;
     if (isDecision(decision) && decision.type !== 'result') return decision;

@@ -1,5 +1,5 @@
 import type { Msg } from '../../message/msg.ts';
-import { abortable } from '../../model/abortable.ts';
+import { abortables } from '../../model/abortable.ts';
 
 /** Messages that came in together during a run. */
 export interface Injection {
@@ -52,14 +52,15 @@ export class Injections {
 
   /** Waits until guards have judged all messages. Resolves with false if the signal is first. */
   async judged(signal: AbortSignal): Promise<boolean> {
-    for (;;) {
-      const next = this.#all.find(({ messages }) => !messages);
-      if (!next) return true;
-      const isOver = await abortable(next.judged!, signal).then(
-        () => false,
-        () => true,
-      );
-      if (isOver) return false;
+    const within = abortables(signal);
+    try {
+      for (;;) {
+        const next = this.#all.find(({ messages }) => !messages);
+        if (!next) return true;
+        await within(next.judged!);
+      }
+    } catch {
+      return false;
     }
   }
 

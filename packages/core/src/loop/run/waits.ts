@@ -38,12 +38,12 @@ export class Waits {
   }
 
   /** Returns the work's value. Rejects with the signal's reason if the run ends first. */
-  code<T>(work: PromiseLike<T>, options: Pick<WaitOptions, 'isHeld'> = {}): Promise<T> {
+  code<T>(work: T | PromiseLike<T>, options: Pick<WaitOptions, 'isHeld'> = {}): Promise<T> {
     return this.#for(work, { strict: true, ...options }) as Promise<T>;
   }
 
   /** As `code`, for code that uses the run's own steps. They end before it does. */
-  steps<T>(work: PromiseLike<T>): Promise<T> {
+  steps<T>(work: T | PromiseLike<T>): Promise<T> {
     return this.#for(work, { strict: true, patienceMs: stepsPatienceMs }) as Promise<T>;
   }
 
@@ -78,7 +78,7 @@ export class Waits {
     if (!this.lenient) throw this.#signal.reason;
   }
 
-  #for<T>(work: PromiseLike<T>, options: WaitOptions): Promise<T | undefined> {
+  #for<T>(work: T | PromiseLike<T>, options: WaitOptions): Promise<T | undefined> {
     const { patienceMs = 0, strict = false, isHeld } = options;
     const signal = this.#signal;
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class Waits {
       const wasAborted = signal.aborted;
       if (wasAborted) wait();
       else this.#open.add(wait);
-      work.then(
+      Promise.resolve(work).then(
         (value) => {
           end();
           resolve(value);

@@ -59,6 +59,6 @@ function boundedTool(runTool: RunCall): RunCall {
 function boundedAnswer(answer: DirectAnswer): DirectAnswer {
   return (context, steps) => {
     const answering = answer(context, steps);
-    return answering && runOf(context).waits.steps(Promise.resolve(answering));
+    return answering && runOf(context).waits.steps(answering);
   };
 }
