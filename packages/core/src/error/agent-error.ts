@@ -169,19 +169,15 @@ export class AgentError extends Error {
 
 /** Returns whether a value is an error, also one of another realm. */
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || kindOf(value) === 'Error';
-}
-
-/** Returns the built-in kind of a value, such as `Map` or `Error`. Works across realms. */
-export function kindOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice(8, -1);
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
 /** Returns the message of any thrown value, even if its fields cannot be read. */
 export function messageOf(value: unknown): string {
   try {
-    return isError(value) ? String(value.message || value.name) : String(value);
+    // An error without a message becomes its name.
+    return String((Object(value) as Partial<Error>).message || value);
   } catch {
-    return 'The error cannot be read';
+    return 'Unreadable error';
   }
 }

@@ -1,4 +1,4 @@
-import { AgentError, isError, kindOf, messageOf } from '../error/agent-error.ts';
+import { AgentError, isError, messageOf } from '../error/agent-error.ts';
 import { isPlain, isRecord } from './is-record.ts';
 import type { JsonValue } from './json.ts';
 
@@ -70,6 +70,11 @@ function fieldsToJson(form: object, value: object, path: string, parents: Set<un
 
 function isCode(value: unknown): boolean {
   return typeof value === 'function' || typeof value === 'symbol';
+}
+
+/** Returns the built-in kind of an object, such as `Map`. Works across realms. */
+function kindOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 function noJson(value: unknown, path: string): NoJson {

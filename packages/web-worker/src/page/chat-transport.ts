@@ -50,13 +50,13 @@ export function workerChatTransport(
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
-      const answer = messages.findLast((each) => each?.role === 'assistant' && each.parts.length);
-      // A message that was refused may follow the answer whose calls the user decides now.
-      const message = answer && answer.id === messageId ? answer : messages.at(-1);
-      return chunkStream(open({ trigger, message, answer, events }, abortSignal));
+      const last = messages.findLastIndex((each) => each?.role === 'assistant' && each.parts[0]);
+      return chunkStream(
+        open({ trigger, messages: messages.slice(last), messageId, events }, abortSignal),
+      );
     },
     async reconnectToStream({ abortSignal } = {}) {
-      const run = open({ trigger: 'resume-stream', message: null, events }, abortSignal);
+      const run = open({ trigger: 'resume-stream', messages: [], events }, abortSignal);
       const first = await run.batches.next();
       return first.done ? null : chunkStream(run, first);
     },

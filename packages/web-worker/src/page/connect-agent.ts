@@ -55,12 +55,11 @@ function checkOptions(worker: unknown, options: unknown): void {
   const { sessionId, page = [] } = Object(options) as Partial<ConnectOptions>;
   if (
     !Object(worker).addEventListener ||
-    !sessionId ||
-    !sessionId.trim ||
+    !sessionId?.trim?.() ||
     !page.every?.((part) => part?.serve)
   )
     throw new AgentError(
       'CONFIGURATION',
-      'connectAgent() takes a worker, a sessionId and an array of page parts.',
+      'connectAgent() takes a worker, a sessionId and page parts.',
     );
 }

@@ -4,13 +4,9 @@ import { AgentError } from '@isoloop/core';
  * A connection to a worker. Cutting it rejects all pending calls at once; Comlink alone never does.
  */
 export class Connection {
-  #error: AgentError | undefined;
-  readonly #listeners: Set<(error: AgentError) => void> = new Set();
-
   /** The reason the connection was cut; `undefined` while it lasts. */
-  get error(): AgentError | undefined {
-    return this.#error;
-  }
+  error: AgentError | undefined;
+  readonly #listeners: Set<(error: AgentError) => void> = new Set();
 
   /** Whether calls are pending. The first listener is the connection's own. */
   get waited(): boolean {
@@ -18,27 +14,23 @@ export class Connection {
   }
 
   cut(error: AgentError): void {
-    if (this.#error) return;
-    this.#error = error;
+    if (this.error) return;
+    this.error = error;
     for (const listener of this.#listeners) listener(error);
     this.#listeners.clear();
   }
 
-  /**
-   * Calls `listener` when the connection is cut, or at once if it was. Returns a function that
-   * removes the listener.
-   */
+  /** Calls `listener` when the connection is cut. Returns a function that removes the listener. */
   onCut(listener: (error: AgentError) => void): () => void {
-    if (this.#error) listener(this.#error);
-    else this.#listeners.add(listener);
+    this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /** Settles as the call does, or rejects if the connection is cut first. */
   guard<T>(call: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
+      if (this.error) return reject(this.error);
       const off = this.onCut(reject);
-      if (this.#error) return;
       call()
         .then(resolve, (error: unknown) => reject(boundaryError(error)))
         .finally(off);

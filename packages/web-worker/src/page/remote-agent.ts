@@ -197,7 +197,7 @@ export function createRemoteAgent({
       workerChatTransport(options, (asked, signal) =>
         begin<UiChunk>(signal, (about, runPort) => remote.chat({ ...asked, ...about }, runPort)),
       ),
-    close: () => end('The connection to the worker was closed.'),
+    close: () => end('The connection was closed.'),
     terminate() {
       end('The worker was terminated.');
       (worker as Partial<Worker>).terminate?.();

@@ -5,7 +5,7 @@ import { fromUiMessage, toUiMessages, type UiChunk, type UiMessage } from '@isol
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import { pendingCalls, viewOf } from './pending-calls.ts';
 import type { SessionPages } from './session-pages.ts';
-import type { ChatRequest } from '../wire/protocol.ts';
+import type { ChatMessage } from '../wire/protocol.ts';
 
 /** The agent's input for a turn, and how to show the answer. */
 export interface ChatTurn extends ShownTurn {
@@ -24,7 +24,7 @@ export interface ChatTurn extends ShownTurn {
  */
 export async function takeChatMessage(
   agent: ReActAgent,
-  { trigger, message, answer }: Pick<ChatRequest, 'trigger' | 'message' | 'answer'>,
+  { trigger, message, answer }: ChatMessage,
   pages: SessionPages,
 ): Promise<ChatTurn> {
   const { memory } = agent;

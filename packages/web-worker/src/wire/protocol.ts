@@ -131,18 +131,30 @@ export interface RunRequest {
 }
 
 /**
- * A turn of AI SDK's chat. The page sends only the message that counts: the worker has the history.
+ * A turn of AI SDK's chat. The page sends only the end of the conversation: the worker has the
+ * history.
  */
 export interface ChatRequest {
   readonly id: number;
   readonly aborted: boolean;
   /** `resume-stream`: the current run from its start, or else the interrupted run. */
   readonly trigger: 'submit-message' | 'regenerate-message' | 'resume-stream';
-  readonly message: unknown;
-  /** The last answer. It may have decisions and results that the page has not sent yet. */
-  readonly answer?: unknown;
+  /**
+   * The messages from the last answer on, or the last message alone if there is no answer. The
+   * answer may have decisions and results that the page has not sent yet.
+   */
+  readonly messages: readonly unknown[];
+  /** Id of the message that the turn is about, if it is not the last one. */
+  readonly messageId?: string | undefined;
   /** Adds the agent's events to the answer as transient `data-isoloop-event` parts. */
   readonly events: boolean;
+}
+
+/** What a turn of the chat is about, as the worker reads it from the request. */
+export interface ChatMessage extends Pick<ChatRequest, 'trigger'> {
+  readonly message: unknown;
+  /** The last answer if there is one; any other message means nothing. */
+  readonly answer?: unknown;
 }
 
 /**

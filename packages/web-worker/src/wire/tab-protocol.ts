@@ -2,7 +2,7 @@ import type { AgentInput, AgentResult, InterruptRequest, Msg, PendingCall } from
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from './shown-turn.ts';
 import type { WireEvent } from './delta-runs.ts';
-import type { ChatRequest, Outcome, RunRequest } from './protocol.ts';
+import type { ChatMessage, Outcome, RunRequest } from './protocol.ts';
 
 /** A requested run, in the form that tabs send to the session's leader. */
 export type TabWork =
@@ -11,7 +11,7 @@ export type TabWork =
       readonly input: AgentInput | undefined;
       readonly options: RunRequest['options'];
     }
-  | ({ readonly type: 'chat' } & Pick<ChatRequest, 'trigger' | 'message' | 'answer'>)
+  | ({ readonly type: 'chat' } & ChatMessage)
   /** Resumes the interrupted run. Gives nothing if there is none, or if a run is under way. */
   | { readonly type: 'resume' };
 

@@ -7,7 +7,14 @@ import type { ShownTurn } from '../wire/shown-turn.ts';
 import { packEvents } from '../wire/delta-runs.ts';
 import { Outbox } from './outbox.ts';
 import { toOutcome } from '../wire/outcome.ts';
-import type { ConnectMessage, Outcome, RunRequest, SessionApi } from '../wire/protocol.ts';
+import type {
+  ChatMessage,
+  ChatRequest,
+  ConnectMessage,
+  Outcome,
+  RunRequest,
+  SessionApi,
+} from '../wire/protocol.ts';
 import type { RunReader } from '../session/runs/run-readers.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
@@ -108,7 +115,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       );
     },
     chat(request, port) {
-      const { trigger, message, answer, events } = request;
+      const { trigger, events } = request;
       const replays = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, replays });
       const encoding = {
@@ -118,7 +125,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       void send(port, encoding, (reader) =>
         run(request, (controller) => {
           if (!replays)
-            return session.run({ type: 'chat', trigger, message, answer }, controller, reader);
+            return session.run({ type: 'chat', ...messageOf(request) }, controller, reader);
           // A closed connection leaves a resumed run, which others may read. So does an abort
           // before anything arrived. React's strict mode mounts twice: the first view resumes the
           // turn and leaves at once.
@@ -172,4 +179,12 @@ function watch(session: Session, reader: RunReader, signal: AbortSignal): Promis
     if (signal.aborted) end();
     signal.addEventListener('abort', end);
   });
+}
+
+/** Finds the message that the turn is about, and the answer before it. */
+function messageOf({ trigger, messages, messageId }: ChatRequest): ChatMessage {
+  const [first] = messages as readonly ({ readonly id?: unknown } | undefined)[];
+  // A message that was refused may follow the answer whose calls the user decides now.
+  const message = first?.id === messageId ? first : messages.at(-1);
+  return { trigger, message, answer: first };
 }
