@@ -103,7 +103,7 @@ test.each<[string, readonly Msg[], number]>([
 test('the error names a solution that works', async () => {
   const messages = [userMessage('a'), calls('1')];
   await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
-    'Item 1 of the input has a tool call without a result: "lookup" (1). Add a tool message with its result behind it, or leave the call out. To run the call, give the messages to the agent\'s memory and call without input.',
+    'Item 1 of the input has a tool call without a result: "lookup" (1). Add its result behind it or leave it out. To run it, put the messages into the agent\'s memory and call without input.',
   );
   expect((await agentWith(['Done.']).agent.call([...messages, result('1')])).text).toBe('Done.');
   const { agent } = agentWith(['Done.'], { memory: new InMemoryMemory(messages) });

@@ -81,7 +81,7 @@ function repeated(id: string, index: number, before?: number): AgentError {
 }
 
 function repeatedCall({ id, name }: ToolUse): AgentError {
-  const message = `The conversation has a tool call "${id}" already (${name}). Give each call of the input and its result an id of their own.`;
+  const message = `The conversation has a tool call "${id}" already (${name}). Use another id.`;
   return new AgentError('INVALID_INPUT', message, { details: { id } });
 }
 

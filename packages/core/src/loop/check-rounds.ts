@@ -1,5 +1,4 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 
 /**
@@ -9,31 +8,28 @@ import type { Msg } from '../message/msg.ts';
  */
 export function checkRounds(messages: readonly Msg[]): void {
   const open = new Map<string, { readonly name: string; readonly index: number }>();
-  const closed = new Set<string>();
-  const early = new Set<string>();
+  /** What came first with an id. */
+  const began = new Map<string, 'tool_use' | 'tool_result'>();
   for (const [index, { content }] of messages.entries()) {
     for (const block of content) {
+      if (block.type !== 'tool_use' && block.type !== 'tool_result') continue;
+      const id = block.type === 'tool_use' ? block.id : block.toolUseId;
+      const before = began.get(id);
+      began.set(id, before ?? block.type);
       if (block.type === 'tool_use') {
-        const { id, name } = block;
-        if (open.has(id) || closed.has(id) || early.has(id)) throw misplaced(block, index);
-        open.set(id, { name, index });
-      }
-      if (block.type !== 'tool_result') continue;
-      const { toolUseId } = block;
-      if (open.delete(toolUseId)) closed.add(toolUseId);
-      else if (closed.has(toolUseId)) throw misplaced(block, index);
-      else early.add(toolUseId);
+        if (before) throw misplaced(id, index);
+        open.set(id, { name: block.name, index });
+      } else if (!open.delete(id) && before === 'tool_use') throw misplaced(id, index);
     }
   }
   const [first] = open;
   if (!first) return;
   const [id, { name, index }] = first;
-  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add a tool message with its result behind it, or leave the call out. To run the call, give the messages to the agent's memory and call without input.`;
+  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add its result behind it or leave it out. To run it, put the messages into the agent's memory and call without input.`;
   throw new AgentError('INVALID_INPUT', message, { details: { index, id } });
 }
 
-function misplaced(block: ToolUse | ToolResult, index: number): AgentError {
-  const id = block.type === 'tool_use' ? block.id : block.toolUseId;
+function misplaced(id: string, index: number): AgentError {
   const message = `Item ${index} of the input has a tool call or result "${id}" that does not fit. Each call needs an id of its own, and one result behind it.`;
   return new AgentError('INVALID_INPUT', message, { details: { index, id } });
 }

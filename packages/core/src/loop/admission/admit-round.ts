@@ -42,7 +42,7 @@ export async function admitRound(
   const calls = run.openCalls();
   const undecided = calls.filter((call) => !decisionOf(call));
   const holding = run.setup.use.find(({ hold }) => hold)?.hold?.(undecided, run.context);
-  const first = holding && (await run.waits.code(Promise.resolve(holding)));
+  const first = holding && (await run.waits.code(holding));
   const isFirst = ({ id }: ToolUse): boolean => first?.some((call) => call.id === id) ?? false;
   const held = first?.length ? undecided.filter((call) => !isFirst(call)) : [];
   await admit(calls.filter((call) => !held.includes(call)));
