@@ -153,7 +153,7 @@ test('an empty summary at the token limit names that limit', async () => {
   });
 });
 
-test('a summary that fails makes the call fail', async () => {
+test('a failed summary fails the call', async () => {
   const fails = [{ text: 'Half a ', error: new AgentError('MODEL_SERVER', 'down') }];
   const { agent } = setUp([...steps(1), fails], { limits: { iterations: 1 } });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });

@@ -103,21 +103,24 @@ test.for([
   new AgentError('MODEL_RATE_LIMITED', 'secret'),
   new AgentError('CIRCUIT_OPEN', 'secret'),
   new TypeError('secret'),
-])('a failing summary gives a fixed text, without the text of the error: %s', async (error) => {
-  const agent = limited([{ text: 'Half a ', error }]);
-  const stream = agent.stream('go');
-  const events: AgentEvent[] = [];
-  for await (const event of stream) events.push(event);
-  expect(orderFaults(events)).toEqual([]);
-  expect(await stream.result).toMatchObject({ reason: 'max-iterations', text: fixed });
-  expect(JSON.stringify(events)).not.toContain('secret');
-  expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
-  expect(historyFaults(await agent.messages())).toEqual([]);
-  expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['go', fixed]);
-  expect((await agent.call('again')).reason).toBe('stop');
-});
+])(
+  'replaces a failed summary with a fixed text, without the text of the error: %s',
+  async (error) => {
+    const agent = limited([{ text: 'Half a ', error }]);
+    const stream = agent.stream('go');
+    const events: AgentEvent[] = [];
+    for await (const event of stream) events.push(event);
+    expect(orderFaults(events)).toEqual([]);
+    expect(await stream.result).toMatchObject({ reason: 'max-iterations', text: fixed });
+    expect(JSON.stringify(events)).not.toContain('secret');
+    expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
+    expect(historyFaults(await agent.messages())).toEqual([]);
+    expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['go', fixed]);
+    expect((await agent.call('again')).reason).toBe('stop');
+  },
+);
 
-test('an empty summary, and one that only calls a tool, give the fixed text, too', async () => {
+test('also replaces an empty summary, and one that only calls a tool', async () => {
   expect(await limited('').call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });
   expect(await limited(round).call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });
 });
@@ -156,7 +159,7 @@ test('at the limit, a failing hook fails the call, and a guard rejects it', asyn
   expect(await guarded.call('go')).toMatchObject({ reason: 'rejected', text: 'Not allowed.' });
 });
 
-test('without the preset, a failing summary fails the call', async () => {
+test('without the preset, a failed summary fails the call', async () => {
   const model = new ScriptedModel([[{ error: new AgentError('MODEL_SERVER', 'down') }]]);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });

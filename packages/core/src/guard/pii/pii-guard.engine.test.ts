@@ -103,18 +103,6 @@ test('checks a result that is the answer like a reply', async () => {
 });
 
 test('checks the texts of a result with several blocks and passes media', async () => {
-  const { agent } = setUp({ output: true }, [look]);
-  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({
-    reason: 'return-direct',
-    text: 'Ask [EMAIL]',
-  });
-  const blocked = setUp({ output: true, strategy: 'block' }, [look]);
-  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({
-    reason: 'rejected',
-  });
-});
-
-test('accepts the kinds and strategies of maskPii', async () => {
   const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
   const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], {
     content: [{ type: 'text', text: mail }, image],
@@ -123,16 +111,16 @@ test('accepts the kinds and strategies of maskPii', async () => {
   expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
 });
 
-test('withholds a result that it cannot check', async () => {
+test('accepts the kinds and strategies of maskPii', async () => {
   const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
   await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);
 });
 
-test('An earlier hook puts a number where a text belongs.', async () => {
+test('withholds a result that it cannot check', async () => {
   const onError = vi.fn<(error: unknown, stage: string) => void>();
   const { agent, results } = setUp({ toolResults: true, onError }, [look, 'fine']);
-  // rejects a position behind models that it could not see
+  // An earlier hook puts a number where a text belongs.
   const text = 5 as never;
   agent.addHook({
     on: {
@@ -152,7 +140,7 @@ test('An earlier hook puts a number where a text belongs.', async () => {
   expect(onError).toHaveBeenCalledOnce();
 });
 
-test('rejects the options %o', () => {
+test('rejects a position behind models that it could not see', () => {
   const model = new ScriptedModel([]);
   const other = new ScriptedModel([]);
   expect(
