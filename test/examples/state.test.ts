@@ -4,6 +4,10 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent } from '@isoloop/core';
 import { loadState, saveState } from '@isoloop/core/state';
 // #endregion
+// #region checkpoints
+import { MemoryStore, SessionMemory } from '@isoloop/core';
+import { listCheckpoints, returnToCheckpoint } from '@isoloop/core/state';
+// #endregion
 
 test('saveState() and loadState() move an agent’s state', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.']);
@@ -36,4 +40,23 @@ test('saveState() and loadState() move an agent’s state', async () => {
     'state',
   ]);
   expect(elsewhere.status).toMatchObject({ interrupted: false, suspendedRun: undefined });
+});
+
+test('returnToCheckpoint() returns a session to an earlier state', async () => {
+  const model = new ScriptedModel(['A poem.', 'A longer poem.', 'Another poem.']);
+
+  // #region checkpoints
+  const memory = new SessionMemory(new MemoryStore(), 'ann');
+  const poet = new ReActAgent({ name: 'poet', model, memory });
+  await poet.call('Write a poem.');
+  await poet.call('Make it longer.');
+
+  const checkpoints = await listCheckpoints(poet); // the oldest first
+  const answered = checkpoints.find(({ reason, messages }) => reason === 'stop' && messages === 2);
+  await returnToCheckpoint(poet, answered!.id);
+  await poet.call('Write another one.'); // the model sees nothing of the longer poem
+  // #endregion
+
+  expect(model.requests[2]?.messages).toHaveLength(3);
+  expect((await listCheckpoints(poet)).length).toBeGreaterThan(checkpoints.length);
 });

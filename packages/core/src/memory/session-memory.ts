@@ -202,13 +202,28 @@ export class SessionMemory implements Memory {
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
       const view = await this.#load();
-      if (!view.isWhole)
-        throw new AgentError(
-          'STORAGE_FAILED',
-          'A part of the session is damaged; repair() continues with the rest.',
-        );
+      this.#checkWhole(view);
       return structuredClone(view.records());
     });
+  }
+
+  /**
+   * Returns the stored flushes of the log by name, the oldest first. Rejects with `CONFIGURATION`
+   * if the log cannot list them, and with `STORAGE_FAILED` if a part of it can't be read.
+   */
+  flushes(): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
+    return this.run(async () => {
+      this.#checkWhole(await this.#load());
+      const { flushes } = this.#log;
+      if (flushes) return flushes;
+      const message = 'A session in a store that reads late keeps no checkpoints.';
+      throw new AgentError('CONFIGURATION', message);
+    });
+  }
+
+  /** Adds records in one write. */
+  write(records: readonly LogRecord[]): Promise<void> {
+    return this.run(() => this.#take(records).then(() => this.#flush()));
   }
 
   /**
@@ -294,6 +309,12 @@ export class SessionMemory implements Memory {
       this.#values.clear();
       this.#show([]);
     });
+  }
+
+  #checkWhole({ isWhole }: LogFold): void {
+    if (isWhole) return;
+    const message = 'A part of the session is damaged; repair() continues with the rest.';
+    throw new AgentError('STORAGE_FAILED', message);
   }
 
   /** Notes the end of a run. A run that never began, such as a refused one, leaves no trace. */

@@ -20,6 +20,13 @@ const result = (toolUseId: string): Msg =>
     { id: `result ${toolUseId}` },
   );
 
+test('a message that replaces others in one write is read at once', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  await memory.append([userMessage('Hi', { id: 'q' }), assistantMessage('No.', { id: 'old' })]);
+  await memory.rewrite(['old'], [assistantMessage('Yes.', { id: 'new' })]);
+  expect((await memory.read()).map(({ id }) => id)).toEqual(['q', 'new']);
+});
+
 test('another memory reads the state of runs and calls from the notes, also after a snapshot', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { compactAfter: 1 });

@@ -153,9 +153,15 @@ function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
   }
 }
 
-function checkIdle(agent: ReActAgent): void {
-  checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
+/** Throws `INVALID_INPUT` if the value is no agent, and `AGENT_BUSY` while a call of it runs. */
+export function checkIdle(agent: ReActAgent): void {
+  checkAgent(agent);
   if (agent.busy) throw busy(agent);
+}
+
+/** Throws `INVALID_INPUT` if the value is no agent. */
+export function checkAgent(agent: ReActAgent): void {
+  checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
 }
 
 function busy({ name }: ReActAgent): AgentError {

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
-import { flushesOf, replacedBy } from './flushes-of.ts';
+import { flushesOf, inOrder, replacedBy } from './flushes-of.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
 import { fullLevels, takeOver } from './place-ref.ts';
@@ -48,7 +48,7 @@ export interface FlushContext {
 
 /** A session's records, as `SessionMemory` uses them. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
-  Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged'>>;
+  Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes'>>;
 
 /**
  * A session's records in a store, append-only. Each flush writes one batch under a key of its own,
@@ -85,6 +85,11 @@ export class SessionLog {
 
   get version(): number {
     return this.#head?.version ?? 0;
+  }
+
+  /** The stored flushes by name, as far as this writer knows them, the oldest first. */
+  get flushes(): ReadonlyMap<string, readonly LogRecord[]> {
+    return new Map(inOrder(this.#batches).map((ref) => [ref, this.#batches.get(ref)!.records]));
   }
 
   get head(): Head | undefined {

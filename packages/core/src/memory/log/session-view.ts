@@ -53,7 +53,6 @@ export class LogFold implements SessionView {
   /** Takes in records. Throws `INVALID_MESSAGE`, and takes in nothing, if a message is invalid. */
   add(records: readonly LogRecord[]): this {
     parseMessages(messagesIn(records));
-    this.#ordered = undefined;
     for (const record of records) this.#apply(record);
     return this;
   }
@@ -64,7 +63,6 @@ export class LogFold implements SessionView {
    * call runs again.
    */
   load(flushes: Flushes): this {
-    this.#ordered = undefined;
     for (const record of flushes.flat()) {
       if (record.kind === 'lost') this.#doubtful = new Set(this.calls.keys());
       else if (this.#doubtful) this.#applyAfterLoss(record, this.#doubtful);
@@ -112,6 +110,7 @@ export class LogFold implements SessionView {
   }
 
   #apply(record: LogRecord): void {
+    this.#ordered = undefined;
     switch (record.kind) {
       case 'message':
         this.#log.push(record.message);
