@@ -40,17 +40,23 @@ export async function admitRound(
   };
 
   const calls = run.openCalls();
+  const holding = run.setup.use.find(({ hold }) => hold);
+  if (!holding) {
+    await admit(calls);
+    return { ready, pending };
+  }
   const undecided = calls.filter((call) => !decisionOf(call));
-  const holding = run.setup.use.find(({ hold }) => hold)?.hold?.(undecided, run.context);
-  const first = holding && (await run.waits.code(holding));
-  const isFirst = ({ id }: ToolUse): boolean => first?.some((call) => call.id === id) ?? false;
-  const held = first?.length ? undecided.filter((call) => !isFirst(call)) : [];
-  await admit(calls.filter((call) => !held.includes(call)));
-  if (!first?.length || isStopped()) return { ready, pending };
-  const undone = ready.splice(0).map((one) => (isDecided(one) ? one : decideCall(run, one.call)));
-  for (const admission of await Promise.all(undone)) await take(admission);
-  if (pending.some(({ kind }) => kind === 'approval')) return { ready: [], pending };
-  await admit(held);
+  const first = await run.waits.code(holding.hold!(undecided, run.context));
+  const isHeld = (call: ToolUse): boolean =>
+    first.length > 0 && undecided.includes(call) && !first.some(({ id }) => id === call.id);
+  // Hooks may change a call so that it needs a decision, even a held one.
+  for (const part of [calls.filter((call) => !isHeld(call)), calls.filter(isHeld)]) {
+    await admit(part);
+    if (isStopped()) return { ready: [], pending };
+    const asking = ready.splice(0).map((one) => (isDecided(one) ? one : decideCall(run, one.call)));
+    for (const admission of await Promise.all(asking)) await take(admission);
+    if (pending.some(({ kind }) => kind === 'approval')) return { ready: [], pending };
+  }
   const ids = calls.map(({ id }) => id);
   const place = ({ call }: ReadyAdmission): number => ids.indexOf(call.toolUse.id);
   return { ready: ready.toSorted((one, other) => place(one) - place(other)), pending };

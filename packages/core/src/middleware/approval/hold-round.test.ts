@@ -231,3 +231,33 @@ test('rejects an invalid option', () => {
       expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
     );
 });
+
+test('a call that a hook turns into one that needs approval holds the round', async () => {
+  const toPay: AgentOptions['use'] = [
+    {
+      on: {
+        'pre-acting': (event) =>
+          event.toolUse.id === 'read1'
+            ? { ...event, toolUse: { ...event.toolUse, name: 'pay' } }
+            : event,
+      },
+    },
+  ];
+  const free = setUp([asked('read', 'read'), 'Done.'], {}, { use: toPay });
+  expect((await free.agent.call('go')).pending).toMatchObject([{ toolUseId: 'read1' }]);
+  expect(free.ran()).toEqual([]);
+  expect((await free.agent.call([approve('read1')])).text).toBe('Done.');
+  expect(free.ran()).toEqual(['read 0', 'pay 1']);
+
+  const held = setUp([asked('mail', 'read', 'read'), 'Done.'], {}, { use: toPay });
+  await held.agent.call('go');
+  const { pending } = await held.agent.call([approve('mail0')]);
+  expect([pending.map(({ toolUseId }) => toolUseId), held.ran()]).toEqual([['read1'], []]);
+  expect((await held.agent.call([approve('read1')])).text).toBe('Done.');
+  expect(held.ran()).toEqual(['mail 0', 'pay 1', 'read 2']);
+
+  const decide = (): Verdict => ({ type: 'reject' });
+  const decided = setUp([asked('read', 'read'), 'Done.'], { decide }, { use: toPay });
+  expect((await decided.agent.call('go')).text).toBe('Done.');
+  expect(decided.ran()).toEqual(['read 0']);
+});
