@@ -147,7 +147,7 @@ test('multiAgent() shows a conversation of several agents in one message', async
   const said = 'Ann: Is it warm in Paris?\nBob: 20 degrees.\nAnn: What should I wear?';
   const content = `The conversation so far is between the history tags.\n<history>\n${said}\n</history>`;
   expect(sent[0]?.body['messages']).toEqual([{ role: 'user', content }]);
-  expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', undefined]);
+  expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', 'Cal']);
 
   const { message } = await cal.call('And shoes?');
   await cal.observe([{ ...message, id: 'dan', name: 'Dan' }]);

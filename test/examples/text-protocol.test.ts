@@ -7,7 +7,7 @@ import { textToolCalls } from '@isoloop/core/text-protocol';
 import * as z from 'zod';
 // #endregion
 // #region text-protocol-options
-import { parseToolCalls, refuseEmpty } from '@isoloop/core/text-protocol';
+import { parseToolCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-trust
 import { trustedCalls } from '@isoloop/core/text-protocol';
@@ -83,8 +83,7 @@ test('textToolCalls() calls tools through text', async () => {
         };
       return otherwise(reply);
     },
-    reflect: async (reply) =>
-      refuseEmpty(reply) ?? (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
+    reflect: async (reply) => (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
     parallel: false, // one call per reply
     prompt: ({ toolsText }) =>
       `Du hast Werkzeuge. Antworte mit "ADD a b", um eines zu rufen.\n\n${toolsText}`,
