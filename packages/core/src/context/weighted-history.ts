@@ -200,6 +200,6 @@ function numberOf(value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw new AgentError(
     'CONFIGURATION',
-    `weightedHistory(): order must return a number, not ${String(value)}.`,
+    `The result of order must be a number, not ${String(value)}.`,
   );
 }

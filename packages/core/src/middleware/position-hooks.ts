@@ -45,24 +45,8 @@ export function positionHooks(
   hooks: readonly PositionHook[],
   { priority = 100 }: { readonly priority?: number } = {},
 ): Middleware {
-  checkFields(
-    'CONFIGURATION',
-    'positionHooks()',
-    { hooks, priority },
-    'hooks:array priority:number|?',
-  );
-  const names = new Set<string>();
-  for (const hook of hooks) {
-    checkFields(
-      'CONFIGURATION',
-      'A hook of positionHooks()',
-      hook,
-      'name:string priority:number|? onError:fail|ignore|? beforeAgent:function|? beforeModel:function|? afterModel:function|? afterAgent:function|?',
-    );
-    if (names.has(hook.name))
-      throw new AgentError('CONFIGURATION', `Two position hooks are named "${hook.name}".`);
-    names.add(hook.name);
-  }
+  checkFields('CONFIGURATION', 'positionHooks()', { priority }, 'priority:number');
+  checkPositionHooks('positionHooks()', hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   const outward = inward.toReversed();
   const runs: WeakMap<RunContext, RunOfCall> = new WeakMap();
@@ -132,6 +116,22 @@ function endsCall(run: RunOfCall | undefined, { messages }: RunContext, message:
   const isOpen = openCalls(isStored ? messages : [...messages, message]).length > 0;
   return !run?.isSuspended && !isToldAgain && !isOpen;
 }
+
+/** Throws `CONFIGURATION` for invalid hooks; the error names the function `where`. */
+export function checkPositionHooks(where: string, hooks: readonly PositionHook[]): void {
+  checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
+  const names = new Set<string>();
+  for (const hook of hooks) {
+    checkFields('CONFIGURATION', `${where}: each of hooks`, hook, hookFields);
+    if (names.has(hook.name))
+      throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
+    names.add(hook.name);
+  }
+}
+
+const hookFields =
+  'name:string priority:number|? onError:fail|ignore|? beforeAgent:function|? ' +
+  'beforeModel:function|? afterModel:function|? afterAgent:function|?';
 
 type PositionEvent = 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call';
 

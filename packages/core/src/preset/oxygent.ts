@@ -1,5 +1,6 @@
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
+import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { toolMedia } from '../provider/tool-media.ts';
 import { userText } from '../message/message-text.ts';
@@ -8,7 +9,11 @@ import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
 import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
 import type { ParseReply, Reflect } from '../text-protocol/parsed-reply.ts';
-import { textToolCalls, type TextToolCallsOptions } from '../text-protocol/text-tool-calls.ts';
+import {
+  protocolFields,
+  textToolCalls,
+  type TextToolCallsOptions,
+} from '../text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../text-protocol/trusted-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
@@ -93,9 +98,10 @@ export interface OxygentOptions extends Pick<
  * keeps its place while it waits. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
-  const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
+  const numbers =
+    'maxRounds:count|? shortMemorySize:count|? memoryMax:count|? shortWeight:count|? reactWeight:count|?';
   const kinds =
-    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? reflect:function|? friendlyErrorText:string|function|?';
+    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? order:function|? trustMode:boolean|? reflect:function|? friendlyErrorText:string|function|?';
   checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
   const {
     maxRounds = 16,
@@ -118,9 +124,12 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
       { promptVariables: template },
       'promptVariables:object',
     );
+  if (!Number.isInteger(shortMemorySize)) {
+    throw new AgentError('CONFIGURATION', 'oxygent(): shortMemorySize must be a whole number.');
+  }
   if (protocol !== false) {
     checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
-    checkFields('CONFIGURATION', 'oxygent(): protocol', protocol, 'parse:function|?');
+    checkFields('CONFIGURATION', 'oxygent(): protocol', protocol, protocolFields);
   }
   const { reflect = options.reflect } = protocol || {};
   const checking = reflect && { reflect };

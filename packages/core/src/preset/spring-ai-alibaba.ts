@@ -1,5 +1,9 @@
 import { checkFields } from '../error/check-fields.ts';
-import { positionHooks, type PositionHook } from '../middleware/position-hooks.ts';
+import {
+  checkPositionHooks,
+  positionHooks,
+  type PositionHook,
+} from '../middleware/position-hooks.ts';
 import type { TemplateVariables } from '../prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
 import { undecidedCalls } from '../loop/admission/undecided-calls.ts';
@@ -54,6 +58,7 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
   const fields =
     'hooks:array|? parallelToolExecution:boolean|? holdRound:boolean|? state:of()|? variables:object|function|?';
   checkFields('CONFIGURATION', 'springAiAlibaba()', options, fields);
+  checkPositionHooks('springAiAlibaba()', options.hooks ?? []);
   const { hooks = [], parallelToolExecution = false, holdRound = true } = options;
   const { state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {

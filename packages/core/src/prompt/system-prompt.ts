@@ -44,7 +44,7 @@ export function systemPrompt(options: SystemPromptOptions): string {
     throw new AgentError('CONFIGURATION', 'systemPrompt(): a schema needs a format.');
   if (typeof context !== 'string')
     for (const document of context)
-      checkFields('CONFIGURATION', 'A document', document, 'content:string source:string|?');
+      checkFields('CONFIGURATION', 'systemPrompt(): each of context', document, documentFields);
   if (Symbol.iterator in sections)
     throw new AgentError('CONFIGURATION', 'systemPrompt(): sections must have names.');
   const names = Object.keys(sections);
@@ -80,3 +80,5 @@ function checkName(name: string): void {
     return;
   throw new AgentError('CONFIGURATION', `systemPrompt(): "${name}" is not the name of a section.`);
 }
+
+const documentFields = 'content:string source:string|?';

@@ -101,8 +101,11 @@ export function stateKeys<const K extends StateKeys>(
       throw new AgentError('CONFIGURATION', `"${name}" cannot be a state key.`);
   }
   const { inputKey, outputKey } = options;
-  for (const name of [inputKey, outputKey])
-    if (name !== undefined) keyOf(keys, name, 'CONFIGURATION');
+  for (const [option, name] of Object.entries({ inputKey, outputKey })) {
+    if (name === undefined || Object.hasOwn(keys, name)) continue;
+    const message = `stateKeys(): ${option}: there is no state key "${name}".`;
+    throw new AgentError('CONFIGURATION', message);
+  }
   const state = sessionStates(keys);
   const put = (of: StateSource, name: string, value: unknown): void =>
     state.of(of).write({ [name]: value } as never);
@@ -252,13 +255,9 @@ function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values
   };
 }
 
-function keyOf(
-  keys: StateKeys,
-  name: PropertyKey,
-  code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT',
-): AnyKey {
+function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {
   if (Object.hasOwn(keys, name)) return keys[name as string]!;
-  throw new AgentError(code, `There is no state key "${String(name)}".`);
+  throw new AgentError('INVALID_INPUT', `There is no state key "${String(name)}".`);
 }
 
 /** Returns a copy as JSON, so that nobody can change it afterwards. */

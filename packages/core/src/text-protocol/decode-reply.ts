@@ -94,7 +94,7 @@ function aboutReply(text: string, parsed: ParsedReply): JsonObject | undefined {
 }
 
 function checked(given: ParsedReply): ParsedReply {
-  const where = 'textToolCalls(): the result of parse';
+  const where = 'The result of parse';
   checkFields('CONFIGURATION', where, given, 'type:answer|calls|invalid');
   const fields = {
     answer: 'text:string',

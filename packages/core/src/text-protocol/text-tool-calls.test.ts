@@ -465,7 +465,7 @@ test('a custom parser may leave a reply to the default parser', async () => {
 });
 
 test.each([
-  [{ parse: () => undefined as never }, 'the result of parse must be an object'],
+  [{ parse: () => undefined as never }, 'The result of parse must be an object'],
   [{ parse: () => ({ type: 'call' }) as never }, "type must be 'answer' or 'calls' or 'invalid'"],
   [{ parse: () => ({ type: 'answer' }) as never }, 'text must be a string'],
   [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be a string'],

@@ -30,6 +30,10 @@ export interface TextToolCallsOptions {
   readonly prompt?: (context: ToolsPromptContext) => string;
 }
 
+/** The options and their kinds, for `checkFields`. */
+export const protocolFields =
+  'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?';
+
 /**
  * Lets a model without tool calling act by JSON in its text; for an agent's `use` list. The model
  * reads its tools after the system prompt, and the log's calls and results as text. Calls in a
@@ -44,12 +48,7 @@ export function textToolCalls(
   options: TextToolCallsOptions = {},
 ): Middleware & { wrapModel(model: ChatModel): ChatModel } {
   const where = 'textToolCalls()';
-  checkFields(
-    'CONFIGURATION',
-    where,
-    options,
-    'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?',
-  );
+  checkFields('CONFIGURATION', where, options, protocolFields);
   const { parse = parseToolCalls, reflect, parallel = true, prompt = toolsPrompt } = options;
   const last = new WeakSet<Msg>();
   const protocol = { parse, reflect, parallel, last };

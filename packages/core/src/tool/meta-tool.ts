@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Validation } from '../schema/schema.ts';
@@ -24,6 +25,7 @@ interface MetaInput {
  * `Toolkit`.
  */
 export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}): Tool {
+  checkFields('CONFIGURATION', 'metaTool()', { name }, 'name:string');
   return metaToolOf(name, undefined);
 }
 

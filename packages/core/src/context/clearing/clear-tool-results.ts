@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
+import { checkWhole } from '../../error/check-values.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextPolicy } from '../../loop/context-policy.ts';
@@ -50,11 +51,12 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   const fields =
     'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
   checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
+  checkWhole('clearToolResults()', { keep: options.keep });
   const { clearAtLeast, clearToolInputs } = options;
   if (clearAtLeast !== undefined || clearToolInputs !== undefined) return editContext(options);
   const {
     keep = 3,
-    every = Math.max(1, keep),
+    every = keep === Infinity ? 1 : Math.max(1, keep),
     placeholder = '[cleared]',
     exclude = [],
     above = 0,

@@ -1,6 +1,8 @@
+import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import {
   summarizeHistory,
+  usualSummaryTokens,
   type HistorySummarizer,
   type SummarizeHistoryOptions,
 } from './summarize-history.ts';
@@ -21,9 +23,19 @@ export interface SummarizationOptions extends SummarizeHistoryOptions {
  * option of the wrong kind.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
-  checkFields('CONFIGURATION', 'summarization()', options, 'maxTokens:count|?');
+  checkFields(
+    'CONFIGURATION',
+    'summarization()',
+    options,
+    'maxTokens:count|? summaryTokens:count|?',
+  );
   const { maxTokens, ...rest } = options;
   if (maxTokens === undefined) return summarizeHistory(rest);
+  const { summaryTokens = usualSummaryTokens } = rest;
+  if (maxTokens <= summaryTokens) {
+    const room = `leaves no room beside summaryTokens: ${summaryTokens}`;
+    throw new AgentError('CONFIGURATION', `summarization(): maxTokens: ${maxTokens} ${room}.`);
+  }
   const heading = '## Summary of the conversation so far';
   const defaults = { keep: 20, keepFirst: true, heading };
   return summarizeHistory({ ...defaults, ...rest, window: maxTokens, reserveOutput: 0 });

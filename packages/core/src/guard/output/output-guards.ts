@@ -37,6 +37,13 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly onAction?: (action: OutputAction) => void;
 }
 
+/** Throws `CONFIGURATION` for invalid options; the error names the function `where`. */
+export function checkOutputOptions(where: string, options: OutputGuardOptions): void {
+  checkGuardOptions(where, options);
+  const fields = 'lookahead:count|all|? thinking:boolean|? onAction:function|?';
+  checkFields('CONFIGURATION', where, options, fields);
+}
+
 /**
  * Applies the rules in order to each reply, streamed or not, before hooks, readers and the log get
  * it. Checks text, and the strings and numbers of a value that `structured()` gets through its
@@ -53,13 +60,7 @@ export function outputGuards(
   options: OutputGuardOptions = {},
 ): Middleware {
   checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
-  checkGuardOptions('outputGuards()', options);
-  checkFields(
-    'CONFIGURATION',
-    'outputGuards()',
-    options,
-    'lookahead:count|all|? thinking:boolean|? onAction:function|?',
-  );
+  checkOutputOptions('outputGuards()', options);
   for (const rule of rules) {
     checkFields(
       'CONFIGURATION',

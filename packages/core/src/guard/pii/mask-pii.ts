@@ -34,9 +34,17 @@ export interface MaskPiiOptions {
 export function maskPii(
   options: MaskPiiOptions = {},
 ): InputStage & Required<Pick<OutputRule, 'find'>> {
+  return piiRule('maskPii()', options);
+}
+
+/** As `maskPii`, for the function that errors name. */
+export function piiRule(
+  where: string,
+  options: MaskPiiOptions,
+): InputStage & Required<Pick<OutputRule, 'find'>> {
   checkFields(
     'CONFIGURATION',
-    'maskPii()',
+    where,
     options,
     'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?',
   );
@@ -48,10 +56,7 @@ export function maskPii(
   } = options;
   const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
   if (unknown !== undefined)
-    throw new AgentError(
-      'CONFIGURATION',
-      `maskPii(): there is no kind ${JSON.stringify(unknown)}.`,
-    );
+    throw new AgentError('CONFIGURATION', `${where}: there is no kind ${JSON.stringify(unknown)}.`);
   const digest = sha256();
   const hashed = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));

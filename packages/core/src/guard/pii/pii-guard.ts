@@ -6,8 +6,12 @@ import { toolMessage } from '../../message/create-message.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { stagesOf } from '../input/input-guards.ts';
-import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
-import { outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
+import { piiRule, type MaskPiiOptions } from './mask-pii.ts';
+import {
+  checkOutputOptions,
+  outputGuards,
+  type OutputGuardOptions,
+} from '../output/output-guards.ts';
 
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
   /** Whether to check the input of a call. Default true. */
@@ -37,8 +41,9 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
     options,
     'input:boolean|? output:boolean|? toolResults:boolean|?',
   );
+  checkOutputOptions('piiGuard()', options);
   const { input = true, output = false, toolResults = false } = options;
-  const rule = maskPii(options);
+  const rule = piiRule('piiGuard()', options);
   const { check } = stagesOf([rule], options);
   const { wrapModel, wrapAnswer } = outputGuards([rule], options);
 

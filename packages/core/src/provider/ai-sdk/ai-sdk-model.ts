@@ -21,11 +21,11 @@ export interface FromAiSdkOptions {
  * `{ openai: { … } }`. `providerMetadata` of a reply is sent back with it.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
-  const { specificationVersion: version } = model;
+  const { specificationVersion: version } = Object(model) as AiSdkLanguageModel;
   if (version !== 'v3' && version !== 'v4') {
     throw new AgentError(
       'CONFIGURATION',
-      `fromAiSdk takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
+      `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
     );
   }
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { clearToolResults } from '../context/clearing/clear-tool-results.ts';
+import { summarization } from '../context/summary/summarization.ts';
+import { piiGuard } from '../guard/pii/pii-guard.ts';
+import { positionHooks } from '../middleware/position-hooks.ts';
+import { oxygent } from '../preset/oxygent.ts';
+import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
+import { systemPrompt } from '../prompt/system-prompt.ts';
+import { fromAiSdk } from '../provider/ai-sdk/ai-sdk-model.ts';
+import { replace } from '../state/state-key.ts';
+import { stateKeys } from '../state/state-keys.ts';
+import { metaTool } from '../tool/meta-tool.ts';
+
+type Make = (options: never) => unknown;
+const hooks: Make = (given) => springAiAlibaba({ hooks: given });
+const protocol: Make = (given) => oxygent({ protocol: given });
+const keys: Make = (given) => stateKeys({ own: replace('') }, given);
+
+// A function that passes options on to another one must not let that one answer for it.
+test.each<[make: Make, options: unknown, message: string]>([
+  [summarization, { maxTokens: 400 }, 'summarization(): maxTokens: 400 leaves no room'],
+  [summarization, { maxTokens: 1000 }, 'summarization(): maxTokens: 1000 leaves no room'],
+  [summarization, { maxTokens: 50, summaryTokens: 60 }, 'summarization(): maxTokens: 50'],
+  [summarization, { maxTokens: 'x' }, 'summarization(): maxTokens must be'],
+  [summarization, { keep: 'x' }, 'summarization(): keep must be'],
+  [clearToolResults, { keep: 1.5 }, 'clearToolResults(): keep must be a whole number'],
+  [clearToolResults, { every: 0 }, 'clearToolResults(): every must be'],
+  [clearToolResults, { clearAtLeast: 'x' }, 'clearToolResults(): clearAtLeast must be'],
+  [clearToolResults, { clearAtLeast: 1, above: 'x' }, 'clearToolResults(): above must be'],
+  [oxygent, { shortWeight: -1 }, 'oxygent(): shortWeight must be'],
+  [oxygent, { reactWeight: 'x' }, 'oxygent(): reactWeight must be'],
+  [oxygent, { order: 1 }, 'oxygent(): order must be'],
+  [oxygent, { shortMemorySize: 0.5 }, 'oxygent(): shortMemorySize must be'],
+  [oxygent, { shortMemorySize: Infinity }, 'oxygent(): shortMemorySize must be'],
+  [oxygent, { memoryMax: 'x' }, 'oxygent(): memoryMax must be'],
+  [oxygent, { friendlyErrorText: 5 }, 'oxygent(): friendlyErrorText must be'],
+  [protocol, { parse: 5 }, 'oxygent(): protocol: parse must be'],
+  [protocol, { reflect: 5 }, 'oxygent(): protocol: reflect must be'],
+  [protocol, { prompt: 5 }, 'oxygent(): protocol: prompt must be'],
+  [protocol, { parallel: 5 }, 'oxygent(): protocol: parallel must be'],
+  [hooks, [1], 'springAiAlibaba(): each of hooks must be'],
+  [hooks, [{}], 'springAiAlibaba(): each of hooks: name must be'],
+  [hooks, [{ name: 'a', onError: 1 }], 'springAiAlibaba(): each of hooks: onError must be'],
+  [hooks, [{ name: 'a' }, { name: 'a' }], 'springAiAlibaba(): two hooks are named "a"'],
+  [positionHooks, [1], 'positionHooks(): each of hooks must be'],
+  [positionHooks, [{ name: 'a' }, { name: 'a' }], 'positionHooks(): two hooks are named "a"'],
+  [piiGuard, { strategy: 'x' }, 'piiGuard(): strategy must be'],
+  [piiGuard, { kinds: 'x' }, 'piiGuard(): kinds must be'],
+  [piiGuard, { kinds: ['x'] }, 'piiGuard(): there is no kind "x"'],
+  [piiGuard, { salt: 5 }, 'piiGuard(): salt must be'],
+  [piiGuard, { onError: 5 }, 'piiGuard(): onError must be'],
+  [piiGuard, { locale: 5 }, 'piiGuard(): locale must be'],
+  [piiGuard, { lookahead: 'x' }, 'piiGuard(): lookahead must be'],
+  [piiGuard, { onAction: 5 }, 'piiGuard(): onAction must be'],
+  [keys, { inputKey: 'x' }, 'stateKeys(): inputKey: there is no state key "x"'],
+  [keys, { outputKey: 'x' }, 'stateKeys(): outputKey: there is no state key "x"'],
+  [metaTool, { name: 5 }, 'metaTool(): name must be'],
+  [systemPrompt, { base: '', context: [1] }, 'systemPrompt(): each of context must be'],
+  [fromAiSdk, null, 'fromAiSdk()'],
+])('%o with %j names the function and the option', (make, options, message) => {
+  expect(() => make(options as never)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringMatching(new RegExp(`^${message.replace(/[()[\]]/g, '\\$&')}`)),
+    }),
+  );
+});
+
+test('no old result is cleared if all are to be kept', () => {
+  expect(() => clearToolResults({ keep: Infinity })).not.toThrow();
+});
