@@ -44,13 +44,13 @@ test('selectTools() sends fewer tools per request', async () => {
     tools,
     use: [selectTools({ by: byKeyword(categories), maxTools: 20 })],
   });
-  await agent.call('안나에게 메일을 보내 줘'); // sends clock and mail_send
+  await agent.call('안나에게 메일을 보내 줘'); // sends mail_send and clock
   await agent.call('How are you?'); // no category fits: sends all tools
   // #endregion
 
   expect(offered(model)).toEqual([
-    ['clock', 'mail_send'],
-    ['clock', 'mail_send', 'cal_add', 'cal_list'],
+    ['mail_send', 'clock'],
+    ['mail_send', 'cal_add', 'cal_list', 'clock'],
   ]);
 
   const embed = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> =>
@@ -61,7 +61,6 @@ test('selectTools() sends fewer tools per request', async () => {
   // #region select-by-similarity
   const selecting = selectTools({
     by: bySimilarity({ embed, threshold: 0.3, limit: 2 }), // `embed` maps texts to vectors; each tool is embedded once
-    local: [], // select among your own tools, too; default: only tools of servers
     onError: ({ message }) => report(message), // if `embed` fails, all tools are sent
   });
   const planner = new ReActAgent({ name: 'planner', model, tools, use: [selecting] });
@@ -85,13 +84,12 @@ test('byWords() and byModel() select tools', async () => {
   const tools = [named('mail_send'), named('cal_add'), named('cal_list')];
 
   // #region select-by-model
-  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }), local: [] }); // compares words of names, descriptions and parameters
+  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }) }); // compares words of names, descriptions and parameters
   const clerk = new ReActAgent({ name: 'clerk', model, tools, use: [byText] });
   await clerk.call('Send a mail'); // sends mail_send
 
   const asked = selectTools({
     by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }),
-    local: [],
   });
   const planner = new ReActAgent({ name: 'planner', model, tools, use: [asked] });
   await planner.call('I meet Ann at noon'); // sends cal_add, the choice of the small model

@@ -9,10 +9,13 @@ import { userMessage } from '../message/create-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { byKeyword, type ToolCategory } from './by-keyword.ts';
 import { bySimilarity } from './by-similarity.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { todoList } from '../middleware/results/todo-list.ts';
 import { metaTool } from '../tool/meta-tool.ts';
 import { selectTools, type SelectToolsOptions, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/toolkit.ts';
+import { toolSourcing } from './tool-sourcing.ts';
 
 const input = { type: 'object' } as const;
 
@@ -67,12 +70,48 @@ test('local tools come first, and the cap limits the total', async () => {
   expect(all.shown()[0]).toHaveLength(21);
 });
 
+test('a selector chooses among the agent’s own tools; tools of middleware stay', async () => {
+  const by = vi.fn<ToolSelector>(() => ['b', 'r']);
+  const added: Middleware = { tools: [own('added'), own('far', { server: 'srv' })] };
+  const { agent, shown } = setUp(
+    ['ok', 'ok'],
+    [own('a'), own('b'), remote('r'), remote('s')],
+    { by },
+    { use: [added, todoList()] },
+  );
+  await agent.call('Hi');
+  expect(by.mock.calls[0]![1].map(({ name }) => name).toSorted()).toEqual([
+    'a',
+    'b',
+    'far',
+    'r',
+    's',
+  ]);
+  expect(shown()[0]!.slice(0, 2).toSorted()).toEqual(['added', 'write_todos']);
+  expect(shown()[0]!.slice(2)).toEqual(['b', 'r']);
+});
+
+test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
+  ['keeps', {}, ['retrieve_tools']],
+  ['drops, with an empty `local`,', { local: [] }, []],
+])('a selector %s the search of toolSourcing()', async (_what, options, expected) => {
+  const model = new ScriptedModel(['ok']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [own('a')],
+    use: [toolSourcing(), selectTools({ by: () => [], ...options })],
+  });
+  await agent.call('Hi');
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(expected);
+});
+
 test('a selector chooses from the tools that are not local by the last question, and its order counts', async () => {
   const by = vi.fn<ToolSelector>(() => ['d', 'c', 'nothing', 'here', 'b']);
   const { agent, shown } = setUp(
     ['one', 'two'],
     [own('here'), remote('b'), remote('c'), remote('d')],
-    { by, maxTools: 3 },
+    { by, maxTools: 3, local: ['here'] },
   );
   await agent.call('First');
   await agent.call([userMessage('Second'), userMessage('Third')]);
@@ -253,17 +292,19 @@ test('an open call of an earlier run executes although its tool is no longer sel
 test('respects allowTools, groups, a forced tool, structured output, other hooks and limits', async () => {
   const tools = [remote('a'), remote('b'), own('c')];
   const by: ToolSelector = () => ['a'];
+  const local = ['c'];
   const allowed = setUp(['ok'], tools, { by });
   await allowed.agent.call('Hi', { allowTools: ['a', 'b'] });
   expect(allowed.shown()).toEqual([['a']]);
 
-  const wanted = setUp(['ok'], tools, { by, maxTools: 1 });
+  const wanted = setUp(['ok'], tools, { by, maxTools: 1, local });
   await wanted.agent.call('Hi', { toolChoice: { name: 'b' } });
   expect(wanted.shown()).toEqual([['b']]);
 
   const typed = setUp([{ toolCalls: [{ name: 'generate_response', input: { x: 1 } }] }], tools, {
     by,
     maxTools: 1,
+    local,
   });
   await typed.agent.call('Hi', {
     output: structured({ type: 'object', properties: { x: { type: 'number' } } }),
@@ -273,7 +314,7 @@ test('respects allowTools, groups, a forced tool, structured output, other hooks
   const hook = setUp(
     ['ok'],
     tools,
-    { by },
+    { by, local },
     {
       use: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } }],
     },
@@ -284,7 +325,7 @@ test('respects allowTools, groups, a forced tool, structured output, other hooks
   const limited = setUp(
     [{ toolCalls: [{ name: 'c' }] }, 'ok'],
     tools,
-    { by },
+    { by, local },
     { limits: { toolCalls: 1 } },
   );
   await limited.agent.call('Hi');
@@ -295,7 +336,7 @@ test('respects allowTools, groups, a forced tool, structured output, other hooks
   const switched = setUp(
     [{ toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['g'] } }] }, 'ok'],
     kit,
-    { by },
+    { by: () => ['d', 'a'] },
   );
   await switched.agent.call('Hi');
   expect(switched.shown()).toEqual([

@@ -13,8 +13,8 @@ import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
   /**
-   * Chooses among the tools that are not local: `byWords`, `byKeyword`, `bySimilarity`, `byModel`
-   * or a function. Default: all of them.
+   * Chooses among the tools, the agent's own included: `byWords`, `byKeyword`, `bySimilarity`,
+   * `byModel` or a function. Local tools skip it. Default: all of them.
    */
   readonly by?: ToolSelector;
   /**
@@ -23,8 +23,9 @@ export interface SelectToolsOptions {
    */
   readonly maxTools?: number;
   /**
-   * Names of the local tools. They come first and always skip the selection. Default: the tools
-   * that belong to no server (`mcpTools`).
+   * Names of the local tools. They come first and always skip the selection. Default with `by`: the
+   * tools of middleware, `metaTool()` and the search of `toolSourcing()`. Default without `by`: the
+   * tools that belong to no server (`mcpTools`).
    */
   readonly local?: readonly string[];
   /**
@@ -145,8 +146,12 @@ async function select(
   ]);
   if (selection.key === key) return;
   const { by, maxTools = 20 } = options;
-  const isLocal = ({ name }: ToolSchema): boolean =>
-    options.local?.includes(name) ?? !selection.serverOf(name);
+  const isLocal = ({ name }: ToolSchema): boolean => {
+    if (options.local) return options.local.includes(name);
+    const tool = selection.toolOf(name);
+    const isKept = tool?.alwaysOffered || context.addedTools.some((added) => added.name === name);
+    return !tool?.server && (!by || isKept === true);
+  };
   const local = all.filter(isLocal);
   const others = all.filter((schema) => !isLocal(schema));
   let chosen: readonly string[] = others.map(({ name }) => name);

@@ -32,9 +32,10 @@ export class ToolSelection implements ToolSet {
     return this.#set.schemas();
   }
 
-  serverOf(name: string): string | undefined {
+  /** The tool of that name, chosen or not. */
+  toolOf(name: string): Tool | undefined {
     const tool = this.#set.find(name);
-    return typeof tool === 'object' ? tool.server : undefined;
+    return typeof tool === 'object' ? tool : undefined;
   }
 
   /**

@@ -148,7 +148,7 @@ function fixedIn(
 function searchTool(
   find: (query: string, signal: AbortSignal) => Promise<readonly ToolSchema[]>,
 ): Tool {
-  return tool({
+  const search = tool({
     name: searchName,
     description: 'Finds tools by what they do. You can call them from your next step on.',
     input: {
@@ -174,6 +174,7 @@ function searchTool(
         : { tools, hint: 'Nothing fits. Try other words, or continue without.' };
     },
   });
+  return { ...search, alwaysOffered: true };
 }
 
 /**

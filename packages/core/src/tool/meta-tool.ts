@@ -36,6 +36,7 @@ function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
   return {
     name,
     replay: 'safe',
+    alwaysOffered: true,
     // Built on each access because groups can change.
     get schema() {
       return { name, description: describe(groups()), parameters: parametersFor(groups()) };

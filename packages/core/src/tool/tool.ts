@@ -155,6 +155,11 @@ export interface Tool {
    */
   readonly takesDecisions?: boolean;
   /**
+   * Whether `selectTools()` keeps the tool in every request by default, such as a tool that finds
+   * other tools.
+   */
+  readonly alwaysOffered?: boolean;
+  /**
    * Returns the tool for `set`, with another preset or with its own state. A set calls it for each
    * tool it gets, so that no two sets share a tool's state. Absent if the tool has no state.
    */
@@ -191,7 +196,7 @@ const toolFields =
   'server:string|? execute:function|? ' +
   // A tool's own fields are allowed too, so that a copy can be declared again:
   // `tool({ ...other, description })`.
-  'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|?';
+  'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|? alwaysOffered:boolean|?';
 
 function makeTool<const S extends SchemaLike>(
   options: ToolOptions<S>,
