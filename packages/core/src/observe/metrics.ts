@@ -16,6 +16,7 @@ import { isSuspension, type RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
+import { perRun } from '../loop/use/per-run.ts';
 
 /** The agent, run, session and user of a measurement. */
 export interface RunLabels {
@@ -57,7 +58,10 @@ export interface ModelMetric extends Partial<RunLabels> {
 export interface ToolMetric extends RunLabels {
   readonly name: string;
   readonly toolUseId: string;
-  /** Milliseconds of the execution alone, without the wait for a free place or an approval. */
+  /**
+   * Milliseconds of the execution alone, without the wait for a free place or an approval. 0 if
+   * nothing ran, because the tool is unknown or the arguments are wrong.
+   */
   readonly durationMs: number;
   readonly outcome: ToolResult['state'] | 'suspended' | 'failed';
 }
@@ -79,8 +83,9 @@ export interface Metrics {
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
   /**
-   * Records a tool, or its replacement, that has run. Calls that never ran (unknown, refused, over
-   * the limit) are in the events.
+   * Records a tool, or its replacement, that has run. A call of an unknown tool or with wrong
+   * arguments is recorded with the outcome `error`. Calls that were refused or are over the limit
+   * are in the events.
    */
   toolCall?(metric: ToolMetric): void;
   /** Records the rejection of an input or of an answer. */
@@ -123,12 +128,30 @@ export function metrics(
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
   checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
+  /** Ids of the calls that hooks have seen and that have not reached their tool. */
+  const runs = perRun((): Set<string> => new Set());
   return {
     name: 'metrics',
     onError: 'ignore',
-    on: { 'run-end': (event) => recordEnd(recorder, event) },
+    on: {
+      'pre-acting': ({ runId, toolUse }) => void runs.get(runId)?.add(toolUse.id),
+      'post-acting': (event) => {
+        const { runId, toolUse, result } = event;
+        if (!runs.get(runId)?.delete(toolUse.id) || result.state !== 'error') return;
+        const about = { name: result.name, toolUseId: toolUse.id, durationMs: 0 };
+        tell(() => recorder.toolCall?.({ ...labelsOf(event), ...about, outcome: 'error' }));
+      },
+      'run-end': (event) => recordEnd(recorder, event),
+    },
+    wrapRun: runs.wrapRun,
     wrapModel: (next) => measuredModel(next, recorder, now),
-    wrapTool: (next) => measuredTools(next, recorder, now),
+    wrapTool(next) {
+      const measured = measuredTools(next, recorder, now);
+      return (call, options) => {
+        runs.get(options.runId)?.delete(call.toolUse.id);
+        return measured(call, options);
+      };
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
 import { toolCallLimit } from '../middleware/limits/tool-call-limit.ts';
 import { positionHooks } from '../middleware/position-hooks.ts';
+import { metrics, type ToolMetric } from '../observe/metrics.ts';
 import { promptVariables } from '../prompt/prompt-variables.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { toolResultsOf, textOf } from '../message/message-text.ts';
@@ -311,4 +312,47 @@ test.each<[string, Partial<AgentOptions>, string]>([
 ])('%s still ends a call with its error', async (_name, options, code) => {
   const { agent } = setUp([looks(2), 'done'], options);
   await expect(agent.call('go')).rejects.toMatchObject({ code });
+});
+
+test('the metrics have calls of unknown tools and of wrong arguments, and none over the limit', async () => {
+  const strict = tool({
+    name: 'strict',
+    description: '',
+    input: z.object({ a: z.string() }),
+    execute: () => 'ran',
+  });
+  const measured: ToolMetric[] = [];
+  const guess: ScriptedReply = { toolCalls: [{ name: 'imagined' }, { name: 'strict' }] };
+  const { agent } = setUp([guess, looks(9), 'done'], {
+    tools: [look, strict],
+    use: [metrics({ toolCall: (metric) => void measured.push(metric) })],
+  });
+  await agent.call('go');
+  expect(measured.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
+    'imagined error',
+    'strict error',
+    ...Array.from({ length: 8 }, () => 'look success'),
+  ]);
+  expect(measured[0]).toMatchObject({ agent: 'a', durationMs: 0, toolUseId: expect.any(String) });
+});
+
+test('the metrics have no call that a hook refused, and have one that a hook repaired once', async () => {
+  const measured: string[] = [];
+  const repair: Middleware = {
+    on: {
+      'pre-acting': (event, { reject }) => {
+        if (event.toolUse.name === 'no') reject('not now');
+        if (event.toolUse.name === 'Look')
+          return { ...event, toolUse: { ...event.toolUse, name: 'look' } };
+      },
+    },
+  };
+  const { agent } = setUp([{ toolCalls: [{ name: 'no' }, { name: 'Look' }] }, 'done'], {
+    use: [
+      repair,
+      metrics({ toolCall: ({ name, outcome }) => void measured.push(`${name} ${outcome}`) }),
+    ],
+  });
+  await agent.call('go');
+  expect(measured).toEqual(['look success']);
 });
