@@ -12,9 +12,10 @@ export interface AttachOptions {
 
 /**
  * Adds a reader to an agent's last stream, from the event after `afterSeq` on. This works after the
- * run has ended, too. Returns `null` if the last stream is not `runId`, or if a reader paces it.
- * Only a detached run, or one whose `result` was used first, takes several readers. A stream that
- * waits for its turn is not yet the last one.
+ * run has ended, too. Returns `null` if the last stream is not of run `runId`, or if its reader
+ * sets its pace. A run takes several readers only if it is detached, or if its `result` was used
+ * before the first read. A stream that is queued behind another call becomes the last stream when
+ * its run starts.
  */
 export function attach(agent: ReActAgent, options: AttachOptions = {}): AgentStream | null {
   checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');

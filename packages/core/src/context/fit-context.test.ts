@@ -306,7 +306,7 @@ test('rejects options that it can check only at a model call', () => {
     fitContext().fit({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) }),
   ).toThrow(message('set window; the model "mute"'));
   expect(() => fitContext().fit({ ...request, model: small })).toThrow(
-    message('window of 4000 tokens leaves no room after reserveOutput'),
+    message('window of 4000 tokens has no room after reserveOutput'),
   );
   const wrong = fitContext({ window: 9000, calibration: { ratioOf: () => 0 } });
   expect(() => wrong.fit({ ...request, model: small })).toThrow(

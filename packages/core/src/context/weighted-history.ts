@@ -18,8 +18,9 @@ export interface WeightedHistoryOptions {
    */
   readonly reactWeight?: number;
   /**
-   * Worth of a place in the history, multiplied by the piece's weight. Place 1 is the oldest.
-   * Default: the place itself, so that recent pieces count more (OxyGent: `func_map_memory_order`).
+   * Returns the value of a place in the history. The worth of a piece is this value times its
+   * weight. Place 1 is the oldest. Default: the place itself, so that recent pieces count more
+   * (OxyGent: `func_map_memory_order`).
    */
   readonly order?: (place: number) => number;
   /**
@@ -35,11 +36,12 @@ export interface WeightedHistoryOptions {
   /** How tokens are counted. Default `arc`. */
   readonly profile?: TokenProfile;
   /**
-   * True: exactly as OxyGent. Takes pieces by their worth until one does not fit, and no smaller
-   * ones after it. A step without its question is shown under the question before it. A step counts
-   * by its text in the text protocol: the reply as the model wrote it, without its thinking, and
-   * `Tool [name] execution result: …`. Default false: skips a piece that does not fit, shows a step
-   * only with its question, and counts calls by name and arguments.
+   * True: exactly as OxyGent. Takes the pieces with the highest worth first and stops at the first
+   * that does not fit. Smaller pieces after it are not tried. A step without its question is shown
+   * under the question before it. A step's size is that of its text in the text protocol. This is
+   * the model's reply without thinking, followed by `Tool [name] execution result: …`. Default
+   * false: skips a piece that does not fit, shows a step only with its question, and counts calls
+   * by name and arguments.
    */
   readonly reference?: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Reports a failure that no caller waits for. It goes to the listener, or without one to the
- * console, prefixed with `what`. If the listener throws, its error goes to the console and the
- * reported operation continues.
+ * Reports a failure that no caller waits for. The failure goes to the listener. If there is no
+ * listener, it goes to the console, prefixed with `what`. If the listener throws, its error goes to
+ * the console and the reported operation continues.
  */
 export function reportFailure<T extends readonly unknown[]>(
   what: string,

@@ -47,8 +47,8 @@ export interface AgentResult<T = unknown> {
   /** Tool calls that a suspended call waits for; empty if it was only paused. */
   readonly pending: readonly PendingCall[];
   /**
-   * Event at which a hook ended the call; only with reason `stopped-by-hook`. It tells a stop after
-   * reasoning (`post-reasoning`) from one after acting (`post-acting`).
+   * Event at which a hook ended the call; only with reason `stopped-by-hook`. It distinguishes a
+   * stop after reasoning (`post-reasoning`) from one after acting (`post-acting`).
    */
   readonly stoppedAt?: StopEvent;
   /** Value for `CallOptions.output`; absent if the call ended without a value. */

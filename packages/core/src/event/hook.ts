@@ -8,7 +8,7 @@ type EventType = AgentEvent['type'];
 
 export type JumpTarget = 'model' | 'tools' | 'end';
 
-/** Reason of a call that a hook ends. */
+/** Why a call ended, if a hook ended it. */
 export type JumpReason = Extract<
   StopReason,
   'stop' | 'limit' | 'return-direct' | 'stopped-by-hook'
@@ -25,16 +25,16 @@ export interface HookControl {
   /** Same as `jumpTo('model', messages)`. */
   gotoReasoning(messages: readonly Msg[]): void;
   /**
-   * Adds these messages and continues at another place (Spring AI Alibaba: `jump_to`). From
-   * `pre-call`, it goes there before the first request. From `post-acting`, it goes there once all
-   * calls of the round have ended.
+   * Adds these messages and continues at another place (Spring AI Alibaba: `jump_to`). At
+   * `pre-call`, the loop jumps before the first model request. At `post-acting`, the loop jumps
+   * after all tool calls of the round have ended.
    *
-   * `model` asks the model again, which counts as an iteration. Calls without a result by then are
-   * interrupted. `tools` runs the calls without a result, including those of an assistant message
-   * given here. Results among the messages enter the log unchanged, without `post-acting`: no
-   * guard, limit or eviction sees them. `end` closes open calls and ends the call. The last of the
-   * messages becomes the answer (a string is the assistant's); without messages, the call ends as
-   * it stands. `reason` default `stopped-by-hook`.
+   * `model` asks the model again, which counts as an iteration. Tool calls that have no result when
+   * the model is asked are interrupted. `tools` runs the calls without a result, including those of
+   * an assistant message given here. Results among the messages enter the log unchanged, without
+   * `post-acting`: no guard, limit or eviction sees them. `end` closes the open tool calls and ends
+   * the agent's call. The last of the messages becomes the answer (a string is the assistant's);
+   * without messages, the call ends as it stands. `reason` default `stopped-by-hook`.
    */
   jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: JumpReason): void;
   /**
@@ -81,10 +81,10 @@ export type HookEntry<K extends EventType, Context> =
   | { readonly handle: HookHandler<K, Context>; readonly priority?: number };
 
 /**
- * Handlers by event. The pre- and post- events are modifiable (`pre-call` unless the agent's
- * `preCall` is `notification`). The next handler gets the returned event, or the same one if
- * nothing is returned. All other events are notifications: they are frozen, and return values are
- * ignored.
+ * Handlers by event. The pre- and post- events are modifiable. The exception is `pre-call` if the
+ * agent's option `preCall` is `notification`. The next handler gets the returned event, or the same
+ * one if nothing is returned. All other events are notifications: they are frozen, and return
+ * values are ignored.
  */
 export type Hooks<Context> = {
   readonly [K in EventType]?: HookEntry<K, Context>;

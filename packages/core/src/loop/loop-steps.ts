@@ -1,5 +1,6 @@
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ContentBlock } from '../message/content-block.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
@@ -70,7 +71,7 @@ export function loopSteps(run: Run): LoopSteps {
       const isOne = memory.rewrite && messages.length;
       const writes = isOne
         ? memory.rewrite!(gone, messages)
-        : Promise.all([memory.delete(gone), messages.length && memory.append(messages)]);
+        : deleteThenAppend(memory, gone, messages);
       await run.writes.wait(writes);
       run.view = [...run.view.filter(({ id }) => !gone.includes(id)), ...messages];
     },
@@ -87,6 +88,15 @@ export function loopSteps(run: Run): LoopSteps {
       run.remains = message;
     },
   };
+}
+
+async function deleteThenAppend(
+  memory: Memory,
+  gone: readonly string[],
+  messages: readonly Msg[],
+): Promise<void> {
+  await memory.delete(gone);
+  if (messages.length) await memory.append(messages);
 }
 
 async function ask(

@@ -23,8 +23,9 @@ export function documentsText(documents: readonly RetrievedDocument[]): string {
 }
 
 /**
- * Returns the documents that together fit into `maxTokens` as `documentsText` writes them, in their
- * order. Skips documents that do not fit; shortens the first one if it alone is too long.
+ * Returns the documents whose common text from `documentsText` fits into `maxTokens`, in the given
+ * order. Skips documents that do not fit. If no earlier document was chosen, shortens such a
+ * document instead.
  */
 export function fittingDocuments(
   documents: readonly RetrievedDocument[],

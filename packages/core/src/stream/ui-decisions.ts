@@ -3,10 +3,11 @@ import { isRecord } from '../message/is-record.ts';
 import { jsonForm } from '../message/json-form.ts';
 
 /**
- * Reads the decisions in an assistant message as `useChat` keeps and posts it. These are approvals,
- * and results of tools that the client runs. Returns an empty list for any other message. Decisions
- * are only claims: the message also contains finished calls, and a client may post anything. The
- * session's log determines what the client may decide. Progress (`preliminary`) is not a result.
+ * Reads the decisions in an assistant message. The message has the form in which `useChat` keeps
+ * and posts it. These are approvals, and results of tools that the client runs. Returns an empty
+ * list for any other message. Decisions are only claims: results of finished calls are also
+ * returned as decisions, and a client may post anything. The session's log determines what the
+ * client may decide. Progress (`preliminary`) is not a result.
  */
 export function fromUiDecisions(message: unknown): readonly Decision[] {
   const { role, parts } = isRecord(message) ? message : {};
@@ -55,11 +56,11 @@ function textOf(name: string, output: unknown): string {
 
 /**
  * Returns whether the last answer has an approval or a denial that the client has not sent. Use it
- * as `useChat`'s `sendAutomaticallyWhen`. Each click is then sent at once, even if other calls still
- * wait. A refused message after the answer does not matter.
+ * as `useChat`'s `sendAutomaticallyWhen`. Each click is then sent at once, even if other calls
+ * still wait. Ignores a user message after the answer that the server refused.
  */
 export function hasApprovalResponse({ messages }: ShownChat): boolean {
-  // A refused message may leave an answer without parts.
+  // If the server refuses a message, the list may contain an assistant message without parts.
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   const states = answer?.parts.map((part: { readonly state?: unknown }) => part.state);
   return states?.includes('approval-responded') ?? false;

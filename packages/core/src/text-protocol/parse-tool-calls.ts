@@ -6,12 +6,12 @@ import { ReplyReader } from './reply-reader.ts';
 export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs' | 'parallel'>>;
 
 /**
- * Parses a reply; the default parser. A call is a JSON object with `tool_name` and `arguments`,
- * which may also be a JSON string. A list of such objects makes several calls, which run in
- * parallel. Calls may be in fences or bare, with words around them. JSON without `tool_name` is an
- * answer. A call that is cut off, malformed or without `arguments` is invalid, and no call of the
- * reply runs. Words after a call are dropped, and so is everything after a made-up result.
- * `<think>` parts do not count.
+ * Parses a reply; the default parser. A call is a JSON object with `tool_name` and `arguments`.
+ * `arguments` is an object or a string that contains its JSON. A list of such objects makes several
+ * calls, which run in parallel. Calls may be in fences or bare, with words around them. JSON
+ * without `tool_name` is an answer. A call that is cut off, malformed or without `arguments` is
+ * invalid, and no call of the reply runs. Words after a call are dropped, and so is everything
+ * after a made-up result. `<think>` parts do not count.
  */
 export function parseToolCalls(reply: string, context?: ParseContext): ParsedReply {
   const reader = new ReplyReader(true);

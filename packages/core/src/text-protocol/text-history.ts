@@ -11,8 +11,9 @@ interface Told {
 }
 
 /**
- * Shows a conversation to a model without tool calls. Remembers each message, because its wire form
- * and token count are cached on it.
+ * Writes the tool calls and results of a conversation as text, for a model without native tool
+ * calls. Keeps each message that it makes and returns the same object again, because wire form and
+ * token count are cached on that object.
  */
 export class TextHistory {
   readonly #media: ModelFeatures['media'];
@@ -23,9 +24,9 @@ export class TextHistory {
   }
 
   /**
-   * Turns calls into the assistant's text, as the model wrote it if the log has that. Turns the
-   * results of a reply's calls into one user message. Drops assistant messages without words, media or calls. Other messages stay as they
-   * are.
+   * Turns calls into text of the assistant. Uses the text that the model wrote, if the log has it.
+   * Turns the results of a reply's calls into one user message. Drops assistant messages without
+   * words, media or calls. Other messages stay as they are.
    */
   render(messages: readonly Msg[]): readonly Msg[] {
     const view: Msg[] = [];

@@ -29,10 +29,10 @@ export interface ByModelOptions {
 
 /**
  * Creates a selector for `selectTools`. It chooses the tools that a model names for the question
- * (Spring AI Alibaba: tool selection interceptor). The model's usage counts toward the call. The
- * selector rejects if the model fails, times out, returns no JSON, or names only unknown tools.
- * `selectTools` then takes all tools and reports to its `onError`. An empty list is a valid answer.
- * Throws `CONFIGURATION` for an option of the wrong kind.
+ * (Spring AI Alibaba: tool selection interceptor). The usage of this model is added to the usage of
+ * the agent's call. The selector rejects if the model fails, times out, returns no JSON, or names
+ * only unknown tools. `selectTools` then takes all tools and reports to its `onError`. An empty
+ * list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =

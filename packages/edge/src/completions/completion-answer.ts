@@ -47,8 +47,8 @@ export function completionEncoder(
 }
 
 /**
- * Returns an error if the run waits for something that no client of this API can give, such as an
- * approval.
+ * Returns an error if the run waits only for decisions that no client of this API can give, such as
+ * approvals.
  */
 function waitsHere({ pending }: AgentResult): AgentError | undefined {
   if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;

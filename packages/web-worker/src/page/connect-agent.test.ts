@@ -543,7 +543,7 @@ test('without Web Locks, silence reveals a terminated worker, and its run can st
   vi.advanceTimersByTime(2500);
   await expect(rest).rejects.toMatchObject({
     code: 'WORKER_FAILED',
-    message: 'The worker did not answer within 10000 ms.',
+    message: 'The worker did not answer in 10000 ms.',
   });
   const resumed = await start().agent.chatTransport().reconnectToStream();
   const { value } = await resumed!.getReader().read();

@@ -631,7 +631,7 @@ test('a worker in an endless loop rejects pending calls; an idle worker is left 
   vi.advanceTimersByTime(12_500);
   await expect(call).rejects.toMatchObject({
     code: 'WORKER_FAILED',
-    message: 'The worker did not answer within 10000 ms.',
+    message: 'The worker did not answer in 10000 ms.',
   });
   await expect(agent.messages()).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });

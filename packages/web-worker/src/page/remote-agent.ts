@@ -210,6 +210,6 @@ export function createRemoteAgent({
  */
 function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
   if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
-    throw new AgentError('INVALID_INPUT', '`options` or `options.signal` is invalid.');
+    throw new AgentError('INVALID_INPUT', '`options` or its signal is invalid.');
   return options;
 }

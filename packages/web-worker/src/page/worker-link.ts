@@ -46,7 +46,7 @@ export function linkWorker(
     if (connected && !connection.waited) silent = -1;
     else if (++silent > 3)
       fail(
-        `The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`,
+        `The worker did not answer in ${timeoutMs} ms.${connected ? '' : ' Does it call exposeAgent()?'}`,
       );
     else if (connected) ping();
   }, timeoutMs / 4);
@@ -100,7 +100,8 @@ export function linkWorker(
  */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
   if (!message) return 'The worker script could not be loaded. See the console.';
-  return `The script of the worker failed: ${message}${filename ? ` (${filename}:${lineno})` : ''}`;
+  const place = filename && ` (${filename}:${lineno})`;
+  return `The worker script failed: ${message}${place}`;
 }
 
 /**

@@ -12,7 +12,7 @@ export interface LockListener {
  * worker leads at once.
  */
 export class SessionLock {
-  /** The part of this worker that coordinates the session now. */
+  /** The object in this worker that coordinates the session now, and hears of the lock. */
   listener: LockListener;
   readonly #name: string;
   #waiting: AbortController | undefined;

@@ -9,7 +9,10 @@ import { MessageSums } from './message-sums.ts';
 import { countAround, requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';
 
-/** Real token counts of models, as `TokenCalibration` learns them from reported usage. */
+/**
+ * Ratios of real to estimated tokens for each model, as `TokenCalibration` learns them from
+ * reported usage.
+ */
 export interface TokenRatios {
   /** Returns the reported tokens per estimated token; 1 if nothing is known. */
   ratioOf(modelId: string): number;
@@ -41,7 +44,10 @@ export interface Measured {
    * too.
    */
   readonly sums: readonly number[];
-  /** Tokens that always stay: head, tools and the message sent beside. */
+  /**
+   * Tokens that every request contains: the head, the tools, and the message that is sent in
+   * addition (`beside`).
+   */
   readonly fixed: number;
   /** Tokens the conversation may have. */
   readonly budget: number;
@@ -121,13 +127,14 @@ export class RequestMeter {
     const { reserveOutput = defaultReserve } = this.#options;
     if (window > reserveOutput + extra) return;
     const more = extra ? ` and the ${extra} for a summary` : '';
-    const text = `${this.#where}: a window of ${window} tokens leaves no room after reserveOutput: ${reserveOutput} for the answer${more}.`;
+    const text = `${this.#where}: a window of ${window} tokens has no room after reserveOutput (${reserveOutput} for the answer${more}).`;
     throw new AgentError('CONFIGURATION', text);
   }
 
   /**
-   * Returns the correction factor, rounded up to a twentieth. Without rounding, each reply would
-   * move the ratio and the cut a little, and no prompt cache would hold.
+   * Returns the correction factor, rounded up to the next multiple of 0.05. Without rounding, each
+   * reply would slightly change the ratio and the place where the conversation is cut. Prompt
+   * caches would then never match.
    */
   #factor(modelId: string | undefined): number {
     if (modelId === undefined) return 1;

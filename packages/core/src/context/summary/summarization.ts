@@ -9,15 +9,15 @@ import {
 
 export interface SummarizationOptions extends SummarizeHistoryOptions {
   /**
-   * Longest request, in estimated tokens; a longer one is summarized. It replaces `window`, without
-   * a reserve, and changes other defaults: `keep` 20, `keepFirst` true (Spring AI Alibaba:
-   * `SummarizationHook`).
+   * Longest request, in estimated tokens; a longer one is summarized. This option replaces
+   * `window`, sets `reserveOutput` to 0, and changes other defaults: `keep` 20, `keepFirst` true
+   * (Spring AI Alibaba: `SummarizationHook`).
    */
   readonly maxTokens?: number;
 }
 
 /**
- * Replaces old messages of a request that has grown too long with a summary. The log keeps
+ * If a request has grown too long, replaces its old messages with a summary. The log keeps
  * everything. The summary stays until the request is too long again. If no summary arrives in time,
  * the oldest messages are left out, and `onError` gets the error. Throws `CONFIGURATION` for an
  * option of the wrong kind.

@@ -23,13 +23,15 @@ export interface Summary {
 
 export interface SessionSummary {
   summary?: Summary | undefined;
-  /** Prompt of the call whose summary failed. That call does not wait for a summary again. */
+  /**
+   * Id of the prompt of the call whose summary failed. That call does not wait for a summary again.
+   */
   failedFor?: string | undefined;
 }
 
 /**
- * Most sessions kept in memory, for a policy that a server shares. Beyond it, the least recently
- * used session is dropped and later read from the store again.
+ * Largest number of sessions kept in memory. A server can share one policy between many sessions.
+ * Beyond it, the least recently used session is dropped and later read from the store again.
  */
 const maxSessions = 1000;
 

@@ -6,7 +6,9 @@ export function textsOf(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ content }) => content.flatMap(textsOfBlock));
 }
 
-/** Applies `change` to each of those texts. An unchanged message stays the same object. */
+/**
+ * Applies `change` to each text that `textsOf` returns. An unchanged message stays the same object.
+ */
 export function mapTexts(
   messages: readonly Msg[],
   change: (text: string) => string,

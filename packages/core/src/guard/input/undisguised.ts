@@ -1,4 +1,7 @@
-/** A text in the plain characters it looks like, and the original index of each character. */
+/**
+ * A text after its disguised characters were replaced with the plain ones that they resemble. `at`
+ * returns the original index of a character.
+ */
 export interface Undisguised {
   readonly text: string;
   at(index: number): number;

@@ -20,7 +20,7 @@ export class GuardedValue {
     this.final = this.raw += delta.delta;
   }
 
-  /** Whether the call must be held to the end. */
+  /** Whether the call's arguments are the answer. Such a call is held back until the reply ends. */
   get isAnswer(): boolean {
     return this.name === outputToolName;
   }
@@ -47,7 +47,7 @@ export class GuardedValue {
 }
 
 /**
- * Applies `change` to each string and number of a JSON text on its own. Text that is not JSON is
+ * Applies `change` separately to each string and number of a JSON text. Text that is not JSON is
  * changed as a whole. A changed number becomes a string.
  */
 export function mapJson(json: string, change: (text: string) => string): string {

@@ -25,8 +25,8 @@ export interface OutputLengthOptions {
   /** Text at the cut; default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
   /**
-   * Listener for answers outside the bounds. Its exceptions go to the console. For
-   * `Metrics.boundary`.
+   * Listener for answers outside the bounds. Its exceptions go to the console. You can use
+   * `Metrics.boundary` as this listener.
    */
   readonly onViolation?: (violation: LengthViolation) => void;
 }

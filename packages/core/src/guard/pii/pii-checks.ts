@@ -1,6 +1,6 @@
 /**
- * Returns how many characters at the start of the match are a card number; 0 if none. A short last
- * group may be another number.
+ * Returns how many characters at the start of the match are a card number; 0 if none. A short group
+ * at the end of the match may not belong to the card number.
  */
 export function cardLength(match: string): number {
   if (luhnOk(match, match.length)) return match.length;

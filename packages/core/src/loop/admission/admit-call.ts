@@ -26,7 +26,10 @@ interface OpenCall {
   readonly run: Run;
   readonly toolUse: ToolUse;
   readonly state: CallState;
-  /** Whether the call has a state. If not, it came from another host and may have started there. */
+  /**
+   * Whether the agent's status already had a state for this call. If not, it came from another host
+   * and may have started there.
+   */
   readonly isKnown: boolean;
   readonly decision: Decision | undefined;
   /** Whether a middleware asks for approvals during the run. */
@@ -42,9 +45,10 @@ type Prepared =
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /**
- * Admits one call: `pre-acting` → it exists, is active, fits its schema → approval. A call that was
- * open before this run continues where it was. If it waits without a decision, it keeps waiting. If
- * it may have started, its tool's `replay` decides.
+ * Admits one call: checks that its tool exists, is active and accepts the input, runs the
+ * `pre-acting` hooks, then asks for approval if needed. A call that a hook changes is checked
+ * again. A call that was open before this run continues where it was. If it waits without a
+ * decision, it keeps waiting. If it may have started, its tool's `replay` decides.
  */
 export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): Promise<Admission> {
   const asked = openCall(run, toolUse, given);
@@ -132,7 +136,10 @@ export function startsNoTool({ cut }: Run): boolean {
   return cut !== undefined && cut !== 'paused';
 }
 
-/** Returns whether the tool itself takes the decision, such as an agent whose own calls wait. */
+/**
+ * Returns whether the tool itself receives the decision. An example is an agent tool whose child
+ * agent has waiting calls.
+ */
 function isForTool({ run, toolUse, state }: OpenCall): boolean {
   const asked = run.tools.find(toolUse.name);
   return (
@@ -181,7 +188,7 @@ function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admiss
   const { toolUse, state, isKnown, decision } = open;
   const { execute, replay } = call.tool;
   if (decision || !execute || !state.started) return undefined;
-  // Another host's call that needs approval cannot have started: it had none.
+  // A call from another host that needs approval cannot have started, because it had no approval.
   if (!isKnown && call.needs) return undefined;
   if (replay === 'safe') return undefined;
   return replay === 'ask' ? wait(open, 'replay') : over(toolUse, interruptedResult(toolUse));
@@ -189,7 +196,8 @@ function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admiss
 
 /**
  * Shows the call to the `pre-acting` hooks, with its problem if it cannot run. They may change or
- * reject it. Each handler sees the problem of the call as the handlers before it left it.
+ * reject it. Each handler sees the problem that the call has after the changes of the earlier
+ * handlers.
  */
 async function review(
   open: OpenCall,

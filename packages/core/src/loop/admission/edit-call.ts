@@ -1,4 +1,5 @@
 import type { CallState } from '../../event/call-state.ts';
+import type { Memory } from '../../memory/memory.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { withEditedCall } from '../../message/edited-call.ts';
 import { isRecord } from '../../message/is-record.ts';
@@ -27,7 +28,7 @@ export async function editCall(
   const changed = message && withEditedCall(message, id, shown);
   if (changed && changed !== message) await replaceMessage(run, changed);
   if (state.toolUse) {
-    // Its hooks have run already, so only readers get the event.
+    // The `pre-acting` hooks have already run for this call, so only readers get the event.
     state.toolUse = edited;
     await run.push([run.event('pre-acting', { toolUse: { ...edited, input: shown } })]);
   }
@@ -42,15 +43,20 @@ function withoutHidden({ tools }: Run, name: string, input: JsonValue): JsonValu
   return Object.fromEntries(Object.entries(input).filter(isShown));
 }
 
-/** Replaces the message of the same id in the view and in the log. */
+/**
+ * Replaces the message of the same id in the view and in the log. The view comes first, because
+ * other calls of the message may be edited at the same time.
+ */
 async function replaceMessage(run: Run, message: Msg): Promise<void> {
-  const { memory } = run.setup;
-  const { id } = message;
-  run.view = run.view.map((one) => (one.id === id ? message : one));
+  run.view = run.view.map((one) => (one.id === message.id ? message : one));
+  await run.writes.wait(replaceInLog(run.setup.memory, message));
+}
+
+async function replaceInLog(memory: Memory, message: Msg): Promise<void> {
   if (memory.replace) return memory.replace(message);
   const log = await memory.read();
-  const [found, ...later] = log.slice(log.findIndex((one) => one.id === id));
-  if (found?.id !== id) return;
-  await memory.delete([id, ...later.map((one) => one.id)]);
+  const [found, ...later] = log.slice(log.findIndex(({ id }) => id === message.id));
+  if (found?.id !== message.id) return;
+  await memory.delete([found, ...later].map(({ id }) => id));
   await memory.append([message, ...later]);
 }

@@ -38,7 +38,10 @@ export type AgentHook = Hook<RunContext>;
  * middleware in the list is the outermost wrapper and the first guard.
  */
 export interface Middleware extends AgentHook {
-  /** Name for errors and traces. A later part of the same name replaces this one in a preset. */
+  /**
+   * Name for errors and traces. If this part is in a preset, a later part with the same name
+   * replaces it.
+   */
   readonly name?: string;
   /** Values for options that the agent does not set. */
   readonly defaults?: Partial<AgentDefaults>;
@@ -77,9 +80,9 @@ export interface Middleware extends AgentHook {
    */
   approve?(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
   /**
-   * Returns those of a round's undecided calls that need a decision. While one of them has none, no
-   * call of the round runs, and hooks do not see the others. The first middleware with this part
-   * counts.
+   * Gets the calls of a round that have no decision, and returns those that need one. Until all of
+   * these have a decision, no call of the round runs, and hooks do not see the other calls. The
+   * first middleware with this part counts.
    */
   hold?(calls: readonly ToolUse[], context: RunContext): Awaitable<readonly ToolUse[]>;
   /**
@@ -92,8 +95,9 @@ export interface Middleware extends AgentHook {
     signal: AbortSignal,
   ): Awaitable<Verdict | undefined>;
   /**
-   * Returns the text of an open tool call's result when a new message comes instead. Without this
-   * part, such a call fails with `PENDING_TOOL_CALLS`. `started`: the tool may have had effects.
+   * Called if a new message comes while a tool call has no result. Returns the text for that
+   * result. Without this part, the agent's call fails with `PENDING_TOOL_CALLS`. `started`: the
+   * tool may have had effects.
    */
   closeOpenCall?(toolUse: ToolUse, about: { readonly started: boolean }): string;
   /**
@@ -116,9 +120,9 @@ export interface Middleware extends AgentHook {
   /** Wraps the run of a prepared tool call; called once per agent. */
   wrapTool?(next: RunCall): RunCall;
   /**
-   * Wraps the direct answer from tool results, which precedes each request; called once per agent.
-   * `undefined`: ask the model. A failure with `GUARD_REJECTED` ends the call with reason
-   * `rejected`.
+   * Wraps the check whether tool results are the answer. The loop makes this check before each
+   * request. Called once per agent. `undefined`: ask the model. A failure with `GUARD_REJECTED`
+   * ends the call with reason `rejected`.
    */
   wrapAnswer?(next: DirectAnswer): DirectAnswer;
 }

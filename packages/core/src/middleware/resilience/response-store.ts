@@ -14,8 +14,8 @@ export interface CachedReply {
 
 /**
  * Store for the replies of a cache. `get` may also return the reply to an equivalent request, found
- * by similarity, for example. The `key` of that reply shows this (Arc Reactor: a semantic hit).
- * Errors that either method throws go to the cache's `onError`.
+ * by similarity, for example. Such a reply has a `key` that differs from the requested one (Arc
+ * Reactor: a semantic hit). Errors that either method throws go to the cache's `onError`.
  */
 export interface ResponseStore {
   get(

@@ -24,8 +24,8 @@ export interface KeywordRetrieverOptions {
    */
   readonly stopWords?: Iterable<string>;
   /**
-   * Receives each damaged document in the store once; the search continues without it. Default:
-   * `console.warn`.
+   * Receives one error for each damaged document in the store. The search continues without that
+   * document. Default: `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
   /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
@@ -55,8 +55,8 @@ export interface KeywordRetriever extends Retriever {
 /**
  * Creates a retriever that finds documents by their keywords, in any language. It searches an array
  * of documents, or a store that `add` has filled. It splits long documents into chunks and finds
- * each chunk separately, with the id `id#n`. It finds words, with prefixes and one typing error,
- * not meanings.
+ * each chunk separately, with the id `id#n`. It compares words, not meanings. A prefix of a word,
+ * or a word with one typing error, also matches.
  *
  * Scores are from 0 to 1. The best score is the share of the query's words that the best chunk has;
  * the others are in proportion to it. Word scores are not similarities, so `retrieval()` uses
