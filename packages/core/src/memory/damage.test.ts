@@ -57,6 +57,74 @@ test('rebuilds a torn head if the key list is current, and calls onDamage', asyn
   ]);
 });
 
+const lostWithHead: readonly (readonly number[])[] = [[1], [2], [1, 2], [2, 4], [2, 3, 4], [4]];
+
+test.for(lostWithHead)('a torn head does not hide that records %j are missing', async (numbers) => {
+  const store = await storeWith('1', '2', '3', '4', '5');
+  const lost = await Promise.all(numbers.map((number) => keyOf(store, number)));
+  const rest = ['1', '2', '3', '4', '5'].filter((id) => !numbers.includes(Number(id)));
+  // The record behind a gap holds the key of the gap's last record; the others have only numbers.
+  const ends = lost.filter((_key, at) => !numbers.includes(numbers[at]! + 1));
+  const others = numbers.filter((number) => numbers.includes(number + 1));
+  const range =
+    others.length > 0 ? [`s:s:r:0000000${others[0]}-to-0000000${others.at(-1)}-gone`] : [];
+  const expected = [headKey, ...range, ...ends].toSorted();
+  await store.delete(lost);
+  await store.set(headKey, '{');
+
+  await expect(new SessionMemory(store, 's').read()).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: expect.stringContaining(`s:s:r:0000000${numbers[0]}-`),
+  });
+  const told: AgentError[] = [];
+  const memory = new SessionMemory(store, 's', { onDamage: (error) => void told.push(error) });
+  expect(idsOf(await memory.read())).toEqual(rest);
+  expect(keysIn(told)).toEqual(expected);
+  await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(keysIn(await new SessionMemory(store, 's').repair())).toEqual(expected);
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(rest);
+});
+
+function keysIn(errors: readonly AgentError[]): readonly unknown[] {
+  return errors.map(({ details }) => details?.['key']).toSorted();
+}
+
+test('after a torn head, a write keeps the report of a missing record, and a call without its result is closed', async () => {
+  const store = new MemoryStore();
+  const writer = new SessionMemory(store, 's');
+  for (const messages of [[message('q')], [asks('a')], [result('a')], [message('q2')]])
+    await writer.append(messages);
+  const key = await keyOf(store, 3);
+  await store.delete([key]);
+  await store.set(headKey, '{');
+  const open = (): SessionMemory => new SessionMemory(store, 's', { onDamage: () => {} });
+  const memory = open();
+  expect(idsOf(await memory.read())).toEqual(['q', 'asks a', 'lost a', 'q2']);
+  await memory.append([message('q3')]);
+  await expect(new SessionMemory(store, 's').read()).rejects.toMatchObject({ details: { key } });
+  expect(idsOf(await open().read())).toEqual(['q', 'asks a', 'lost a', 'q2', 'q3']);
+});
+
+test('a torn head of a compacted session is rebuilt from the snapshot on', async () => {
+  for (const isWeak of [false, true]) {
+    const store = await storeWith('1', '2', '3');
+    const stored = isWeak ? weakStore(store) : store;
+    await new SessionMemory(stored, 's', { compactAfter: 2 }).append([message('4')]);
+    await new SessionMemory(stored, 's').append([message('5')]);
+    await store.set(headKey, '{');
+    const errors = await new SessionMemory(stored, 's').repair();
+    expect(errors).toMatchObject([{ details: { key: headKey } }]);
+    const all = ['1', '2', '3', '4', '5'];
+    expect(idsOf(await new SessionMemory(stored, 's').read())).toEqual(all);
+
+    const snapshot = await keyOf(store, 6);
+    await store.set(snapshot, '{}');
+    await store.set(headKey, '{');
+    const more = await new SessionMemory(stored, 's').repair();
+    expect(keysIn(more)).toEqual([headKey, snapshot]);
+  }
+});
+
 test('a rebuilt head names no batch that lost against another writer, and keeps the leader', async () => {
   const store = new MemoryStore();
   const leader = new SessionMemory(store, 's');

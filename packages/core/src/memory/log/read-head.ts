@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { findBatches } from './batch-reader.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
+import { missingRefs } from './missing-refs.ts';
 import { formatVersion, parseHead, isSealed, versionOf } from './session-format.ts';
 import type { Batch, Head, SessionKeys } from './session-format.ts';
 
@@ -53,9 +54,10 @@ async function findHead(
 }
 
 /**
- * Returns a head of the batches in the store; `undefined` if there are none. Two writers may have
- * written the last batch at once, and one of them failed. Then it returns `undefined`, or takes
- * both with `guesses`.
+ * Returns a head of the batches in the store; `undefined` if there are none. It also names batches
+ * that are missing between these or before them, so that readers report them. Batches missing at
+ * the end can't be told from a crash before their write. Two writers may have written the last
+ * batch at once, and one of them failed. Then it returns `undefined`, or takes both with `guesses`.
  */
 async function rebuildHead(
   store: KeyValueStore,
@@ -70,6 +72,7 @@ async function rebuildHead(
   if (tips.length > 1 && !guesses) return undefined;
   const batches = new Map<string, Batch>();
   const unread = await findBatches(store, keys, tips, { batches, unread: [] });
+  const found = [...batches.keys(), ...unread.map(({ ref }) => ref)];
   const leader = batches.get(last)?.leader;
   return {
     v: formatVersion,
@@ -79,7 +82,7 @@ async function rebuildHead(
     chain: last,
     // Format 2 has another hash here; without it, the last batch is not checked.
     hash: isSealed(last) ? last : '',
-    refs: [[...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted()],
+    refs: [[...found, ...missingRefs({ batches, unread })].toSorted()],
     createdAt: 0,
     updatedAt: 0,
     ...(leader !== undefined && { leader }),

@@ -62,6 +62,11 @@ export function makeRef(version: number, id: string): string {
   return `${String(version).padStart(8, '0')}-${id}`;
 }
 
+/** Makes a name that stands for missing batches of these versions. */
+export function makeMissingRef(first: number, last: number): string {
+  return makeRef(first, `to-${makeRef(last, 'gone')}`);
+}
+
 /** Number of characters of a batch's checksum that are in its name. Heads hold many names. */
 const nameSum = 6;
 

@@ -1,0 +1,32 @@
+import type { ReadBatches } from './batch-reader.ts';
+import { isSealed, makeMissingRef, versionOf, type Batch } from './session-format.ts';
+
+/**
+ * Returns names for the batches that are missing among these: their versions have no gaps. A name
+ * stands for all missing batches in a row whose own names are not known. Batches missing at the
+ * end can't be seen.
+ */
+export function missingRefs({ batches, unread }: ReadBatches): readonly string[] {
+  const refs = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
+  return refs.flatMap((ref, at) => {
+    const batch = batches.get(ref);
+    const before = refs[at - 1];
+    // A snapshot replaces what was before it, and an unreadable batch may be a snapshot.
+    if (before === undefined && (!batch || batch.replaces)) return [];
+    return refsBetween(before === undefined ? 0 : versionOf(before), versionOf(ref), batch);
+  });
+}
+
+function refsBetween(
+  before: number,
+  version: number,
+  behind: Batch | undefined,
+): readonly string[] {
+  const missing = version - before - 1;
+  if (missing <= 0) return [];
+  const prev = behind?.prev ?? '';
+  const isNamed = isSealed(prev) && versionOf(prev) === version - 1;
+  const named = isNamed ? [prev] : [];
+  const last = version - 1 - named.length;
+  return last > before ? [makeMissingRef(before + 1, last), ...named] : named;
+}
