@@ -117,9 +117,10 @@ async function settle(run: Run, input: CallInput): Step {
   if (left && !run.cut) await cutLeftovers(run, left);
   const first = firstOf(asked);
   if (first?.to === 'stop') keepDecisions(run, [...decisions, ...beside]);
-  // Results before the message: when somebody edits the message later, the calls stay closed.
-  const settled = beside.length && first?.to !== 'stop' ? await act(run, beside) : undefined;
+  // First of all, so that the message outlasts whatever ends the run. Readers get the results before
+  // it.
   await run.append(more);
+  const settled = beside.length && first?.to !== 'stop' ? await act(run, beside) : undefined;
   if (settled && settled.to !== 'model') return settled;
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
