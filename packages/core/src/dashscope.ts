@@ -32,8 +32,8 @@ export interface DashScopeOptions {
   readonly features?: Partial<ModelFeatures>;
   /**
    * Service to call: `text` takes only text; `multimodal` is for models that see or hear, even if a
-   * request has only text. Default: `multimodal` if the model's name shows it or the request has
-   * media the model takes, else `text`.
+   * request has only text. Default: `multimodal` if the name shows that the model sees or hears, or
+   * if the request has media the model takes; else `text`.
    */
   readonly endpoint?: DashScopeEndpoint;
   /**
@@ -41,7 +41,7 @@ export interface DashScopeOptions {
    * model's own default.
    */
   readonly enableThinking?: boolean;
-  /** Most tokens of thinking. */
+  /** Maximum number of thinking tokens. */
   readonly thinkingBudget?: number;
   /**
    * Longest silence of the server, in milliseconds, before and during the reply. Default 5 minutes;

@@ -94,5 +94,8 @@ export type AgentEvent = AgentEventBase &
 
 export type EventOf<K extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: K }>;
 
-/** Events of one turn of the loop: one array for each network read or tick. Never empty. */
+/**
+ * Events that arrive together: one array for each network read or tick of the event loop. Never
+ * empty.
+ */
 export type EventBatch = readonly AgentEvent[];

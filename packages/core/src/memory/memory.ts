@@ -50,8 +50,8 @@ export interface Memory {
    */
   restore?(status: AgentStatus, tools: ToolSet): Promise<void>;
   /**
-   * The session's values, which all agents over this memory share. Without it, each agent has
-   * values of its own until `restore`.
+   * The session's values, which all agents over this memory share. If a memory has no `state`, each
+   * agent has its own values until `restore` sets them.
    */
   readonly state?: Record<string, JsonValue>;
   /** Number that grows with every flush; absent without a log. */

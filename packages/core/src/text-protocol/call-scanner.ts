@@ -2,7 +2,8 @@ import type { TextCall } from './parsed-reply.ts';
 import { callsIn, readJson } from './text-calls.ts';
 
 /**
- * Result of a scan. `rest`: the last words of the text. `problem`: why a call in it cannot be made.
+ * Result of a scan. `rest`: words at the end of the text that were held back and are not a call.
+ * `problem`: why a call in it cannot be made.
  */
 export interface Scan {
   readonly rest: string;
@@ -16,7 +17,7 @@ const deepest = 200;
 /**
  * Reads a text piece by piece, each character once. Returns words, and holds back text that may be
  * a tool call: JSON objects and lists of them. The fence and white space before them are held back
- * too. After the first call no words count.
+ * too. Words after the first call are not returned.
  */
 export class CallScanner {
   readonly #calls: TextCall[] = [];

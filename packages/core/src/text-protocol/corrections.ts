@@ -39,7 +39,7 @@ export async function problemWith(
 
 /**
  * Returns hooks that send invalid replies back to the model. `last` collects the last message of
- * each request whose reply ends the call, because nothing can follow such a reply.
+ * each summary request. The reply to such a request ends the call, so it cannot be sent back.
  */
 export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {
   return {

@@ -18,8 +18,8 @@ export interface TokenCalibrationOptions {
 /** A request as it was sent, with the usage that its provider reported. */
 export interface ObservedRequest extends Pick<ModelRequest, 'messages' | 'responseSchema'> {
   /**
-   * Tools that were sent; an empty array if there were none. A request with `undefined` is not
-   * learned from.
+   * Tools that were sent; an empty array if there were none. If `tools` is `undefined`, the
+   * calibration does not learn from the request.
    */
   readonly tools: ModelRequest['tools'] | undefined;
   /** Usage as the model reported it. Not every provider does. */
@@ -38,8 +38,8 @@ const fullSize = 1000;
 
 /**
  * Learns, for each model, how many tokens its provider reports per token that a profile estimates.
- * The ratio is a moving average of 0.6 to 2, by the model's name. A correction is a factor, so that
- * messages counted before need not be counted again.
+ * Each model name has its own ratio: a moving average that stays between 0.6 and 2. A correction is
+ * a factor, so that messages counted before need not be counted again.
  */
 export class TokenCalibration {
   readonly #profile: TokenProfile;
@@ -64,8 +64,8 @@ export class TokenCalibration {
 
   /**
    * Learns from a request. Returns false if it is not usable: with media, with a response schema,
-   * or without reported tokens. The same holds for more cached than input tokens, or if `tools` is
-   * `undefined`.
+   * or without reported tokens. It also returns false if `tools` is `undefined` or the usage has
+   * more cached than input tokens.
    */
   observe(modelId: string, { messages, tools, responseSchema, usage }: ObservedRequest): boolean {
     const reported = usage?.inputTokens ?? 0;

@@ -58,8 +58,9 @@ export interface ToolSourcingOptions {
  * The model can call found tools from its next step on. They stay available in later calls of the
  * session and after a resume, because the log has the search results. Tools of middleware and the
  * tool of a structured answer are offered from the start. A call of a tool that was not found
- * returns an error result that says to search. A failed search returns an error result too. Open
- * calls of an earlier run still run. A call's `allowTools` limits what a search finds.
+ * returns an error result that says to search. A failed search returns an error result too. Tool
+ * calls that an earlier run left open are still executed, even if their tools were not found. A
+ * call's `allowTools` limits what a search finds.
  *
  * Throws `CONFIGURATION` for an option of the wrong kind. A call fails with `CONFIGURATION` if the
  * agent has a tool named `retrieve_tools`.

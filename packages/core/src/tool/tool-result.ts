@@ -49,8 +49,8 @@ export function mayHaveStarted(state: CallState | undefined): boolean {
 }
 
 /**
- * Returns a tool's output as the model gets it. An error, or a value without a JSON form, is an
- * error result that says what came and what to return.
+ * Returns a tool's output as the model gets it. An error, or a value without a JSON form, becomes
+ * an error result that says what came and what to return.
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
   const what = `The result of "${toolUse.name}"`;

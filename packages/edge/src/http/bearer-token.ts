@@ -10,9 +10,9 @@ const shortest = 16;
 
 /**
  * Creates an `authorize` function that reads a token from `Authorization: Bearer …`. `tokens`
- * returns each user's tokens from the Worker's secrets, or one text: the token of the user `token`.
- * All tokens are compared by their digests each time, so timing reveals nothing. If a user's token
- * is not set, or has less than 16 characters, nobody gets in.
+ * returns each user's tokens from the Worker's secrets. If it returns a single text, that is the
+ * token of a user named `token`. All tokens are compared by their digests each time, so timing
+ * reveals nothing. If a user's token is not set, or has less than 16 characters, nobody gets in.
  *
  * @example
  * authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN, env.CI_TOKEN_OLD] }))

@@ -22,7 +22,8 @@ export type StreamFace =
   | { readonly kind: 'events' };
 
 /**
- * Returns whether a batch opens the answer. Until then, the response's status can report a refusal.
+ * Returns whether a batch opens the answer. Before that batch, the response has not started, so its
+ * status can still report a refusal.
  */
 export function opens({ kind }: TurnFace, batch: EventBatch): boolean {
   return kind === 'completion' ? hasOutput(batch) : hasBegun(batch);

@@ -493,7 +493,7 @@ test('calls to a worker that exposes no agent fail after the timeout', async () 
   const agent = connectAgent(worker, { sessionId: 's', timeoutMs: 30 });
   await expect(agent.call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',
-    message: expect.stringContaining('within 30 ms'),
+    message: expect.stringContaining('in 30 ms'),
   });
 });
 

@@ -15,8 +15,8 @@ export interface InjectionPattern {
 export interface InjectionOptions {
   /**
    * Patterns to use instead of `injectionPatterns()`. A bare RegExp searches `text`. Each must take
-   * linear time: no `+`, `*` or large count inside another, or before an expression that matches
-   * the same. The built-in patterns have no unbounded count.
+   * linear time. Do not put `+`, `*` or a large count inside another one, or before an expression
+   * that matches the same text. The built-in patterns have no unbounded count.
    */
   readonly patterns?: readonly (RegExp | InjectionPattern)[];
 }
@@ -64,8 +64,8 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
 }
 
 /**
- * Decodes base64 in the text, if the result is text. Works in pieces of whole groups, because a run
- * may be as long as the text.
+ * Decodes base64 in the text, if the result is text. Decodes long base64 in pieces of whole
+ * four-character groups, because the base64 may be as long as the text.
  */
 function decoded(raw: string): string {
   const joined = withoutInvisible(raw).replace(

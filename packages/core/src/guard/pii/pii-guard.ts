@@ -27,12 +27,12 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
 
 /**
  * Applies `maskPii` to input, replies and tool results as one middleware. Its default places and
- * strategy are those of Spring AI Alibaba's PII hook, its kinds those of `maskPii`. With strategy
- * `block`, personal data in an input or reply ends the call as `rejected`. A tool result with such
- * data is then withheld: the model reads an error instead. Like all guards it fails closed: it
- * rejects or withholds data that it cannot check. It does not check arguments of tool calls or a
- * tool's progress. Put it before middleware that retries or changes models. Throws `CONFIGURATION`
- * for an option of the wrong kind.
+ * strategy are those of Spring AI Alibaba's PII hook. Its default kinds are those of `maskPii`.
+ * With strategy `block`, personal data in an input or reply ends the call as `rejected`. A tool
+ * result with such data is then withheld: the model reads an error instead. Like all guards it
+ * fails closed: it rejects or withholds data that it cannot check. It does not check arguments of
+ * tool calls or a tool's progress. Put it before middleware that retries or changes models. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   checkFields(

@@ -38,7 +38,10 @@ export class RunDriver<T = unknown> {
     if (options.detached) this.start();
   }
 
-  /** Whether a reader sets the pace, or there is no reader yet. */
+  /**
+   * Whether the run keeps no events for more readers, because a reader set its pace or it has not
+   * started.
+   */
   get paced(): boolean {
     return !this.#log;
   }
@@ -91,8 +94,8 @@ export class RunDriver<T = unknown> {
   }
 
   /**
-   * Aborts the run and waits until its log is in order. Does nothing for a detached run, or one
-   * that has ended.
+   * Aborts the run and waits until it has ended, so that the session's log is in order. Does
+   * nothing for a detached run, or one that has ended.
    */
   async cancel(): Promise<void> {
     if (this.#options.detached || this.#state === 'ended') return;

@@ -5,8 +5,9 @@ import type { Run } from './run.ts';
 import { runOf } from './run-view.ts';
 
 /**
- * Returns a wrapper of the call that ends with the run. If the run is aborted and the wrapper hangs,
- * the call ends without it, so that the wrappers around it can end, too.
+ * Takes a call with one wrapper around it, and returns a call that ends when the run is aborted. If
+ * the run is aborted while this wrapper hangs, the returned call does not wait for it. The outer
+ * wrappers can then end, too.
  */
 export function boundedCall(call: AgentCall): AgentCall {
   return async (input, context) => {

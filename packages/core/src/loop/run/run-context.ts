@@ -26,7 +26,7 @@ export interface RunContext extends RunInfo {
   readonly generate: GenerateOptions;
   /** The tools of this run. */
   readonly tools: ToolSet;
-  /** Those of the tools that middleware or a structured answer added. */
+  /** The tools of this run that middleware or a structured answer added. */
   readonly addedTools: readonly Tool[];
   /**
    * Schemas of the tools the model may call now. Empty if it takes no tools or their limit is

@@ -11,8 +11,8 @@ export interface AgentLimits {
   /** Tool calls that run at the same time; default: no limit. */
   readonly parallelTools?: number;
   /**
-   * Tool calls of one call; default: no limit (Arc Reactor: `maxToolCalls`). Calls that do not run
-   * count, too. At the limit the model gets no tools and answers, and the call ends with reason
+   * Tool calls of one call; default: no limit (Arc Reactor: `maxToolCalls`). Tool calls that do not
+   * run count, too. At the limit the model gets no tools and answers, and the call ends with reason
    * `limit`. A tool call beyond the limit gets an error result. A tool call that waits for somebody
    * counts in the call that requested it, not in the call that resumes it.
    */
@@ -23,9 +23,9 @@ export interface AgentLimits {
    */
   readonly tokens?: number;
   /**
-   * Time from the call's turn to its end, in milliseconds. It counts hooks and wrappers, but not the
-   * wait for a place of a semaphore. A longer call fails with `CALL_TIMEOUT`, whatever code still
-   * waits. The default and 0 set no limit.
+   * Time from the call's turn to its end, in milliseconds. It counts hooks and wrappers, but not
+   * the wait for a place of a semaphore. A longer call fails with `CALL_TIMEOUT`, even if some of
+   * its code still waits. The default and 0 set no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -54,8 +54,8 @@ export interface AgentDefaults {
    */
   readonly preCall: 'modifiable' | 'notification';
   /**
-   * Which value counts if a preset and the model both set a tool's parameter. Default `preset`;
-   * AgentScope's documentation says `model`.
+   * Which value counts if a tool's preset arguments and the model both set a parameter. Default
+   * `preset`; AgentScope's documentation says `model`.
    */
   readonly presetPriority: 'preset' | 'model';
   /**
@@ -64,8 +64,8 @@ export interface AgentDefaults {
    */
   readonly recoveryMessage: string;
   /**
-   * Whether `interrupt({ mode: 'pause' })` while no call runs pauses the next call before its first
-   * request. Default false: it does nothing.
+   * Whether `interrupt({ mode: 'pause' })` without a running call pauses the next call before its
+   * first request. Default false: it does nothing.
    */
   readonly pauseWhenIdle: boolean;
 }

@@ -27,7 +27,7 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
   readonly waitMs: number;
 }
 
-/** Wait before a turn is written again: a key takes one write a second. */
+/** Wait before a turn is written again: the store takes one write per second and key. */
 const rewriteDelayMs = 1100;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
 const maxTold = 4;
@@ -37,12 +37,12 @@ const leftTimes = 5;
 /**
  * A session's records in a store with late reads, where the last write wins. Each turn writes one
  * batch under a key made from its id, then the head. Only the head's key is overwritten later, and
- * only `clear` deletes keys. So the store has all batches of any head, whichever branch the head is
- * of. The client's echo (signed session token) tells whether a head is new enough.
+ * only `clear` deletes keys. So the store has all batches of every head, on any branch. The
+ * client's echo (signed session token) tells whether a head is new enough.
  *
- * A turn reads few keys at any length. One batch in `levelWidth` holds copies of the turns before
- * it; one in `levelWidth` of those batches copies them again. The head names only the newest copy,
- * and each level stores a turn once. Each time the log has doubled, one batch compacts all of it.
+ * A turn of a long session reads few keys. One batch in `levelWidth` holds copies of the turns
+ * before it; one in `levelWidth` of those batches copies them again. The head names only the newest
+ * copy, and each level stores a turn once. Each time the log has doubled, one batch compacts it.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
@@ -56,8 +56,8 @@ export class BranchLog implements Log {
   #branch: Branch | undefined;
   #isLoaded = false;
   /**
-   * Time from which another writer may have begun the session too, in milliseconds since 1970.
-   * `Infinity` after this log has cleared the session.
+   * If the head was created at or after this time (milliseconds since 1970), another writer has
+   * begun the session too. `Infinity` after this log has cleared the session.
    */
   #begun: number;
   #isLeft = false;
@@ -108,8 +108,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Returns all records. Rejects with `INVALID_INPUT` if the echo is not of this session, with
-   * `SESSION_STALE` or with `SESSION_CONFLICT`.
+   * Returns all records. Rejects with `SESSION_STALE`, with `SESSION_CONFLICT`, or, if the echo is
+   * not of this session, with `INVALID_INPUT`.
    */
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
@@ -201,9 +201,9 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Whether a flush reads the head before it writes. A turn that begins a session without an echo
-   * does not, unless its client has left. After such a read, a location may report the head as
-   * missing for a minute.
+   * Whether a flush reads the head before it writes. With `withoutEcho: 'start'`, a turn that
+   * begins a session without an echo does not read it, unless its client has left. The reason:
+   * after a read that finds no head, a location of the store may report it as missing for a minute.
    */
   get #looks(): boolean {
     return (
@@ -308,7 +308,7 @@ export class BranchLog implements Log {
     const base = this.#branch;
     const { text, branch: shown } = await this.#reader.head(base?.batches);
     if (!base && !this.#isBegunWith(shown)) return false;
-    // A head that this writer wrote can't be gone already.
+    // If this writer wrote the last head, a missing head means a late read, not a deletion.
     this.#isAside = shown !== undefined || base?.head.writer !== this.#writer;
     if (!shown || shown.missing) return false;
     const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
@@ -340,7 +340,7 @@ export class BranchLog implements Log {
     );
   }
 
-  /** With `repairs`, writes all that is left instead of those batches. */
+  /** With `repairs`, writes all readable records in place of the batches that it lists. */
   async #write(context: FlushContext, repairs?: readonly string[]): Promise<void> {
     const { generateId, now, compactAfter } = this.#options;
     const before = this.#branch;

@@ -38,8 +38,8 @@ export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
 }
 
 /**
- * Returns whether a host may continue the log by itself: its last run was cut off and not
- * interrupted.
+ * Returns whether a host may continue the log without being asked. This holds if the last run
+ * stopped without noting its end, left something to continue, and no person interrupted it.
  */
 export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
   if (view.openRun === undefined || view.ended !== undefined) return false;
@@ -47,7 +47,10 @@ export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
   return type !== 'interrupted' && type !== 'nothing';
 }
 
-/** Returns the log without the messages that a call without input removes or tells again. */
+/**
+ * Returns the log's messages, except those that a call without input removes and the stored answer
+ * that it returns.
+ */
 export function messagesBefore(log: LogEnd): readonly Msg[] {
   const { cut, answer } = resumptionOf(log);
   return log.messages.filter((message) => message !== answer && !cut.includes(message));

@@ -180,7 +180,10 @@ function countRun(
   return i;
 }
 
-/** Returns the class of a high surrogate and the unit after it, which is `NaN` at a text's end. */
+/**
+ * Returns the class of the character that a high surrogate and the next unit form. At a text's end,
+ * that unit is `NaN`.
+ */
 function astralClass(high: number, low: number): number {
   if (!isLowSurrogate(low)) return OTHER;
   if (high === 0xd83e || (high === 0xd83d && low >= 0xdf00)) return EMOJI_NEW;

@@ -15,7 +15,7 @@ export class EndedRuns {
     return this.#runs;
   }
 
-  /** Adds the runs that an earlier leader recorded. */
+  /** Replaces all runs with those that an earlier leader recorded. */
   take(runs: readonly EarlierRun[]): void {
     this.#runs = runs;
   }
