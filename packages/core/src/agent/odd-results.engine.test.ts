@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
+import type { ToolResult } from '../message/content-block.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { JsonValue } from '../message/json.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
@@ -282,4 +284,84 @@ test('a tool that changes an object later does not change its result', async () 
   const { result } = await outcomeOf(() => ({ content }));
   content[0]!.text = 'after';
   expect(result[1]).toEqual([{ type: 'text', text: 'before' }]);
+});
+
+const unreadable: readonly (readonly [what: string, change: (result: ToolResult) => unknown])[] = [
+  ['a revoked proxy as its output', (result) => ({ ...result, output: revoked })],
+  ['a block that throws', (result) => ({ ...result, output: [throwing('text')] })],
+  ['a field of a block that throws', (result) => ({ ...result, output: [throwing('name')] })],
+  ['a field that throws', (result) => Object.defineProperties({ ...result }, throwingField)],
+  ['a cycle', (result) => ({ ...result, output: [{ type: 'text', text: 'x', metadata: cycle }] })],
+  ['an output that is no text', (result) => ({ ...result, output: { a: 1 } })],
+  ['another kind of block', () => ({ type: 'text', text: 'x' })],
+  ['an empty value', () => null],
+];
+const throwingField = { more: { enumerable: true, get: boom } };
+
+function throwing(field: string): object {
+  const block = { type: 'text', text: 'x' };
+  return Object.defineProperty(block, field, { enumerable: true, get: boom });
+}
+
+function agentWith(part: Middleware): ReActAgent {
+  const execute = (): string => 'fine';
+  const names = ['one', 'two'];
+  return new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }, 'Done.']),
+    memory: new SessionMemory(new MemoryStore(), 's'),
+    tools: names.map((name) => tool({ name, description: '', input: { type: 'object' }, execute })),
+    use: [part],
+  });
+}
+
+test.for(unreadable)(
+  'a wrapTool result with %s is an error result of that call',
+  async ([, change]) => {
+    const agent = agentWith({
+      wrapTool: (next) => async (call, options) => {
+        const result = await next(call, options);
+        return (call.tool.name === 'one' ? change(result as ToolResult) : result) as ToolResult;
+      },
+    });
+    expect((await agent.call('go')).text).toBe('Done.');
+    const [result, other] = (await agent.messages()).flatMap(toolResultsOf);
+    expect(result).toMatchObject({
+      name: 'one',
+      state: 'error',
+      output: expect.stringMatching(/^Error: The result of a `wrapTool` for "one" /),
+    });
+    expect(other).toMatchObject({ state: 'success', output: 'fine' });
+  },
+);
+
+test.for(unreadable)(
+  'a post-acting result with %s fails with an error that names the event',
+  async ([, change]) => {
+    const agent = agentWith({
+      on: {
+        'post-acting': (event) => ({ ...event, result: change(event.result) as ToolResult }),
+      },
+    });
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'HOOK_ERROR',
+      message: expect.stringContaining('post-acting'),
+      details: { event: 'post-acting', field: 'result' },
+    });
+  },
+);
+
+test('a hook message that throws when it is read fails with an error that names the event', async () => {
+  const agent = agentWith({
+    on: {
+      'post-reasoning': (event) => ({
+        ...event,
+        message: Object.defineProperty({ ...event.message }, 'content', { get: boom }),
+      }),
+    },
+  });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { event: 'post-reasoning', field: 'message' },
+  });
 });

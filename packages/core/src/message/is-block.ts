@@ -1,4 +1,4 @@
-import type { ContentBlock } from './content-block.ts';
+import type { ContentBlock, ToolResult } from './content-block.ts';
 import { isRecord } from './is-record.ts';
 
 /**
@@ -16,6 +16,11 @@ export function isBlock(value: unknown): value is ContentBlock {
     typeof held === 'string' &&
     /^(text|thinking|tool_use|tool_result|image|audio|video|file)$/.test(type as string)
   );
+}
+
+/** As `isBlock`, for a tool result. */
+export function isToolResult(value: unknown): value is ToolResult {
+  return isBlock(value) && value.type === 'tool_result';
 }
 
 /** Returns whether a value can be a tool result's output. */

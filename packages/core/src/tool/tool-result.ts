@@ -6,7 +6,7 @@ import type {
   ToolResultState,
   ToolUse,
 } from '../message/content-block.ts';
-import { isBlock, isCompleteBlock } from '../message/is-block.ts';
+import { isBlock, isCompleteBlock, isToolResult } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import { jsonForm } from '../message/json-form.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
@@ -63,6 +63,21 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
     if (wrong < 0) return toolResult(toolUse, form.content, 'success');
     const problem = `${what} has a content[${wrong}] that is no complete block`;
     return errorResult(toolUse, `${problem}. Return blocks of text, image, audio, video or file.`);
+  } catch (error) {
+    return errorResult(toolUse, messageOf(error));
+  }
+}
+
+/**
+ * Returns what a `wrapTool` returned, as a log can keep it. Anything that is no tool result is an
+ * error result that says so.
+ */
+export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
+  const what = `The result of a \`wrapTool\` for "${toolUse.name}"`;
+  try {
+    const form: unknown = jsonForm(result, what);
+    if (isToolResult(form)) return form;
+    return errorResult(toolUse, `${what} is no tool result. Return one such as \`next\` returns.`);
   } catch (error) {
     return errorResult(toolUse, messageOf(error));
   }

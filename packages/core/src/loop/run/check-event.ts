@@ -1,7 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import { isBlock } from '../../message/is-block.ts';
+import { isBlock, isToolResult } from '../../message/is-block.ts';
 import { isRecord } from '../../message/is-record.ts';
+import { jsonForm } from '../../message/json-form.ts';
 import type { Msg } from '../../message/msg.ts';
 import { forModel, openCalls } from '../../message/tool-pairs.ts';
 import { isMessage } from '../call-input.ts';
@@ -17,17 +18,26 @@ const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
   input: areMessages,
   toolUse: isBlock,
   problem: () => true,
-  result: isBlock,
+  result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,
   options: isRecord,
 };
 
 /** Throws `HOOK_ERROR` if the hooks left an invalid value in one of the event's fields. */
 export function checkEvent(event: AgentEvent, fields: readonly string[]): void {
+  for (const field of fields) checkField(event, field);
+}
+
+function checkField(event: AgentEvent, field: string): void {
   const { type } = event;
-  const wrong = fields.find((key) => !isValidField[key]!(event[key as keyof typeof event]));
-  if (!wrong) return;
-  throw new AgentError('HOOK_ERROR', `A hook or policy returned invalid ${wrong} for ${type}.`, {
-    details: { event: type, field: wrong },
+  let cause: unknown;
+  try {
+    if (isValidField[field]!(event[field as keyof typeof event])) return;
+  } catch (thrown) {
+    cause = thrown;
+  }
+  throw new AgentError('HOOK_ERROR', `A hook or policy returned invalid ${field} for ${type}.`, {
+    cause,
+    details: { event: type, field },
   });
 }

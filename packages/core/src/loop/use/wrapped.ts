@@ -1,7 +1,7 @@
 import { boundedModel } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import type { RunCall } from '../../tool/run-call.ts';
-import { interruptedResult } from '../../tool/tool-result.ts';
+import { isSuspension, type RunCall } from '../../tool/run-call.ts';
+import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
 import { boundedCall } from '../run/bounded-call.ts';
 import { runOf } from '../run/run-view.ts';
@@ -48,7 +48,8 @@ function boundedTool(runTool: RunCall): RunCall {
   return async (call, options) => {
     const { signal } = options;
     try {
-      return await new Waits(signal).code(runTool(call, options));
+      const outcome = await new Waits(signal).code(runTool(call, options));
+      return isSuspension(outcome) ? outcome : wrappedResult(call.toolUse, outcome);
     } catch (error) {
       if (signal.aborted && error === signal.reason) return interruptedResult(call.toolUse);
       throw error;
