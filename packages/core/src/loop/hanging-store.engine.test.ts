@@ -166,3 +166,59 @@ test('after a custom memory hangs, the next call waits for its write', async () 
   expect((await next).text).toBe('next');
   expect(reads).toEqual([0, 1]);
 });
+
+/** A store that never settles the reads that begin while `isLost`. */
+class LosingStore extends MemoryStore {
+  isLost = false;
+  readonly late: (() => void)[] = [];
+
+  override get(key: string): Promise<string | undefined> {
+    return this.#read(() => super.get(key));
+  }
+
+  override getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#read(() => super.getMany(keys));
+  }
+
+  #read<T>(read: () => Promise<T>): Promise<T> {
+    if (!this.isLost) return read();
+    return new Promise((resolve) => this.late.push(() => resolve(read())));
+  }
+}
+
+const starts = [
+  ['a new session', [], false],
+  ['a session that this agent has read', ['go'], false],
+  ['a session whose messages somebody reads', [], true],
+] as const;
+
+test.for(starts)(
+  'after a lost read of %s, the next call reads again, and the late result changes nothing',
+  async ([, before, isRead]) => {
+    const store = new LosingStore();
+    const agent = setUp(new SessionMemory(store, 's'));
+    for (const input of before) await agent.call(input);
+    store.isLost = true;
+    const messages = isRead ? agent.messages() : undefined;
+    const limited = setUp(agent.memory, { timeoutMs: 20 });
+    await expect(limited.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    const controller = new AbortController();
+    const call = agent.call('again', { signal: controller.signal });
+    controller.abort();
+    expect((await call).reason).toBe('aborted');
+    const aborted = agent.call('again', { signal: AbortSignal.timeout(20) });
+    expect((await aborted).reason).toBe('aborted');
+    expect(store.late.length).toBeGreaterThan(0);
+
+    store.isLost = false;
+    expect((await agent.call('again')).text).toBe('next');
+    expect((await limited.call('again')).text).toBe('next');
+    await messages;
+    const log = await agent.messages();
+    for (const settle of store.late) settle();
+    expect((await agent.call('again')).text).toBe('next');
+    expect((await agent.messages()).slice(0, -2)).toEqual(log);
+    expect(await new SessionMemory(store, 's').read()).toEqual(await agent.messages());
+    expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);

@@ -87,11 +87,9 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
  * or runs next.
  */
 async function settle(run: Run, input: CallInput): Step {
-  const { memory, status, tools } = run.setup;
+  const { memory, status } = run.setup;
   const given = await (run.guarded ?? guardInput(run, input.messages));
-  const { unwritten } = run.setup;
-  if (unwritten.size) await run.waits.read(Promise.allSettled(unwritten));
-  if (memory.restore) await run.waits.read(memory.restore(status, tools));
+  await run.waits.read(run.writes.restore(run.setup, run.signal));
   run.show(await run.waits.read(memory.read()));
   const asked: Jump[] = [];
   const messages = await preCall(run, given, asked);

@@ -70,13 +70,10 @@ async function resultFor(
 /** Returns the id of the run that the call resumes, if any. */
 async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
   if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
-  const { memory, status, tools, unwritten } = run.setup;
+  const { status } = run.setup;
   // Another process may have begun the run. If the log cannot be read, the loop reports that.
-  const read = async (): Promise<void> => {
-    await Promise.allSettled(unwritten);
-    await memory.restore?.(status, tools);
-  };
-  if (!run.signal.aborted) await run.waits.read(read()).catch(() => {});
+  if (!run.signal.aborted)
+    await run.waits.read(run.writes.restore(run.setup, run.signal)).catch(() => {});
   return status.suspendedRun ?? status.stoppedRun;
 }
 

@@ -46,9 +46,10 @@ export interface Memory {
   note?(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /**
    * Updates the agent's state from the log: open tool calls, their run, the session's values and
-   * the active tool groups. The agent calls it before each call.
+   * the active tool groups. The agent calls it before each call, and earlier writes come first. Once
+   * `signal` is raised, the call no longer waits; the next one must not wait for that read.
    */
-  restore?(status: AgentStatus, tools: ToolSet): Promise<void>;
+  restore?(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void>;
   /**
    * The session's values, which all agents over this memory share. If a memory has no `state`, each
    * agent has its own values until `restore` sets them.

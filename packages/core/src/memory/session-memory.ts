@@ -5,6 +5,7 @@ import type { Msg } from '../message/msg.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import { KeptGroups } from './log/kept-groups.ts';
+import { shortId } from './log/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
@@ -65,6 +66,8 @@ export class SessionMemory implements Memory {
   /** Tool groups of the agent that uses this memory. */
   #groups: KeptGroups | undefined;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Signal of the run that waits for its first read. */
+  #reader: AbortSignal | undefined;
 
   /**
    * Throws `INVALID_INPUT` for a session id that is empty or longer than 400 characters,
@@ -155,20 +158,26 @@ export class SessionMemory implements Memory {
     return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
   }
 
-  restore(status: AgentStatus, tools: ToolSet): Promise<void> {
-    return this.run(async () => {
-      // Another host, such as another tab's worker, may have continued the session.
-      const isOld = this.#view && (await this.#log.hasChanged?.());
-      const view = await (isOld ? this.#reload() : this.#load());
-      status.calls.clear();
-      for (const [id, state] of view.calls) status.calls.set(id, { ...state });
-      status.suspendedRun = view.openRun;
-      status.stoppedRun = view.stoppedRun;
-      status.interrupted = view.ended === 'interrupted';
-      if (status.state !== this.state) this.#values.take(status);
-      if (!this.#groups?.isOf(status)) this.#groups = new KeptGroups(status, tools);
-      this.#groups.restore(view.state['groups']);
+  restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {
+    const restored = this.run(() => this.#restore(status, tools)).finally(() => {
+      if (this.#reader === signal) this.#reader = undefined;
     });
+    this.#reader = signal;
+    return restored;
+  }
+
+  async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
+    // Another host, such as another tab's worker, may have continued the session.
+    const isOld = this.#view && (await this.#log.hasChanged?.());
+    const view = await (isOld ? this.#reload() : this.#load());
+    status.calls.clear();
+    for (const [id, state] of view.calls) status.calls.set(id, { ...state });
+    status.suspendedRun = view.openRun;
+    status.stoppedRun = view.stoppedRun;
+    status.interrupted = view.ended === 'interrupted';
+    if (status.state !== this.state) this.#values.take(status);
+    if (!this.#groups?.isOf(status)) this.#groups = new KeptGroups(status, tools);
+    this.#groups.restore(view.state['groups']);
   }
 
   /** Returns the session's current state. The object changes with later appends and notes. */
@@ -240,11 +249,8 @@ export class SessionMemory implements Memory {
       try {
         new LogFold().add(records);
       } catch (cause) {
-        throw new AgentError(
-          'INVALID_STATE',
-          `The session has an invalid message: ${messageOf(cause)}`,
-          { cause },
-        );
+        const message = `The session has an invalid message: ${messageOf(cause)}`;
+        throw new AgentError('INVALID_STATE', message, { cause });
       }
       if (records.length) await this.#take(records).then(() => this.#flush());
     });
@@ -267,11 +273,8 @@ export class SessionMemory implements Memory {
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      if (!this.#log.claim)
-        throw new AgentError(
-          'CONFIGURATION',
-          'A session in a store that reads late has no leader.',
-        );
+      const message = 'A session in a store that reads late has no leader.';
+      if (!this.#log.claim) throw new AgentError('CONFIGURATION', message);
       this.#show(await this.#log.claim());
       if (now) await this.#flush(true);
     });
@@ -384,6 +387,8 @@ export class SessionMemory implements Memory {
 
   /** Runs one operation at a time, in call order. */
   protected run<T>(operation: () => Promise<T>): Promise<T> {
+    // Nobody waits for that read any more, and it may never end.
+    if (this.#reader?.aborted) this.#log.readAgain?.();
     const result = this.#queue.then(operation).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
     });
@@ -393,7 +398,3 @@ export class SessionMemory implements Memory {
 }
 
 const titleKey = 'title';
-
-function shortId(): string {
-  return crypto.randomUUID().slice(0, 18);
-}

@@ -1,3 +1,4 @@
+import type { RunSetup } from './run-setup.ts';
 import type { Waits } from './waits.ts';
 
 /** The writes of one run. */
@@ -21,6 +22,17 @@ export class Writes {
     if (!isWritten) this.#keep(work);
     done?.();
     if (!isWritten) this.#waits.endUnlessLenient();
+  }
+
+  /**
+   * Updates the agent's state from the log, behind all writes. The memory hears of it at once,
+   * because a write may wait for a read that an earlier run left behind.
+   */
+  async restore({ memory, status, tools }: RunSetup, signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      memory.restore?.(status, tools, signal),
+      Promise.allSettled(this.#unwritten),
+    ]);
   }
 
   #keep(work: Promise<unknown>): void {

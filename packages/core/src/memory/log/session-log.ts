@@ -7,8 +7,10 @@ import { fullLevels, takeOver } from './place-ref.ts';
 import { readHead } from './read-head.ts';
 import { formatVersion, makeRef, SessionKeys, suffixOf, isSealed } from './session-format.ts';
 import type { Batch, Head } from './session-format.ts';
+import { rejoin } from './rejoin.ts';
 import { seal } from './seal.ts';
 import { splitValue } from './split-value.ts';
+import { StoreReads } from './store-reads.ts';
 
 /**
  * Number of batches that one level of the head names before the next batch takes over the names.
@@ -48,7 +50,7 @@ export interface FlushContext {
 
 /** A session's records, as `SessionMemory` uses them. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
-  Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes'>>;
+  Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes' | 'readAgain'>>;
 
 /**
  * A session's records in a store, append-only. Each flush writes one batch under a key of its own,
@@ -67,6 +69,7 @@ export class SessionLog {
   /** Every batch of the log that this writer knows; these batches are not read again. */
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
+  readonly #reads = new StoreReads();
   /** Batch of a failed write whose outcome is unknown, and its number of pending records. */
   #unsure: { readonly ref: string; readonly records: number } | undefined;
   /** Whether the log was long and complete when it was read. */
@@ -124,7 +127,10 @@ export class SessionLog {
    * there what is wrong with the log, and reads what is left of it.
    */
   async load(errors?: AgentError[]): Promise<Flushes> {
-    const { text, head, known, batches, unread } = await this.#read(errors);
+    const found = await this.#reads.take(() => this.#read(errors && []));
+    const { text, head, known, batches, unread, wantsSnapshot } = found;
+    errors?.push(...(found.errors ?? []));
+    this.#wantsSnapshot = wantsSnapshot;
     const replaced = replacedBy(batches);
     const lost = [...known.keys()].filter((ref) => !batches.has(ref) && !replaced.has(ref));
     for (const ref of lost) batches.set(ref, known.get(ref)!);
@@ -209,6 +215,8 @@ export class SessionLog {
     readonly known: ReadonlyMap<string, Batch>;
     readonly batches: Map<string, Batch>;
     readonly unread: readonly string[];
+    readonly errors: readonly AgentError[] | undefined;
+    readonly wantsSnapshot: boolean;
   }> {
     for (let attempt = 1; ; attempt++) {
       const text = await this.#store.get(this.#keys.head);
@@ -233,10 +241,12 @@ export class SessionLog {
       const refs = [...batches.keys()];
       // A log of an older format gets checksums at the next flush.
       const isOld = refs.some((ref) => !isSealed(ref));
-      if (refs.some((ref) => !known.has(ref)))
-        this.#wantsSnapshot =
-          unread.length === 0 && (isOld || refs.length >= this.#options.compactAfter);
-      return { text, head, known, batches, unread: unread.map(({ ref }) => ref) };
+      const isLong = isOld || refs.length >= this.#options.compactAfter;
+      const wantsSnapshot = refs.some((ref) => !known.has(ref))
+        ? unread.length === 0 && isLong
+        : this.#wantsSnapshot;
+      const lost = unread.map(({ ref }) => ref);
+      return { text, head, known, batches, unread: lost, errors, wantsSnapshot };
     }
   }
 
@@ -251,7 +261,13 @@ export class SessionLog {
 
   /** Returns whether another writer has written since this one last read or wrote. */
   async hasChanged(): Promise<boolean> {
-    return (await this.#store.get(this.#keys.head)) !== this.#seen;
+    const text = await this.#reads.take(() => this.#store.get(this.#keys.head));
+    return text !== this.#seen;
+  }
+
+  /** Begins the read that is under way again, because the store may have lost it. */
+  readAgain(): void {
+    this.#reads.again();
   }
 
   /**
@@ -343,17 +359,4 @@ export class SessionLog {
     // Batches that can't be deleted now only take up space.
     await this.#store.delete(gone.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
-}
-
-/**
- * Adds this writer's lost batches to another writer's head, which overwrote its head or is older.
- */
-function rejoin(head: Head, lost: readonly string[], version: number): Head {
-  if (lost.length === 0) return head;
-  const [first = [], ...levels] = head.refs;
-  return {
-    ...head,
-    version: Math.max(head.version, version),
-    refs: [[...first, ...lost], ...levels],
-  };
 }
