@@ -70,7 +70,8 @@ export class HookDispatcher {
       if (!given) continue;
       if (given.type !== type || given.seq !== seq) throw invalidEvent(type);
       const returned = given as EventOf<K>;
-      current = renew ? await renew(returned) : returned;
+      current = returned;
+      if (renew) current = await renew(returned);
     }
     this.#throwMisuse();
     return current;

@@ -118,8 +118,10 @@ async function settle(run: Run, input: CallInput): Step {
   // First of all, so that the message outlasts whatever ends the run. Readers get the results before
   // it.
   await run.append(more);
-  const settled = beside.length && first?.to !== 'stop' ? await act(run, beside) : undefined;
-  if (settled && settled.to !== 'model') return settled;
+  if (beside.length && first?.to !== 'stop') {
+    const settled = await act(run, beside);
+    if (settled.to !== 'model') return settled;
+  }
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
   if (first && first.to !== 'model') {

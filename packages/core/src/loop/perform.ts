@@ -55,7 +55,8 @@ async function resultFor(
   run.refusal ??= refusal;
   // Wrappers don't run for a refused call, such as a call to a busy agent.
   const isRefused = run.refusal ?? run.failure ?? run.waits.abandoned;
-  const result = isRefused ? await loop(run, undefined) : await run.setup.call(input, run.context);
+  const call = isRefused ? loop(run, undefined) : run.setup.call(input, run.context);
+  const result = await call;
   checkResult(result);
   try {
     // A wrapper may have answered without `next`.

@@ -111,8 +111,10 @@ export async function takeTurn(
   turn: Turn,
   { isResumed = false }: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  if (turn.kind === 'decisions')
-    return { input: await acceptDecisions(agent, turn.decisions, { isHistory: true }) };
+  if (turn.kind === 'decisions') {
+    const input = await acceptDecisions(agent, turn.decisions, { isHistory: true });
+    return { input };
+  }
   const { memory } = agent;
   const stored = await memory.read();
   const { message } = turn;

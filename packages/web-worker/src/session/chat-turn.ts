@@ -41,7 +41,8 @@ export async function takeChatMessage(
   const gone = index < 0 ? [] : stored.slice(again ? index + 1 : index).map(({ id }) => id);
   if (gone.length) await memory.delete(gone);
   if (again) return { input: undefined };
-  const given = isAnswer(answer) ? await decisionsIn(agent, answer) : [];
+  let given: readonly Decision[] = [];
+  if (isAnswer(answer)) given = await decisionsIn(agent, answer);
   const isGone = pages.goneCalls(agent.tools);
   return { input: sent, decisions: await decideForMessage(agent, { given, isGone }) };
 }

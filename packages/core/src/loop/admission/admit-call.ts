@@ -57,7 +57,8 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
 
   const { state, decision } = asked;
   const isEdit = decision?.type === 'edit' && !isForTool(asked);
-  const edited = isEdit ? await editCall(run, toolUse, state, decision.input) : toolUse;
+  let edited = toolUse;
+  if (isEdit) edited = await editCall(run, toolUse, state, decision.input);
   const open = { ...asked, toolUse: edited };
   // The tool of a structured answer is no tool of the agent.
   const isAgents = !run.output?.tools?.some(({ name }) => name === edited.name);

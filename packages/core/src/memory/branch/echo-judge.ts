@@ -46,7 +46,8 @@ export async function judge(
   const { text: seen, branch: shown } = await reader.head();
   if (shown?.missing) return { type: 'stale' };
   const unknown = left.filter(([id]) => !shown?.names.has(id));
-  const turns = base ? await readTurns(reader, unknown) : begun;
+  let turns = begun;
+  if (base) turns = await readTurns(reader, unknown);
   const found = turns.found.filter(({ tip }) => !has(shown, tip));
   for (const [id, error] of turns.damages) if (!shown?.names.has(id)) reader.report(error);
   if (shown && mayHide(shown, base, found))
