@@ -11,7 +11,7 @@ export type { Awaitable, HookControl, Hooks } from './event/hook.ts';
 export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './loop/use/agent-defaults.ts';
-export type { AgentInput, PlainMessage } from './loop/call-input.ts';
+export type { AgentInput, PlainMessage } from './loop/input/call-input.ts';
 export { summarize } from './loop/limit.ts';
 export type { OnLimit } from './loop/limit.ts';
 export type { AgentHook, Middleware, UseList } from './loop/use/middleware.ts';

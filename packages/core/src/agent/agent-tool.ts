@@ -8,7 +8,7 @@ import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../tool/tool.ts';
-import type { AgentInput } from '../loop/call-input.ts';
+import type { AgentInput } from '../loop/input/call-input.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
 import type { Suspension } from '../tool/run-call.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
-import { isDecision } from '../loop/call-input.ts';
+import { isDecision } from '../loop/input/call-input.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 

@@ -14,8 +14,13 @@ import type { AgentStatus } from '../event/agent-status.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
 import { keepDriver } from './last-driver.ts';
-import { checkNew, toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
-import { checkRounds } from '../loop/check-rounds.ts';
+import {
+  checkNew,
+  toCallInput,
+  type AgentInput,
+  type CallInput,
+} from '../loop/input/call-input.ts';
+import { checkRounds } from '../loop/input/check-rounds.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
@@ -25,7 +30,7 @@ import { runOf } from '../loop/run/run-view.ts';
 import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { directAnswer } from '../loop/direct-answer.ts';
-import { injectCall } from '../loop/inject-call.ts';
+import { injectCall } from '../loop/input/inject-call.ts';
 import { loop } from '../loop/loop.ts';
 import { perform } from '../loop/perform.ts';
 import type { RunSetup } from '../loop/run/run-setup.ts';

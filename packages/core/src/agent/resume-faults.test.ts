@@ -12,7 +12,7 @@ import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolOptions } from '../tool/tool.ts';
-import type { AgentInput } from '../loop/call-input.ts';
+import type { AgentInput } from '../loop/input/call-input.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';

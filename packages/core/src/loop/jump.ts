@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
-import type { AgentInput } from './call-input.ts';
+import type { AgentInput } from './input/call-input.ts';
 
 /** A hook's request to leave the usual order of steps. */
 export interface Jump {

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from './input/call-input.ts';
 import { finishWith, resultOf } from './ending.ts';
 import { hookRejection } from './jump.ts';
 import { loop } from './loop.ts';

@@ -1,5 +1,5 @@
 import type { KeyValueStore } from './key-value-store.ts';
-import { parseHead, sessionHeads } from './log/session-format.ts';
+import { parseHead, sessionHeads } from './log/format/session-format.ts';
 
 /** A session as `listSessions` returns it. */
 export interface SessionInfo {

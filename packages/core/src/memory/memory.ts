@@ -3,7 +3,7 @@ import type { CallState } from '../event/call-state.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { RunNote } from './log/log-record.ts';
+import type { RunNote } from './log/format/log-record.ts';
 
 /** How a run ended, and the state of the tool calls it left open. */
 export interface RunEnd {

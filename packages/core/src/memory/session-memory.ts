@@ -3,14 +3,20 @@ import type { SummaryStore } from './summary-store.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { parseMessages } from '../message/validate-message.ts';
+import { parseMessages } from '../message/validation/validate-message.ts';
+import { notedSummaries } from './noted-summaries.ts';
 import { KeptGroups } from './log/kept-groups.ts';
-import { shortId } from './log/short-id.ts';
+import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
-import { isLogRecord, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
+import {
+  isLogRecord,
+  type Flushes,
+  type LogRecord,
+  type RunNote,
+} from './log/format/log-record.ts';
 import {
   SessionLog,
   type FlushContext,
@@ -190,20 +196,8 @@ export class SessionMemory implements Memory {
    * last message is cut, and is deleted with the session. Ignores keys, so it serves this session
    * only.
    */
-  readonly summaries: SummaryStore = {
-    get: async () => {
-      const { summary } = await this.view();
-      return summary && JSON.stringify({ v: 1, ...summary });
-    },
-    set: async (_key, value) => {
-      const { first, last, count, text } = JSON.parse(value) as Extract<
-        RunNote,
-        { kind: 'summary' }
-      >;
-      await this.note([{ kind: 'summary', first, last, count, text }], { now: true });
-    },
-    delete: () => this.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
-  };
+  readonly summaries: SummaryStore = notedSummaries(this);
+
   /**
    * Returns the shortest log equivalent to the session, for `adopt`. Rejects with `STORAGE_FAILED`
    * if a part of it can't be read.

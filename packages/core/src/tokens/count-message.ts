@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
-import { isBlock } from '../message/is-block.ts';
+import { isBlock } from '../message/validation/is-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { writtenText } from '../message/written-reply.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';

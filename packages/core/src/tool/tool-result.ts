@@ -6,7 +6,7 @@ import type {
   ToolResultState,
   ToolUse,
 } from '../message/content-block.ts';
-import { isBlock, isCompleteBlock, isToolResult } from '../message/is-block.ts';
+import { isBlock, isCompleteBlock, isToolResult } from '../message/validation/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import { jsonForm } from '../message/json-form.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';

@@ -1,4 +1,4 @@
-import { seal } from '../../src/memory/log/seal.ts';
+import { seal } from '../../src/memory/log/integrity/seal.ts';
 
 /** Changes fields of a stored head, and gives it the checksum that its writer would give. */
 export function resealHead(key: string, text: string, changes: object): string {

@@ -6,7 +6,7 @@ import { reportFailure } from '../../error/report-failure.ts';
 import { errorMessage, type ErrorMessageOptions } from '../../error/error-message.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
-import { parseMessages } from '../../message/validate-message.ts';
+import { parseMessages } from '../../message/validation/validate-message.ts';
 import { abortable } from '../../model/abortable.ts';
 import { addUsage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';

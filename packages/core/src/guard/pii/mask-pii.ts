@@ -5,7 +5,7 @@ import { mapTexts, textsOf } from '../input/message-texts.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/replace-findings.ts';
-import { sha256 } from '../../memory/log/sha256.ts';
+import { sha256 } from '../../memory/log/integrity/sha256.ts';
 import { withoutDisguise } from '../input/undisguised.ts';
 
 export interface MaskPiiOptions {

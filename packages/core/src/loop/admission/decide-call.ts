@@ -3,7 +3,7 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
-import { isDecision } from '../call-input.ts';
+import { isDecision } from '../input/call-input.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 
 /**

@@ -2,8 +2,8 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { MessageContext } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
-import { inject } from '../guard-input.ts';
-import { toCallInput } from '../call-input.ts';
+import { inject } from '../input/guard-input.ts';
+import { toCallInput } from '../input/call-input.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Run } from './run.ts';
 

@@ -11,7 +11,7 @@ import type { RunCall } from '../../tool/run-call.ts';
 import type { Tool } from '../../tool/tool.ts';
 import type { Verdict } from '../admission/verdict.ts';
 import type { AgentDefaults } from './agent-defaults.ts';
-import type { CallInput } from '../call-input.ts';
+import type { CallInput } from '../input/call-input.ts';
 import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
 import type { RunContext } from '../run/run-context.ts';

@@ -1,4 +1,4 @@
-import type { CallInput } from '../call-input.ts';
+import type { CallInput } from '../input/call-input.ts';
 import type { AgentCall } from './middleware.ts';
 import type { RunContext } from '../run/run-context.ts';
 

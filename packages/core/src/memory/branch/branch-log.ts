@@ -4,11 +4,11 @@ import { mergeTurns, mergeWidth } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import type { Flushes, LogRecord } from '../log/log-record.ts';
-import { fullLevels } from '../log/place-ref.ts';
+import type { Flushes, LogRecord } from '../log/format/log-record.ts';
+import { fullLevels } from '../log/format/place-ref.ts';
 import { retryStale } from './retry-stale.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { SessionKeys } from '../log/session-format.ts';
+import { SessionKeys } from '../log/format/session-format.ts';
 import type { FlushContext, Log, SessionLogOptions } from '../log/session-log.ts';
 import { makeTurnBatch } from './turn-batch.ts';
 

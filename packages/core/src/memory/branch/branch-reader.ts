@@ -2,9 +2,9 @@ import type { AgentError } from '../../error/agent-error.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
 import { readBatches, readValues, type KnownBatches } from '../log/batch-reader.ts';
 import { nameOf, type Branch } from './branch.ts';
-import { digest } from '../log/digest.ts';
+import { digest } from '../log/integrity/digest.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { takeOver } from '../log/place-ref.ts';
+import { takeOver } from '../log/format/place-ref.ts';
 import type { Tip } from './session-echo.ts';
 import { replacedBy } from '../log/flushes-of.ts';
 import { readHead } from '../log/read-head.ts';
@@ -20,8 +20,8 @@ import {
   type Batch,
   type Head,
   type SessionKeys,
-} from '../log/session-format.ts';
-import { joinValue } from '../log/split-value.ts';
+} from '../log/format/session-format.ts';
+import { joinValue } from '../log/format/split-value.ts';
 
 export interface BranchReaderOptions {
   readonly now: () => number;

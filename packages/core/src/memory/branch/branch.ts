@@ -1,7 +1,7 @@
 import type { UnreadBatch } from '../log/batch-reader.ts';
-import type { Flushes } from '../log/log-record.ts';
+import type { Flushes } from '../log/format/log-record.ts';
 import type { Tip } from './session-echo.ts';
-import { turnOf, type Batch, type Head } from '../log/session-format.ts';
+import { turnOf, type Batch, type Head } from '../log/format/session-format.ts';
 import { flushesOf, replacedBy } from '../log/flushes-of.ts';
 
 /** A session's log as one of its heads describes it. */

@@ -2,7 +2,7 @@ import type { AgentError } from '../../error/agent-error.ts';
 import { has, nameOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo, Tip } from './session-echo.ts';
-import { isDamage, turnOf } from '../log/session-format.ts';
+import { isDamage, turnOf } from '../log/format/session-format.ts';
 
 /**
  * The branches of a client's echo and of the store's head when they disagree, as far as they can be

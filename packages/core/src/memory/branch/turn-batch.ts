@@ -1,9 +1,9 @@
-import { digest } from '../log/digest.ts';
-import { takeOver } from '../log/place-ref.ts';
-import { seal } from '../log/seal.ts';
-import { formatVersion, makeTurnRef, suffixOf } from '../log/session-format.ts';
-import type { Batch, Head, SessionKeys } from '../log/session-format.ts';
-import { splitValue } from '../log/split-value.ts';
+import { digest } from '../log/integrity/digest.ts';
+import { takeOver } from '../log/format/place-ref.ts';
+import { seal } from '../log/integrity/seal.ts';
+import { formatVersion, makeTurnRef, suffixOf } from '../log/format/session-format.ts';
+import type { Batch, Head, SessionKeys } from '../log/format/session-format.ts';
+import { splitValue } from '../log/format/split-value.ts';
 import type { Merged } from './branch-merge.ts';
 
 /** What a turn writes. */

@@ -1,5 +1,5 @@
 import { checkFields } from '../../error/check-fields.ts';
-import type { Batch } from './session-format.ts';
+import type { Batch } from './format/session-format.ts';
 
 /**
  * Batches that were read before, by key: a log of turns never rewrites a key with other content.

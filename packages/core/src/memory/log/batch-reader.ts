@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { brokenLinks, hashOf } from './old-chain.ts';
+import { brokenLinks, hashOf } from './integrity/old-chain.ts';
 import {
   damaged,
   isSealed,
@@ -8,8 +8,8 @@ import {
   versionOf,
   type Batch,
   type SessionKeys,
-} from './session-format.ts';
-import { joinValue } from './split-value.ts';
+} from './format/session-format.ts';
+import { joinValue } from './format/split-value.ts';
 
 /** A batch of a log that could not be read, with the reason. */
 export interface UnreadBatch {

@@ -1,5 +1,5 @@
-import type { Flushes } from './log-record.ts';
-import type { Batch } from './session-format.ts';
+import type { Flushes } from './format/log-record.ts';
+import type { Batch } from './format/session-format.ts';
 
 /** Returns the records in the order they were written, and marks where batches are lost. */
 export function flushesOf(batches: ReadonlyMap<string, Batch>, lost: readonly string[]): Flushes {

@@ -1,9 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { findBatches } from './batch-reader.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { missingRefs } from './missing-refs.ts';
-import { formatVersion, parseHead, isSealed, versionOf } from './session-format.ts';
-import type { Batch, Head, SessionKeys } from './session-format.ts';
+import { missingRefs } from './integrity/missing-refs.ts';
+import { formatVersion, parseHead, isSealed, versionOf } from './format/session-format.ts';
+import type { Batch, Head, SessionKeys } from './format/session-format.ts';
 
 export interface HeadReading {
   /** The head in the store. */

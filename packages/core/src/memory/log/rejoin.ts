@@ -1,4 +1,4 @@
-import type { Head } from './session-format.ts';
+import type { Head } from './format/session-format.ts';
 
 /**
  * Adds this writer's lost batches to another writer's head, which overwrote its head or is older.

@@ -2,14 +2,20 @@ import { AgentError } from '../../error/agent-error.ts';
 import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
 import { flushesOf, inOrder, replacedBy } from './flushes-of.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import type { Flushes, LogRecord } from './log-record.ts';
-import { fullLevels, takeOver } from './place-ref.ts';
+import type { Flushes, LogRecord } from './format/log-record.ts';
+import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
-import { formatVersion, makeRef, SessionKeys, suffixOf, isSealed } from './session-format.ts';
-import type { Batch, Head } from './session-format.ts';
+import {
+  formatVersion,
+  makeRef,
+  SessionKeys,
+  suffixOf,
+  isSealed,
+} from './format/session-format.ts';
+import type { Batch, Head } from './format/session-format.ts';
 import { rejoin } from './rejoin.ts';
-import { seal } from './seal.ts';
-import { splitValue } from './split-value.ts';
+import { seal } from './integrity/seal.ts';
+import { splitValue } from './format/split-value.ts';
 import { StoreReads } from './store-reads.ts';
 
 /**

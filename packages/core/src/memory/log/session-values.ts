@@ -1,7 +1,7 @@
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
-import type { Flushes } from './log-record.ts';
+import type { Flushes } from './format/log-record.ts';
 
 /** Named values of a session; plain JSON. */
 export type Values = Record<string, JsonValue>;

@@ -5,9 +5,9 @@ import type { JsonValue } from '../../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder } from '../../message/tool-pairs.ts';
-import { parseMessages } from '../../message/validate-message.ts';
-import { closedCall, holds, withoutResults } from './lost-records.ts';
-import { messagesIn, type Flushes, type LogRecord, type RunNote } from './log-record.ts';
+import { parseMessages } from '../../message/validation/validate-message.ts';
+import { closedCall, holds, withoutResults } from './integrity/lost-records.ts';
+import { messagesIn, type Flushes, type LogRecord, type RunNote } from './format/log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;

@@ -1,7 +1,7 @@
 import { isRecord } from '../../message/is-record.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
-import { joinValue, splitValue } from '../../memory/log/split-value.ts';
+import { joinValue, splitValue } from '../../memory/log/format/split-value.ts';
 
 /**
  * Largest number of sessions whose keys are remembered. Only a server has more sessions at once.

@@ -15,10 +15,10 @@ import {
   parseRecord,
   RecordKeys,
   type StoredRecord,
-} from '../../memory/log/record-format.ts';
+} from '../../memory/log/format/record-format.ts';
 import { RecordIndex } from './record-index.ts';
 import { searchTerms } from './search-terms.ts';
-import { splitValue } from '../../memory/log/split-value.ts';
+import { splitValue } from '../../memory/log/format/split-value.ts';
 import { stopWords } from './stop-words.ts';
 
 export interface KeywordMemoryOptions {

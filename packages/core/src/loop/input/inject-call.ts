@@ -1,11 +1,11 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentResult } from '../event/agent-result.ts';
-import type { Msg } from '../message/msg.ts';
-import { abortables } from '../model/abortable.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { Msg } from '../../message/msg.ts';
+import { abortables } from '../../model/abortable.ts';
 import { checkNew } from './call-input.ts';
 import { guardInput } from './guard-input.ts';
-import { perform } from './perform.ts';
-import type { Run } from './run/run.ts';
+import { perform } from '../perform.ts';
+import type { Run } from '../run/run.ts';
 
 export interface RunningCall {
   readonly run: Run;

@@ -1,9 +1,9 @@
-import { AgentError } from '../../error/agent-error.ts';
-import type { KeyValueStore } from '../key-value-store.ts';
-import { isRecord } from '../../message/is-record.ts';
-import { parseMessages } from '../../message/validate-message.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import type { KeyValueStore } from '../../key-value-store.ts';
+import { isRecord } from '../../../message/is-record.ts';
+import { parseMessages } from '../../../message/validation/validate-message.ts';
 import { isLogRecord, messagesIn, type LogRecord } from './log-record.ts';
-import { checkSeal } from './seal.ts';
+import { checkSeal } from '../integrity/seal.ts';
 import { joinValue } from './split-value.ts';
 
 /** The records of one flush. */

@@ -1,7 +1,7 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { Msg } from '../../message/msg.ts';
 import { checkNew } from './call-input.ts';
-import type { Run } from './run/run.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * Passes messages through the guards. Rejects with the error of a guard that rejects them, and with

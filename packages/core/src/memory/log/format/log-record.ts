@@ -1,8 +1,8 @@
-import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject } from '../../message/json.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { Decision, PendingCall } from '../../../event/pending-call.ts';
+import type { ToolUse } from '../../../message/content-block.ts';
+import { isRecord } from '../../../message/is-record.ts';
+import type { JsonObject } from '../../../message/json.ts';
+import type { Msg } from '../../../message/msg.ts';
 
 /** A log entry besides messages: how far the session's runs and tool calls have come. */
 export type RunNote =

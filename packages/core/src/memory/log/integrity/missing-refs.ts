@@ -1,5 +1,5 @@
-import type { ReadBatches } from './batch-reader.ts';
-import { isSealed, makeMissingRef, versionOf, type Batch } from './session-format.ts';
+import type { ReadBatches } from '../batch-reader.ts';
+import { isSealed, makeMissingRef, versionOf, type Batch } from '../format/session-format.ts';
 
 /**
  * Returns names for the batches that are missing among these: their versions have no gaps. A name

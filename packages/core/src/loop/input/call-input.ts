@@ -1,12 +1,12 @@
-import { AgentError } from '../error/agent-error.ts';
-import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { isBlock, isCompleteBlock, isOutput } from '../message/is-block.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import { isRecord } from '../message/is-record.ts';
-import { jsonForm } from '../message/json-form.ts';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import type { Decision } from '../event/pending-call.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { createMessage, type MessageContext } from '../../message/create-message.ts';
+import { isBlock, isCompleteBlock, isOutput } from '../../message/validation/is-block.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { jsonForm } from '../../message/json-form.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { Decision } from '../../event/pending-call.ts';
 
 /**
  * Input of a call: text, one message, several, or decisions about pending tool calls. Several

@@ -1,9 +1,9 @@
-import type { CallState } from '../../event/call-state.ts';
-import type { ToolUse } from '../../message/content-block.ts';
-import { toolMessage } from '../../message/create-message.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
-import type { Msg } from '../../message/msg.ts';
-import { interruptedResult } from '../../tool/tool-result.ts';
+import type { CallState } from '../../../event/call-state.ts';
+import type { ToolUse } from '../../../message/content-block.ts';
+import { toolMessage } from '../../../message/create-message.ts';
+import { toolUsesOf } from '../../../message/message-text.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { interruptedResult } from '../../../tool/tool-result.ts';
 
 /** Returns a message without these results; `undefined` if nothing is left of it. */
 export function withoutResults(

@@ -1,6 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
-import { isPlain } from './is-record.ts';
-import type { Msg } from './msg.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { isPlain } from '../is-record.ts';
+import type { Msg } from '../msg.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

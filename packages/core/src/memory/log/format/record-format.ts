@@ -1,5 +1,5 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { isRecord } from '../../../message/is-record.ts';
 import { joinValue } from './split-value.ts';
 
 /** One record as the store holds it, in JSON. */

@@ -1,5 +1,5 @@
-import { toolUsesOf } from './message-text.ts';
-import type { Msg } from './msg.ts';
+import { toolUsesOf } from '../message-text.ts';
+import type { Msg } from '../msg.ts';
 import { invalidMessage, parseMessages } from './validate-message.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { digest } from './digest.ts';
-import { isSealed, type Batch } from './session-format.ts';
-import { joinValue } from './split-value.ts';
+import { isSealed, type Batch } from '../format/session-format.ts';
+import { joinValue } from '../format/split-value.ts';
 
 /** What is known about the batches that are not in a chain. */
 export interface ChainEnd {

@@ -1,5 +1,5 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { Msg } from '../../message/msg.ts';
 
 /**
  * Throws `INVALID_INPUT` unless each tool call in the messages has an id of its own and one result
