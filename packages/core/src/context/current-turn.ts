@@ -2,8 +2,8 @@ import { turnsOf } from './turns.ts';
 import type { Msg } from '../message/msg.ts';
 
 /**
- * Returns the current call's input and all messages since. A call without input gets the last turn,
- * which it continues.
+ * Returns the input of the current agent call and all messages after it. An agent call without
+ * input continues the last turn, so it gets that turn.
  */
 export function currentTurn(
   messages: readonly Msg[],

@@ -1,9 +1,9 @@
 import type { Msg } from '../message/msg.ts';
 
 export interface CutOptions {
-  /** Tokens the messages may have together. */
+  /** Maximum number of tokens of all messages together. */
   readonly budget: number;
-  /** Index of the current prompt, which always stays; `start - 1` if there is none. */
+  /** Index of the current prompt, which always stays, or `start - 1` without a prompt. */
   readonly prompt: number;
   /** See `TrimOptions`. Default 0. */
   readonly step?: number;
@@ -14,8 +14,8 @@ export interface CutOptions {
 }
 
 /**
- * The kept ranges: from `history` to before `held`, and from `turn` to the end. The first range
- * ends with the prompt and the results of its group.
+ * The messages that stay: those from index `history` to the one before `held`, and those from index
+ * `turn` to the end. The first range ends with the current prompt and its tool results.
  */
 export interface Cut {
   readonly history: number;
@@ -24,9 +24,9 @@ export interface Cut {
 }
 
 /**
- * Finds the cuts for the two phases of `twoPhaseTrim`. `sums[i]` is the tokens of the first `i`
- * messages. It does not walk over the dropped groups, so a long history costs no more than a short
- * one.
+ * Finds the cuts for the two phases of `twoPhaseTrim`. `sums[i]` is the number of tokens of the
+ * first `i` messages. Each cut is found by binary search, so a long history costs little more than
+ * a short history.
  */
 export function findCut(
   messages: readonly Msg[],
@@ -37,7 +37,7 @@ export function findCut(
   const { length } = messages;
   const total = sums[length]! - sums[start]!;
   let held = Math.max(prompt + 1, start);
-  // Results that belong to the prompt's group stay with it.
+  // Tool results in the prompt's group stay with the prompt.
   while (!reference && held > start && held < length && isResult(messages[held]!)) held++;
   if (total <= budget) return { history: start, held, turn: held };
 
@@ -64,7 +64,7 @@ export function findCut(
   return { history, held, turn };
 }
 
-/** Returns the last index at which the turn may be cut. The newest group stays. */
+/** Returns the last index at which the turn may be cut. The newest group always stays. */
 function lastCut(
   messages: readonly Msg[],
   from: number,
@@ -73,13 +73,13 @@ function lastCut(
   const { length } = messages;
   if (keepNone) return length;
   const start = groupStart(messages, length - 1, from);
-  // The reference keeps the newest group only if it is a single message.
+  // Arc Reactor keeps the newest group only if the group is a single message.
   return reference && start < length - 1 ? length : start;
 }
 
 /**
- * Returns the first group end after `from` that leaves out `tokens` tokens, or the last one up to
- * `to`.
+ * Returns the first end of a group after `from` that leaves out at least `tokens` tokens. If there
+ * is none, returns the last end of a group that is at most `to`.
  */
 function skip(
   messages: readonly Msg[],
@@ -99,7 +99,10 @@ function skip(
   return end > to ? start : end;
 }
 
-/** Returns the begin and end of the group that contains the message at `index`. */
+/**
+ * Returns the start and the end of the group that contains the message at `index`. A group is a
+ * message, with the tool results of its calls.
+ */
 export function groupOf(
   messages: readonly Msg[],
   index: number,
@@ -110,8 +113,8 @@ export function groupOf(
 }
 
 /**
- * Returns the begin of the group that contains the message at `index`. A result without its call is
- * a group of its own.
+ * Returns the start of the group that contains the message at `index`. A result without its tool
+ * call is a group of its own.
  */
 function groupStart(messages: readonly Msg[], index: number, from: number): number {
   let start = index;
@@ -119,7 +122,7 @@ function groupStart(messages: readonly Msg[], index: number, from: number): numb
   return start < index && groupEnd(messages, start) <= index ? index : start;
 }
 
-/** Returns the end of the group that begins at `start`. */
+/** Returns the end of the group that starts at `start`: the index after its last message. */
 function groupEnd(messages: readonly Msg[], start: number): number {
   let end = start + 1;
   if (!messages[start]!.content.some(({ type }) => type === 'tool_use')) return end;
@@ -127,7 +130,7 @@ function groupEnd(messages: readonly Msg[], start: number): number {
   return end;
 }
 
-/** Returns whether a message has tool results. A user's message may have them as well. */
+/** Returns whether a message has tool results. A user's message may also have them. */
 export function isResult({ role, content }: Msg): boolean {
   return role === 'tool' || content.some(({ type }) => type === 'tool_result');
 }

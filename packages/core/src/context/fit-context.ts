@@ -7,26 +7,26 @@ import { RequestMeter, type WindowOptions } from './meter/request-meter.ts';
 
 export interface FitContextOptions extends WindowOptions {
   /**
-   * Cuts come in multiples of this many tokens, so that the cut stays in place for many requests.
-   * Default: a tenth of the window.
+   * Step of the cuts, in tokens: the number of tokens left out is rounded up to a multiple of this
+   * number. The cut then stays at the same place for many requests. Default: a tenth of the window.
    */
   readonly step?: number;
   /**
-   * True: counts and cuts exactly as Arc Reactor does (see `TrimOptions`), with a default step of 0.
-   * It counts neither tools nor media nor thinking, so a request may be longer than the window.
-   * Default false.
+   * True: counts and cuts exactly as Arc Reactor does (see `TrimOptions`), and `step` defaults to
+   * 0. Arc Reactor does not count tools, media and thinking, so a request may be longer than the
+   * window. Default false.
    */
   readonly reference?: boolean;
 }
 
 /**
- * Keeps requests within the model's window by leaving out old messages, in two phases
- * (`twoPhaseTrim`). The system prompt, recalled messages, the current prompt and the newest tool
- * results always stay. If they alone are too long, the model's server has to reject the request.
- * Each message is counted once, so only new messages add to the cost of a request.
+ * Leaves out old messages so that a request fits in the model's window. Works in two phases (see
+ * `twoPhaseTrim`). The system prompt, recalled messages, the current prompt and the newest tool
+ * results always stay. If these alone are too long, the model's server has to reject the request.
+ * Each message is counted once, so a request costs only the count of its new messages.
  *
- * Throws `CONFIGURATION` for an option of the wrong kind, a number below 0, or a window with no
- * room beside the reserve.
+ * Throws `CONFIGURATION` for an option of the wrong kind, a number below 0, or a window that is not
+ * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   const fields = 'step:count|? reference:boolean|? profile:countText()|?';
@@ -45,7 +45,7 @@ export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   };
 }
 
-/** Returns a profile that counts texts, calls and results, and nothing beside them. */
+/** Returns a profile that counts only texts, tool calls and tool results. */
 function textAlone(profile: TokenProfile): TokenProfile {
   return {
     name: profile.name,

@@ -4,18 +4,18 @@ import { isText, messageParts, turnView } from './turn-view.ts';
 import { answerOf, isAnswered } from './turns.ts';
 
 /**
- * Leaves out the turns of earlier calls that did not end with an answer: failed, aborted,
- * interrupted, or stopped at a tool call. Arc Reactor also keeps only successful runs. Input that a
- * guard rejects is in no history.
+ * Leaves out the turns of earlier agent calls that did not end with an answer. Such a turn failed,
+ * was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only successful
+ * runs. Input that a guard rejects is never part of the history.
  */
 export function successfulTurns(): ContextPolicy {
   return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
 }
 
 /**
- * Shows the last `count` turns before the current one (Arc Reactor: `maxConversationTurns`, 10;
- * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number of
- * 0 or more.
+ * Shows the last `count` turns before the current turn (Arc Reactor: `maxConversationTurns`, 10;
+ * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number of 0
+ * or more.
  */
 export function lastTurns(count: number): ContextPolicy {
   if (!Number.isInteger(count) || count < 0)
@@ -27,8 +27,8 @@ export function lastTurns(count: number): ContextPolicy {
 }
 
 /**
- * Shows only the question of each earlier turn and the text of its last iteration, without tools
- * and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
+ * Shows only the question and the answer text of each earlier turn. Leaves out tool calls, tool
+ * results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
 export function answersOnly(): ContextPolicy {
   const partOf = messageParts();
@@ -38,8 +38,8 @@ export function answersOnly(): ContextPolicy {
       return turn.flatMap((message) => {
         if (message === answer) return partOf(answer, isText);
         if (message.metadata?.['correction']) return [];
-        // A user's message may hold results. Their calls are not shown, so the results are dropped
-        // too.
+        // A user's message may hold tool results. Their tool calls are not shown, so the results
+        // are left out too.
         if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');
         return message.role === 'system' ? [message] : [];
       });

@@ -11,16 +11,16 @@ export type Turn = readonly Msg[];
 interface Split {
   readonly promptId: string | undefined;
   /**
-   * `past`: the messages before the current turn. `shown`: those of them that are shown, the same
-   * list if all are.
+   * `past`: the messages before the current turn. `shown`: the messages of `past` that stay in the
+   * request, or `past` itself if all stay.
    */
   readonly past: Turn;
   readonly shown: Turn;
 }
 
 /**
- * Makes a policy over the turns of earlier calls. The messages before the history and the current
- * turn stay whole.
+ * Makes a policy that changes the turns of earlier agent calls. The messages before the
+ * conversation and the current turn stay whole.
  */
 export function turnView(
   name: string,
@@ -30,7 +30,8 @@ export function turnView(
   const countShown = requestCounter(arc);
   let last: Split | undefined;
 
-  // The messages before a call do not change while it runs, so its split is reused.
+  // Earlier messages do not change during an agent call, so the result for its first request is
+  // reused.
   const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
     if (
       promptId !== undefined &&
@@ -65,12 +66,16 @@ export function turnView(
   return { name, fit };
 }
 
-/** Returns the message with only the blocks that are shown, or nothing if it has no such block. */
+/**
+ * Returns the message with only the blocks for which `isShown` is true. Returns an empty list if
+ * the message has no such block.
+ */
 export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
 
 /**
- * Makes a `PartOf` for one choice of blocks, because it remembers one part per message. It returns
- * the same object each time: counts and the wire form are cached on it.
+ * Makes a function of type `PartOf`. Always pass it the same `isShown`: it remembers one result per
+ * message. For the same message, the result is the same object each time. Token counts and the wire
+ * form are cached on that object.
  */
 export function messageParts(): PartOf {
   const parts = new WeakMap<Msg, Msg>();

@@ -3,11 +3,12 @@ import { toolUsesOf } from '../message/message-text.ts';
 import { isResult } from './find-cut.ts';
 
 /**
- * Splits a conversation into turns. A turn is what a user said and all that came of it. A run marks
- * its input with `metadata.runId`, so messages injected into it or added by a hook belong to its
- * turn. The same question asked again after a failure begins another turn. In a log without the
- * mark, a turn begins with a user's message after messages of other roles. Observed messages belong
- * to the turn after them. Tool results belong to the turn of their calls, even in a user's message.
+ * Splits a conversation into turns. A turn is the input of an agent call and all messages that the
+ * call adds. Each run marks its input with `metadata.runId`. Messages that are injected into a run
+ * or added by a hook therefore belong to the run's turn. If the user repeats a question after a
+ * failure, a new turn begins. Without the mark, a turn begins with a user's message that follows
+ * messages of other roles. Messages added with `observe()` belong to the turn after them. Tool
+ * results belong to the turn of their tool calls, even in a user's message.
  */
 export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const starts: number[] = messages.length ? [0] : [];
@@ -20,7 +21,7 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
       run = runId ?? run;
       isOpening = false;
     } else if (role === 'user') {
-      // A run that continues another one may correct, too.
+      // A correction asks the model for a better reply, so it belongs to the turn before it.
       const goesOn = metadata?.['correction'] || (run === undefined ? isOpening : runId === run);
       if (!goesOn) starts.push(index);
       run = runId;
@@ -31,8 +32,8 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
 }
 
 /**
- * Returns whether a turn ended with an answer. A turn may also fail, be aborted or interrupted,
- * stop at a tool call or wait.
+ * Returns whether a turn ended with an answer. Otherwise the turn failed, was aborted or
+ * interrupted, stopped at a tool call, or is waiting.
  */
 export function isAnswered(turn: readonly Msg[]): boolean {
   const answer = answerOf(turn);
@@ -41,8 +42,8 @@ export function isAnswered(turn: readonly Msg[]): boolean {
 }
 
 /**
- * Returns the index of a turn's first step, after its question. An empty reply leaves only its
- * correction, so a correction also begins a step.
+ * Returns the index of the first message after the turn's question. An empty reply is not stored,
+ * only its correction is, so a correction may be that first message.
  */
 export function stepsStart(turn: readonly Msg[]): number {
   const first = turn.findIndex(
@@ -51,7 +52,9 @@ export function stepsStart(turn: readonly Msg[]): number {
   return first < 0 ? turn.length : first;
 }
 
-/** Returns the last iteration's message if it calls no tool and was accepted as an answer. */
+/**
+ * Returns the last reply of the turn if the reply has no tool call and was accepted as an answer.
+ */
 export function answerOf(turn: readonly Msg[]): Msg | undefined {
   const last = turn.findLast(({ role }) => role === 'assistant' || role === 'tool');
   return last?.role === 'assistant' && !toolUsesOf(last).length && !last.metadata?.['correction']

@@ -2,22 +2,22 @@ import type { Msg } from '../message/msg.ts';
 import { findCut } from './find-cut.ts';
 
 export interface TrimOptions {
-  /** Tokens the messages may have together. */
+  /** Maximum number of tokens of all messages together. */
   readonly budget: number;
-  /** Tokens of one message. */
+  /** Returns the number of tokens of one message. */
   readonly count: (message: Msg) => number;
-  /** Index of the current prompt, which always stays; -1 if there is none. */
+  /** Index of the current prompt, which always stays, or -1 without a prompt. */
   readonly prompt: number;
   /**
-   * Cuts are rounded up to a multiple of this many tokens. A growing history is then cut at the
-   * same place for many requests, so the provider's prompt cache holds. Default 0: no more than
-   * needed.
+   * Step of the cuts, in tokens: the number of tokens left out is rounded up to a multiple of this
+   * number. A growing history is then cut at the same place for many requests, and the provider's
+   * prompt cache stays valid. Default 0: no rounding.
    */
   readonly step?: number;
   /**
-   * True: exactly as Arc Reactor. The rest may then begin with an answer. Even the newest tool
-   * results may go, after which a model repeats the calls. Default false: the history begins with a
-   * user's message, and the newest group stays.
+   * True: cuts exactly as Arc Reactor does. The remaining history may then begin with an answer.
+   * Even the newest tool results may be left out; the model then repeats the tool calls. Default
+   * false: the history begins with a user's message, and the newest group stays.
    */
   readonly reference?: boolean;
 }
@@ -25,15 +25,16 @@ export interface TrimOptions {
 export interface Trimmed {
   /** The same array if nothing was cut. */
   readonly messages: readonly Msg[];
-  /** Tokens of all messages; `after` counts the kept ones. */
+  /** Number of tokens before the cut. `after` is the number of tokens that stay. */
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * Trims messages as Arc Reactor does. Drops the history before the current prompt first, oldest
- * first. If that is not enough, drops the messages after the prompt, oldest first. An assistant
- * message with tool calls and all its results are one group: they go or stay together.
+ * Trims messages as Arc Reactor does. The first phase leaves out messages before the current
+ * prompt, oldest first. The second phase leaves out messages after the prompt, oldest first, if the
+ * first phase is not enough. An assistant message with tool calls and its results form a group: all
+ * of them stay, or none.
  */
 export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Trimmed {
   const sums = [0];

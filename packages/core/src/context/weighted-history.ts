@@ -13,40 +13,40 @@ export interface WeightedHistoryOptions {
   /** Weight of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
   readonly shortWeight?: number;
   /**
-   * Weight of a step: an assistant message and all that came of it. Default 1 (OxyGent:
-   * `weight_react_memory`).
+   * Weight of a step: an assistant message and the messages after it, up to the next step. Default 1
+   * (OxyGent: `weight_react_memory`).
    */
   readonly reactWeight?: number;
   /**
-   * Returns the value of a place in the history. The worth of a piece is this value times its
-   * weight. Place 1 is the oldest. Default: the place itself, so that recent pieces count more
-   * (OxyGent: `func_map_memory_order`).
+   * Returns the value of a place in the history. Place 1 is the oldest. A question with its answer,
+   * or a step, is ranked by this value times its weight. Default: returns the place, so that recent
+   * messages rank higher (OxyGent: `func_map_memory_order`).
    */
   readonly order?: (place: number) => number;
   /**
-   * Most that earlier turns may have together, in `unit`. Default 24 800 (OxyGent:
+   * Maximum size of all earlier turns together, in `unit`. Default 24 800 (OxyGent:
    * `memory_max_tokens`, which counts characters).
    */
   readonly max?: number;
   /**
-   * Unit of `max`: characters (default) or estimated tokens. Characters are code points of texts,
-   * calls and results.
+   * Unit of `max`: characters (default) or estimated tokens. Characters are the code points of
+   * texts, tool calls and tool results.
    */
   readonly unit?: 'characters' | 'tokens';
-  /** How tokens are counted. Default `arc`. */
+  /** Token profile for the unit `tokens`. Default `arc`. */
   readonly profile?: TokenProfile;
   /**
-   * True: exactly as OxyGent. Takes the pieces with the highest worth first and stops at the first
-   * that does not fit. Smaller pieces after it are not tried. A step without its question is shown
-   * under the question before it. A step's size is that of its text in the text protocol. This is
-   * the model's reply without thinking, followed by `Tool [name] execution result: …`. Default
-   * false: skips a piece that does not fit, shows a step only with its question, and counts calls
-   * by name and arguments.
+   * True: selects exactly as OxyGent does. Selection stops at the first piece that does not fit,
+   * even if a smaller piece would fit. A step whose question is left out appears under the question
+   * before it. A step is measured as the text protocol writes it: the model's reply without
+   * thinking, followed by `Tool [name] execution result: …`. Default false: skips a piece that does
+   * not fit, and shows a step only with its question. A tool call then counts by its name and
+   * arguments.
    */
   readonly reference?: boolean;
 }
 
-/** A question with its answer, or a step. It is shown as a whole or not at all. */
+/** A question with its answer, or a step. A piece is shown as a whole or left out. */
 interface Piece {
   readonly turn: number;
   readonly isStep: boolean;
@@ -58,10 +58,11 @@ interface Piece {
 
 /**
  * Shows the most valuable parts of earlier turns: questions with their answers, and the steps
- * between. They keep the log's order (OxyGent: `_get_history` with
- * `is_discard_react_memory=False`). A call stays with its results. The current turn stays whole and
- * does not count. To limit the number of turns, put `lastTurns` before this in the list. Throws
- * `CONFIGURATION` for an option of the wrong kind, or if `order` returns no number.
+ * between them. The parts stay in the log's order (OxyGent: `_get_history` with
+ * `is_discard_react_memory=False`). Tool calls stay with their results. The current turn stays
+ * whole and does not count toward `max`. To limit the number of turns too, put `lastTurns` before
+ * this policy. Throws `CONFIGURATION` for an option of the wrong kind, or if `order` does not
+ * return a number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
   const fields =
@@ -100,7 +101,10 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPo
   });
 }
 
-/** Counts code points, as Python does. Calls count by name and arguments, media not at all. */
+/**
+ * Counts code points, as Python does. A tool call counts by its name and arguments. Media does not
+ * count.
+ */
 const characters: TokenProfile = {
   name: 'characters',
   perMessage: 0,
@@ -148,14 +152,14 @@ function piecesOf(
   ];
 }
 
-/** Takes pieces up to the first one that does not fit. */
+/** Takes pieces in order, up to the first piece that does not fit. */
 function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
   let left = max;
   const end = ranked.findIndex(({ size }) => (left -= size) < 0);
   return new Set(end < 0 ? ranked : ranked.slice(0, end));
 }
 
-/** Takes all pieces that fit, a step only with its question. */
+/** Takes all pieces that fit. A step is taken only together with its question. */
 function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
   const questions = new Map(
     ranked.filter(({ isStep }) => !isStep).map((piece) => [piece.turn, piece]),
@@ -182,7 +186,9 @@ function underOwnQuestions(shown: readonly Piece[]): readonly Turn[] {
   ]);
 }
 
-/** Puts each step under the shown question before it. Drops a step before the first question. */
+/**
+ * Puts each step under the shown question before it. Leaves out steps before the first question.
+ */
 function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
   const turns: Msg[][] = [];
   let closing: Turn | undefined;

@@ -13,8 +13,8 @@ export interface ClearToolResultsOptions {
   /** Number of newest results that stay as they are. Default 3. */
   readonly keep?: number;
   /**
-   * Number of results cleared at a time, so that requests in between begin with the same text.
-   * Default: as `keep`, at least 1.
+   * Number of tool results to clear at a time. Requests between two clearings then begin with the
+   * same text, which keeps prompt caches valid. Default: the value of `keep`, at least 1.
    */
   readonly every?: number;
   /** Text that replaces a cleared result. Default `[cleared]`. */
@@ -22,30 +22,31 @@ export interface ClearToolResultsOptions {
   /** Names of tools whose results are never cleared and do not count toward `keep`. */
   readonly exclude?: readonly string[];
   /**
-   * Fewest tokens to free at a time. The oldest results go in batches of at least this size, until
-   * the request is no longer than `above`. A batch that would free less stays (Spring AI Alibaba:
-   * `clearAtLeast`). Default: by `every`.
+   * Minimum number of tokens to free at a time. The oldest results are cleared in batches of at
+   * least this size, until the request has at most `above` tokens. A batch that would free fewer
+   * tokens is not cleared (Spring AI Alibaba: `clearAtLeast`). Default: not set, so `every`
+   * decides.
    */
   readonly clearAtLeast?: number;
   /**
-   * Whether the arguments of the cleared results' calls become `{}` (Spring AI Alibaba:
-   * `clearToolInputs`). Default false.
+   * Whether a cleared result also clears its tool call: the arguments become `{}` (Spring AI
+   * Alibaba: `clearToolInputs`). Default false.
    */
   readonly clearToolInputs?: boolean;
   /**
-   * Longest request, in estimated tokens, that is left alone. Default 0; with `clearAtLeast` or
-   * `clearToolInputs` 100,000.
+   * Maximum number of estimated tokens that a request may have before results are cleared. Default
+   * 0, or 100,000 with `clearAtLeast` or `clearToolInputs`.
    */
   readonly above?: number;
-  /** Profile that counts tokens for `above`. Default `arc`. */
+  /** Token profile that counts the request. Default `arc`. */
   readonly profile?: TokenProfile;
 }
 
 /**
- * Replaces old tool results with a placeholder, in the request only. The calls stay, each with an
- * answer. Text results no longer than the placeholder stay. Results that no model has answered yet
- * stay too, unless `clearAtLeast` or `clearToolInputs` is set. Throws `CONFIGURATION` for an option
- * of the wrong kind.
+ * Replaces old tool results with a placeholder, in the request only. Each tool call keeps a result.
+ * A text result that is no longer than the placeholder stays. A result that the model has not
+ * replied to yet stays too, unless `clearAtLeast` or `clearToolInputs` is set. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
   const fields =

@@ -11,32 +11,38 @@ import { headOf } from '../meter/request-head.ts';
 import { mapContent, resultClearer } from './result-clearer.ts';
 
 export interface ContextEditingOptions {
-  /** Longest request, in estimated tokens, that is left alone. Default 100,000. */
+  /**
+   * Maximum number of estimated tokens that a request may have before results are cleared. Default
+   * 100,000.
+   */
   readonly trigger?: number;
   /** Number of newest results that stay as they are. Default 3. */
   readonly keep?: number;
   /**
-   * Fewest tokens to free at a time. The oldest results go in batches of at least this size, until
-   * the request is no longer than `trigger`. A batch that would free less stays. Requests in
-   * between begin with the same text, so that prompt caches hold. Default 0: clears all but `keep`
-   * results.
+   * Minimum number of tokens to free at a time. The oldest results are cleared in batches of at
+   * least this size, until the request has at most `trigger` tokens. A batch that would free fewer
+   * tokens is not cleared. Requests between two batches begin with the same text, which keeps
+   * prompt caches valid. Default 0: clears all results except the newest `keep`.
    */
   readonly clearAtLeast?: number;
-  /** Whether the arguments of the cleared results' calls become `{}`. Default false. */
+  /**
+   * Whether a cleared result also clears its tool call: the arguments become `{}`. Default false.
+   */
   readonly clearToolInputs?: boolean;
   /** Text that replaces a cleared result. Default `[cleared]`. */
   readonly placeholder?: string;
   /** Names of tools whose results are never cleared and do not count toward `keep`. */
   readonly excludeTools?: readonly string[];
-  /** How tokens are counted. Default `arc`. */
+  /** Token profile that counts the request. Default `arc`. */
   readonly profile?: TokenProfile;
 }
 
 /**
- * Clears old tool results of a request that has grown too long, with the defaults of Spring AI
- * Alibaba's context editing interceptor. The calls stay, each with an answer, and the log keeps
- * everything. The request may stay longer than `trigger`: put `fitContext` or `summarization` after
- * it. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Clears old tool results of a request that has become too long. The defaults are those of Spring
+ * AI Alibaba's context editing interceptor. Each tool call keeps a result, and the session log does
+ * not change. The request may still be longer than `trigger`. Put `fitContext` or `summarization`
+ * after this policy to shorten the request further. Throws `CONFIGURATION` for an option of the
+ * wrong kind.
  */
 export function contextEditing(options: ContextEditingOptions = {}): ContextPolicy {
   const fields =
@@ -61,7 +67,10 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
     for (let index = start; index < messages.length; index += 1)
       if (isOurs(messages[index]!)) results.push(index);
     const fitted = [...messages];
-    /** Cleared messages, applied once they free at least `clearAtLeast` tokens. */
+    /**
+     * Cleared messages, by index. They enter the request when they free at least `clearAtLeast`
+     * tokens.
+     */
     let batch = new Map<number, Msg>();
     let [total, freed] = [before, 0];
     for (const index of results.slice(0, Math.max(0, results.length - keep))) {
@@ -92,7 +101,9 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
   return { name: 'clearToolResults', fit };
 }
 
-/** Returns the index of the message whose calls these results answer, or -1 if it is not there. */
+/**
+ * Returns the index of the message with the tool calls of these results, or -1 if there is none.
+ */
 function callOf(messages: readonly Msg[], index: number): number {
   let at = index - 1;
   while (at >= 0 && toolResultsOf(messages[at]!).length) at -= 1;
@@ -101,8 +112,8 @@ function callOf(messages: readonly Msg[], index: number): number {
 }
 
 /**
- * Makes a function that clears the arguments of the calls that `results` answer. It returns the
- * same object each time for the same calls of a message.
+ * Makes a function that clears the arguments of the tool calls that `results` answer. For the same
+ * tool calls of a message, the function returns the same object each time.
  */
 function inputClearer(exclude: readonly string[]): (given: Msg, current: Msg, results: Msg) => Msg {
   const known = new WeakMap<Msg, Map<string, Msg>>();

@@ -2,18 +2,19 @@ import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 
 export interface ResultClearer {
-  /** Returns whether the message has a result that may be cleared. */
+  /** Returns whether the message has a tool result that may be cleared. */
   isOurs(message: Msg): boolean;
   /**
-   * Returns the message with a placeholder for its results. It is the same object each time,
-   * because counts and the wire form are cached on it.
+   * Returns the message with a placeholder for each tool result that may be cleared. For the same
+   * message, the result is the same object each time. Token counts and the wire form are cached on
+   * that object.
    */
   clear(message: Msg): Msg;
 }
 
 /**
- * Makes a clearer. `exclude`: names of tools whose results stay. Text results no longer than the
- * placeholder stay, too.
+ * Makes a clearer of tool results. Results of the tools named in `exclude` stay. A text result that
+ * is no longer than the placeholder stays too.
  */
 export function resultClearer(placeholder: string, exclude: readonly string[]): ResultClearer {
   const cleared = new WeakMap<Msg, Msg>();
@@ -33,7 +34,7 @@ export function resultClearer(placeholder: string, exclude: readonly string[]): 
   };
 }
 
-/** Changes a message's blocks. Returns the same message if no block changes. */
+/** Applies `change` to each block of a message. Returns the same message if no block changes. */
 export function mapContent(message: Msg, change: (block: ContentBlock) => ContentBlock): Msg {
   const content = message.content.map(change);
   return content.every((block, index) => block === message.content[index])

@@ -3,8 +3,8 @@ import { countMessage } from '../../tokens/count-message.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
- * Prefix sums of the tokens of a message list. Messages at the head of the previous list are
- * neither counted nor added again.
+ * Running totals of the tokens of a message list. If a list begins like the previous list, the
+ * shared messages are not counted again.
  */
 export class MessageSums {
   readonly #profile: TokenProfile;
@@ -16,8 +16,8 @@ export class MessageSums {
   }
 
   /**
-   * Returns the prefix sums: `sums[i]` is the tokens of the first `i` messages. Valid until the
-   * next call.
+   * Returns the running totals: `sums[i]` is the number of tokens of the first `i` messages. The
+   * array is valid until `of()` is called again.
    */
   of(messages: readonly Msg[]): readonly number[] {
     const known = this.#messages;

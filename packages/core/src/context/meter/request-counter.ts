@@ -12,7 +12,7 @@ export function requestCounter(profile: TokenProfile): (request: ContextRequest)
   return (request) => sums.of(request.messages).at(-1)! + countAround(request, profile);
 }
 
-/** Counts the tokens of a request outside of its messages. */
+/** Counts the tokens of a request, except those of its messages. */
 export function countAround({ tools, beside }: ContextRequest, profile: TokenProfile): number {
   return (
     (profile.perRequest ?? 0) +

@@ -10,25 +10,25 @@ import { countAround, requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';
 
 /**
- * Ratios of real to estimated tokens for each model, as `TokenCalibration` learns them from
- * reported usage.
+ * Ratio of reported to estimated tokens for each model. `TokenCalibration` learns these ratios from
+ * the usage that models report.
  */
 export interface TokenRatios {
-  /** Returns the reported tokens per estimated token; 1 if nothing is known. */
+  /** Returns the reported tokens per estimated token, or 1 if the ratio is unknown. */
   ratioOf(modelId: string): number;
 }
 
 export interface WindowOptions {
   /**
-   * Tokens the model can hold. Default: the model's `features.contextWindow`; throws
-   * `CONFIGURATION` if the model has none.
+   * Number of tokens that fit in the model's context window. Default: the model's
+   * `features.contextWindow`. A request throws `CONFIGURATION` if the model does not state one.
    */
   readonly window?: number;
   /** Tokens kept free for the answer. Default 4096. */
   readonly reserveOutput?: number;
-  /** How tokens are counted. Default `arc`. */
+  /** Token profile that counts the request. Default `arc`. */
   readonly profile?: TokenProfile;
-  /** Corrects the counts of `profile` for the model in use. Default: no correction. */
+  /** Ratios that correct the counts of `profile` for the model in use. Default: no correction. */
   readonly calibration?: TokenRatios;
 }
 
@@ -37,19 +37,19 @@ export interface Measured {
   readonly reserveOutput: number;
   /** Index of the conversation's first message. */
   readonly start: number;
-  /** Index of the current prompt; `start - 1` if there is none. */
+  /** Index of the current prompt, or `start - 1` without a prompt. */
   readonly prompt: number;
   /**
-   * `sums[i]`: uncorrected tokens of the first `i` messages. `fixed` and `budget` are uncorrected
-   * too.
+   * Running totals: `sums[i]` is the number of tokens of the first `i` messages. `sums`, `fixed`
+   * and `budget` are uncorrected.
    */
   readonly sums: readonly number[];
   /**
-   * Tokens that every request contains: the head, the tools, and the message that is sent in
-   * addition (`beside`).
+   * Number of tokens that every request contains. They are the messages before the conversation,
+   * the tools, and the message that is sent in addition (`beside`).
    */
   readonly fixed: number;
-  /** Tokens the conversation may have. */
+  /** Maximum number of tokens of the conversation. */
   readonly budget: number;
   /** Factor from uncorrected to corrected tokens. */
   readonly factor: number;
@@ -65,7 +65,7 @@ export class RequestMeter {
   readonly #sums: MessageSums;
   readonly #count: (request: ContextRequest) => number;
 
-  /** Throws `CONFIGURATION` with `where` and the field in its message. */
+  /** Throws `CONFIGURATION` for an invalid option. The message names `where` and the option. */
   constructor(where: string, options: WindowOptions) {
     checkFields(
       'CONFIGURATION',
@@ -81,7 +81,7 @@ export class RequestMeter {
     if (options.window !== undefined) this.#checkWindow(options.window);
   }
 
-  /** Measures a request. `extra`: tokens needed in addition to the answer. */
+  /** Measures a request. `extra` is a number of tokens to keep free in addition to the answer. */
   measure(request: ContextRequest, extra = 0): Measured {
     const { messages, promptId, model } = request;
     const { window = model?.features.contextWindow, reserveOutput = defaultReserve } =
@@ -133,8 +133,8 @@ export class RequestMeter {
 
   /**
    * Returns the correction factor, rounded up to the next multiple of 0.05. Without rounding, each
-   * reply would slightly change the ratio and the place where the conversation is cut. Prompt
-   * caches would then never match.
+   * reply would change the factor slightly and move the cut of the conversation. Prompt caches
+   * would then never match.
    */
   #factor(modelId: string | undefined): number {
     if (modelId === undefined) return 1;

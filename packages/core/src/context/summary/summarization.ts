@@ -9,18 +9,18 @@ import {
 
 export interface SummarizationOptions extends SummarizeHistoryOptions {
   /**
-   * Longest request, in estimated tokens; a longer one is summarized. This option replaces
-   * `window`, sets `reserveOutput` to 0, and changes other defaults: `keep` 20, `keepFirst` true
-   * (Spring AI Alibaba: `SummarizationHook`).
+   * Maximum number of estimated tokens of a request; a longer request is summarized. This option
+   * replaces `window` and sets `reserveOutput` to 0. It also changes two defaults: `keep` is 20 and
+   * `keepFirst` is true (Spring AI Alibaba: `SummarizationHook`).
    */
   readonly maxTokens?: number;
 }
 
 /**
- * If a request has grown too long, replaces its old messages with a summary. The log keeps
- * everything. The summary stays until the request is too long again. If no summary arrives in time,
- * the oldest messages are left out, and `onError` gets the error. Throws `CONFIGURATION` for an
- * option of the wrong kind.
+ * Replaces old messages with a summary when a request has become too long. The session log does not
+ * change. The summary is used until a request is too long again. If no summary arrives before
+ * `timeoutMs`, the oldest messages are left out and `onError` gets the error. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
   checkFields(

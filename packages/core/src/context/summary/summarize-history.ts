@@ -28,68 +28,73 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   /** Model that writes the summaries. Default: the agent's model. */
   readonly model?: ChatModel;
   /**
-   * Instruction for the model. Default: keep what is needed to go on, in the conversation's
-   * language.
+   * Instruction for the model. Default: asks the model to keep what the assistant needs to
+   * continue, in the conversation's language.
    */
   readonly prompt?: string;
   /**
-   * Room kept for the summary, in tokens. Default 1000. A summary of more than twice that size
-   * fails.
+   * Number of tokens to keep free for the summary. Default 1000. A summary that has more than twice
+   * as many tokens is an error.
    */
   readonly summaryTokens?: number;
-  /** Messages are summarized in multiples of this many tokens. Default: a quarter of the window. */
+  /**
+   * Step of summaries, in tokens: each summary covers a multiple of this number. Default: a quarter
+   * of the window.
+   */
   readonly step?: number;
   /**
-   * Number of newest messages that a summary leaves as they are, if they fit. Default: as many as
-   * fit.
+   * Number of newest messages that a summary does not cover, if they fit. Default: as many as fit.
    */
   readonly keep?: number;
   /**
-   * Whether the user's message at the beginning of the conversation stays before the summary.
+   * Whether the user's message at the beginning of the conversation always stays in the request.
    * Default false.
    */
   readonly keepFirst?: boolean;
-  /** Text above the summary. Default: says that it is earlier conversation, not an instruction. */
-  readonly heading?: string;
   /**
-   * Longest time, in milliseconds, that summaries may delay one request in total. Default 30 000.
+   * Text above the summary. Default: a text that calls the summary information and not an
+   * instruction.
    */
+  readonly heading?: string;
+  /** Maximum time, in milliseconds, that summaries may delay one request. Default 30 000. */
   readonly timeoutMs?: number;
   /** Options of the summary request: `maxTokens`, `temperature`, … */
   readonly generate?: GenerateOptions;
   /**
-   * Store in which summaries outlive the process. Default: none. `forget` deletes a session's
-   * summary.
+   * Store that keeps summaries after the process ends. Default: none. `forget` deletes a session's
+   * summary from the store.
    */
   readonly store?: SummaryStore;
   /**
-   * Gets the error if a summary fails or cannot be stored; the call goes on. Default:
-   * `console.warn`.
+   * Function that gets the error if a summary fails or cannot be stored. The agent call continues.
+   * Default: logs the error with `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface HistorySummarizer extends ContextPolicy {
   /**
-   * Deletes a session's summary, in the store as well. Call it when you delete the session's log.
+   * Deletes a session's summary from memory and from the store. Call `forget` when you delete the
+   * session's log.
    */
   forget(sessionId: string): Promise<void>;
 }
 
 /**
- * Keeps requests within the model's window by replacing the oldest messages with a summary. It
- * summarizes the messages that `fitContext` would leave out, in whole groups. System messages at
- * the head and the newest messages stay as they are. If the prompt's own turn is summarized, the
- * prompt still stays.
+ * Replaces the oldest messages with a summary so that a request fits in the model's window. The
+ * summary covers the messages that `fitContext` would leave out. A message with tool calls and its
+ * results are always summarized together. System messages at the beginning and the newest messages
+ * stay as they are. The current prompt stays even if the summary covers its turn.
  *
- * A summary is reused until one of its messages is cut from the log or the messages after it no
- * longer fit. In the second case, the next summary is made from it and the messages that follow. If
- * a summary fails or times out, messages are left out as by `fitContext`, and `onError` gets the
- * error. The same call does not ask again. An abort ends the wait at once. The usage counts toward
- * the call's.
+ * A summary is reused until one of its messages is cut from the session log, or the messages after
+ * it no longer fit. In the second case, the model writes the next summary from the old summary and
+ * the messages after it. If a summary fails or takes too long, messages are left out as by
+ * `fitContext`, and `onError` gets the error. The same agent call does not ask for a summary again.
+ * An abort stops the wait at once. The usage of summaries counts toward the usage of the agent
+ * call.
  *
- * Throws `CONFIGURATION` for an option of the wrong kind, or for a window with no room beside
- * reserve and summary.
+ * Throws `CONFIGURATION` for an option of the wrong kind. Also throws it if the window has no room
+ * besides `reserveOutput` and `summaryTokens`.
  */
 export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
   const fields =
@@ -104,8 +109,8 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   checkWhole(where, { keep: options.keep });
   const { keepFirst = false, heading = usualHeading } = options;
   const meter = new RequestMeter(where, options);
-  // A meter is fast only if each request begins like the previous one. Requests with a summary do
-  // not, so they have a meter of their own.
+  // A meter is fast only if each request begins like the previous request. A request with a summary
+  // begins differently, so it needs its own meter.
   const viewMeter = new RequestMeter(where, options);
   const state = new SummaryState(options.store, heading);
 
@@ -150,7 +155,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     if (!model)
       throw new AgentError('CONFIGURATION', `${where}: set model when no agent makes the request.`);
     const given = meter.measure(request, summaryTokens);
-    // The meter reuses `sums` if it measures another session while this one waits.
+    // Copies `sums`: the meter reuses the array if it measures another session during a wait below.
     const measured = { ...given, sums: [...given.sums] };
     const { start, sums, fixed, budget, corrected } = measured;
     const conversation = sums[messages.length]! - sums[start]!;
@@ -248,9 +253,9 @@ interface Task {
 }
 
 /**
- * Returns the end of the part to summarize: the messages that trimming would drop. It includes the
- * prompt if the prompt's turn is trimmed. It is longer if otherwise more than `keep` messages would
- * stay.
+ * Returns the index after the last message to summarize. The range covers the messages that
+ * trimming would leave out. If trimming would cut the prompt's turn, the range includes the prompt.
+ * The range is extended if more than `keep` messages would stay.
  */
 function endOf(
   messages: readonly Msg[],
@@ -270,19 +275,20 @@ function endOf(
   });
   const end = turn > held ? turn : history;
   if (keep === undefined || messages.length - end <= keep) return end;
-  // The group at the cut stays whole, and so does the newest group.
+  // Messages of one group stay together, and the newest group always stays.
   const [wished] = groupOf(messages, Math.min(messages.length - keep, messages.length - 1), from);
   return Math.max(end, wished);
 }
 
-/** Adds the user's message at the beginning of the conversation to the head, which always stays. */
+/** Counts the user's first message as part of the head: the messages that always stay. */
 function withFirst(request: ContextRequest): ContextRequest {
   const first = headOf(request);
   return request.messages[first]?.role === 'user' ? { ...request, head: first + 1 } : request;
 }
 
 /**
- * Returns the prompt's group if the summary covers it: the model always sees a call's own prompt.
+ * Returns the current prompt and its tool results if the summary covers the prompt. The model
+ * always sees the prompt of the current agent call.
  */
 function promptShown(
   summary: Summary,

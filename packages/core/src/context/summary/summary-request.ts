@@ -11,13 +11,13 @@ export interface SummaryRequest {
   readonly generate: GenerateOptions;
   readonly signal: AbortSignal;
   readonly run: RunInfo | undefined;
-  /** Called with the usage when the model reports it, even if the request fails later. */
+  /** Receives the usage when the model reports it, even if the request fails later. */
   onUsage(usage: Usage): void;
 }
 
 /**
- * Asks a model for a summary. Rejects with the model's errors, and with `MODEL_BAD_RESPONSE` for a
- * reply without text.
+ * Asks a model for a summary. Rejects with the model's error, or with `MODEL_BAD_RESPONSE` if the
+ * reply has no text.
  */
 export function requestSummary({
   instruction,
@@ -35,7 +35,10 @@ export function requestSummary({
   });
 }
 
-/** Wraps a text in a tag. Escapes that tag in the text, so that the text cannot end the block. */
+/**
+ * Wraps a text in a tag. Escapes the same tag inside the text, so that the text cannot close the
+ * tag.
+ */
 export function enclose(tag: string, text: string): string {
   return `<${tag}>\n${text.replaceAll(new RegExp(`<(?=/?${tag}>)`, 'gi'), '&lt;')}\n</${tag}>`;
 }

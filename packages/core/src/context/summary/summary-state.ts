@@ -7,7 +7,7 @@ import { enclose } from './summary-request.ts';
 
 /**
  * A summary of the first `count` messages of a history. `first` and `last` are the ids of the first
- * and the last of them.
+ * and the last summarized message.
  */
 export interface Summary {
   readonly first: string;
@@ -15,8 +15,8 @@ export interface Summary {
   readonly count: number;
   readonly text: string;
   /**
-   * Message that the model sees. It is made from the fields above, so that it is the same in
-   * another process.
+   * Message that the model sees. It is built from the other fields only, so another process builds
+   * the same message.
    */
   readonly message: Msg;
 }
@@ -24,32 +24,34 @@ export interface Summary {
 export interface SessionSummary {
   summary?: Summary | undefined;
   /**
-   * Id of the prompt of the call whose summary failed. That call does not wait for a summary again.
+   * Id of the prompt of an agent call whose summary failed. That agent call does not ask for a
+   * summary again.
    */
   failedFor?: string | undefined;
 }
 
 /**
- * Largest number of sessions kept in memory. A server can share one policy between many sessions.
- * Beyond it, the least recently used session is dropped and later read from the store again.
+ * Maximum number of sessions in memory, because a server can share one policy between many
+ * sessions. Above the maximum, the least recently used session is dropped. It is read from the
+ * store again when needed.
  */
 const maxSessions = 1000;
 
-/** The summaries of sessions, in memory and in an optional store. */
+/** Summaries of sessions, in memory and in an optional store. */
 export class SummaryState {
   readonly #sessions: Map<string, SessionSummary> = new Map();
   readonly #store: SummaryStore | undefined;
   readonly #heading: string;
 
-  /** `heading`: text above summaries that are read from the store. */
+  /** Creates the state. `heading` is the text above a summary that is read from the store. */
   constructor(store: SummaryStore | undefined, heading: string) {
     this.#store = store;
     this.#heading = heading;
   }
 
   /**
-   * Returns a session's summary. Rejects as the store does, and with `STORAGE_FAILED` if the stored
-   * summary is damaged. After a rejection the session has no summary.
+   * Returns a session's summary. Rejects with the store's error, or with `STORAGE_FAILED` if the
+   * stored summary is damaged. After a rejection, the session counts as having no summary.
    */
   async of(sessionId: string): Promise<SessionSummary> {
     let session = this.#sessions.get(sessionId);
@@ -86,7 +88,7 @@ export function makeSummary(messages: readonly Msg[], text: string, heading: str
   );
 }
 
-/** Returns whether a history that begins at `start` still begins with the summarized messages. */
+/** Returns whether a history that begins at `start` begins with the summarized messages. */
 export function covers(
   { first, last, count }: Summary,
   messages: readonly Msg[],
@@ -132,8 +134,8 @@ function parseSummary(stored: string, heading: string): Summary {
 }
 
 /**
- * Returns the key of a session's summary. The store may also hold the session log, whose keys begin
- * with `s:`.
+ * Returns the key of a session's summary. The same store may hold the session log; keys of the log
+ * begin with `s:`.
  */
 function keyOf(sessionId: string): string {
   return `summary:${encodeURIComponent(sessionId)}`;

@@ -4,8 +4,8 @@ import type { Msg } from '../../message/msg.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
- * Writes a conversation as text, in parts of at most `partTokens` estimated tokens. A message that
- * is longer than a part loses its middle. Thinking is left out.
+ * Writes a conversation as text, in pieces of at most `partTokens` estimated tokens. A message that
+ * is longer than one piece loses its middle. Thinking is left out.
  */
 export function transcript(
   messages: readonly Msg[],

@@ -5,7 +5,10 @@ import { isRecord } from '../../message/is-record.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 
-/** A window that begins with the first nonzero amount and ends `ms` later. */
+/**
+ * Time window of a counter. The window begins with the first amount above 0 and lasts `ms`
+ * milliseconds.
+ */
 export interface CounterWindow {
   readonly ms: number;
   /** Current time in milliseconds since 1970. */
@@ -13,23 +16,23 @@ export interface CounterWindow {
 }
 
 export interface Count {
-  /** Total of the window, including the amount just added. */
+  /** Total of all amounts in the window, including the amount just added. */
   readonly total: number;
   /** End of the window in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
 /**
- * Store for the counts of limits. Adding 0 only reads. If the store fails, `add` rejects, and the
- * guard then rejects the call.
+ * Store that counts for limits, such as those of `rateLimit` and `spendCap`. `add` with amount 0
+ * only reads. If the store fails, `add` rejects, and the guard then rejects the agent call.
  */
 export interface CounterStore {
   add(key: string, amount: number, window: CounterWindow): Awaitable<Count>;
 }
 
 /**
- * Keeps counters in this process. Above `maxKeys` (10,000), the counter with the oldest window is
- * removed.
+ * Keeps counters in this process. If there are more than `maxKeys` counters (default 10,000), the
+ * counter with the oldest window is removed.
  */
 export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
   checkFields('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
@@ -40,7 +43,7 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
       const before = counts.get(key);
       const count = added(before, amount, window);
       if (count.total === 0) return count;
-      // A new window goes to the end, so that the first is the oldest.
+      // A counter with a new window moves to the end, so the first counter has the oldest window.
       if (before?.endsAt !== count.endsAt) counts.delete(key);
       counts.set(key, count);
       if (counts.size > maxKeys) counts.delete(counts.keys().next().value!);
@@ -51,8 +54,8 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
 
 /**
  * Keeps counters in a key-value store that several processes can share. Counts are exact if the
- * store has `compareAndSet`. Otherwise they are exact within this process, but two processes that
- * count at the same moment may count once.
+ * store has `compareAndSet`. Without it, counts are exact within one process only. If two processes
+ * add at the same moment, one of the two amounts may be lost.
  */
 export function storedCounters(
   store: KeyValueStore,
@@ -79,7 +82,10 @@ export function storedCounters(
   };
 }
 
-/** Maximum attempts to write a counter. After that, `add` rejects with `STORAGE_FAILED`. */
+/**
+ * Maximum number of attempts to write a counter. After the last attempt, `add` rejects with
+ * `STORAGE_FAILED`.
+ */
 const maxTries = 50;
 
 async function update(
@@ -110,7 +116,8 @@ function readCount(stored: string): Count {
 }
 
 function added(before: Count | undefined, amount: number, { ms, now }: CounterWindow): Count {
-  // If a window ends more than `ms` from now, the clock was set back since it began.
+  // A window that ends more than `ms` from now is over: the clock was set back since the window
+  // began.
   const runs = before && before.endsAt > now && before.endsAt <= now + ms;
   return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
 }

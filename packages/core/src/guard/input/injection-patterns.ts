@@ -1,17 +1,17 @@
 import type { InjectionPattern } from './injection.ts';
 
 /**
- * Returns the patterns of prompt injection: overriding instructions, lifting the model's rules,
- * extracting its prompt, faked markup. All counts are bounded, so each pattern takes time linear in
- * the text.
+ * Returns the patterns of prompt injection. They find texts that override instructions, lift the
+ * model's rules, ask for its prompt, or fake markup. All counts in the patterns are bounded, so a
+ * search takes time linear in the length of the text.
  */
 export function injectionPatterns(): readonly InjectionPattern[] {
   return [...english(), ...chinese(), ...japanese(), ...korean(), ...markup()];
 }
 
 /**
- * Up to two words in between. Word length is bounded, so a match attempt costs the same at every
- * position.
+ * Matches up to two words between two parts of a pattern. The length of a word is bounded, so an
+ * attempt to match costs the same at every position.
  */
 const gap = '(?: [\\p{L}\\p{N}]{1,20}){0,2}?';
 
@@ -125,8 +125,8 @@ function korean(): readonly InjectionPattern[] {
 }
 
 /**
- * Returns the patterns of faked conversation turns and chat markup, which do not belong in a user's
- * text.
+ * Returns the patterns of faked conversation turns and chat markup. A user's text has no reason to
+ * contain them.
  */
 function markup(): readonly InjectionPattern[] {
   const order =

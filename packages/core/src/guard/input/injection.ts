@@ -6,7 +6,10 @@ import type { InputStage } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
 
-/** A pattern and the form of the text to search; all forms are lower case. */
+/**
+ * A pattern and the name of the form of the text to search (see `PlainText`). All forms are in
+ * lower case.
+ */
 export interface InjectionPattern {
   readonly in: keyof PlainText;
   readonly pattern: RegExp;

@@ -14,25 +14,27 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { UnreportedUsage } from './unreported-usage.ts';
 
-/** Options of guards. `errorMessage` supplies the text of rejections. */
+/** Options of guards. `errorMessage` writes the text of rejections with these options. */
 export interface GuardOptions extends ErrorMessageOptions {
   /**
-   * Listener for exceptions of stages and rules, which go nowhere else. Default: `console.warn`.
+   * Function that gets exceptions of stages and rules. They are reported nowhere else. Default:
+   * `console.warn`.
    */
   readonly onError?: (error: unknown, stage: string) => void;
   /**
-   * Token profile to estimate unreported usage of model requests, such as that of a cut-off reply;
-   * default `arc`.
+   * Token profile that estimates the usage of model requests without reported usage, such as the
+   * request of a cut-off reply. Default `arc`.
    */
   readonly profile?: TokenProfile;
 }
 
 /**
- * Checks the input of each call before anything is stored. The stages run in order, and the first
- * rejection wins. The call then ends with reason `rejected` and `error.code` `GUARD_REJECTED`;
- * `details` have the `category` and the `stage`. A stage also rejects if it throws or returns
- * anything except messages or a rejection. The message is then `Security check failed`, the
- * category `SYSTEM_ERROR` (Arc Reactor: `GuardPipeline`).
+ * Checks the input of each agent call before anything is stored. The stages run in order, and the
+ * first rejection ends the checks. The agent call then ends with reason `rejected` and `error.code`
+ * `GUARD_REJECTED`. The `details` of the error have the `category` and the `stage`. A stage also
+ * rejects if it throws or returns a value that is neither messages nor a rejection. The message of
+ * such a rejection is `Security check failed` and its category is `SYSTEM_ERROR` (Arc Reactor:
+ * `GuardPipeline`).
  */
 export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Middleware {
   const { check, report } = stagesOf(stages, options);
@@ -44,7 +46,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
     onError: 'fail',
     guard: check,
     onEvent(event, _control, context) {
-      // After an interrupt the chunks are our own text, not the model's.
+      // After an interrupt, the chunks contain the library's text, not the model's.
       if (!context.cut) runs.get(event.runId)?.see(event, context.usage);
     },
     wrapRun: (next) =>
@@ -66,7 +68,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
   };
 }
 
-/** Combines the stages into one guard. Throws `CONFIGURATION` for an invalid stage. */
+/** Combines the stages into one guard. Throws `CONFIGURATION` for an invalid stage or option. */
 export function stagesOf(
   stages: readonly InputStage[],
   options: GuardOptions = {},
@@ -90,7 +92,7 @@ export function stagesOf(
       let messages = input;
       for (const stage of stages) {
         const verdict = await judge(stage, messages, context, report);
-        // The call is over, so nothing uses its input.
+        // The agent call has been aborted, so nothing uses its input.
         if (context.signal.aborted) return input;
         if (!isMessages(verdict)) return rejection(stage.name, verdict, options);
         messages = verdict;
@@ -100,7 +102,7 @@ export function stagesOf(
   };
 }
 
-/** Throws `CONFIGURATION` for invalid options. */
+/** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
 export function checkGuardOptions(where: string, options: unknown): void {
   checkFields(
     'CONFIGURATION',
@@ -111,14 +113,14 @@ export function checkGuardOptions(where: string, options: unknown): void {
 }
 
 /**
- * Returns a function that passes exceptions to `onError`. An exception of `onError` itself does not
- * change the outcome.
+ * Returns a function that passes exceptions to `onError`. If `onError` throws, the result of the
+ * guard does not change.
  */
 export function reporter({ onError }: GuardOptions): (error: unknown, stage: string) => void {
   return (error, stage) => reportFailure(`Guard "${stage}" failed:`, onError, error, stage);
 }
 
-/** Creates the error of a rejection. It quotes neither the input nor an exception. */
+/** Creates the error of a rejection. The error quotes neither the input nor an exception. */
 export function rejectionError(
   stage: string,
   { category, message, details }: StageRejection,
@@ -172,7 +174,8 @@ async function judge(
     if (verdict === input || isRejection(verdict))
       return verdict as readonly Msg[] | StageRejection;
     const messages = parseMessages(verdict);
-    // A stage must not empty the input: only a call that resumes from the log has an empty one.
+    // A stage must not remove all messages: an empty input means that the agent call resumes from
+    // the session log.
     if (messages.length || !input.length) return messages;
     throw new AgentError('INVALID_MESSAGE', 'The stage removed the whole input.');
   } catch (error) {

@@ -5,17 +5,17 @@ import type { InputStage } from './input-stage.ts';
 
 export interface InputLengthOptions {
   /**
-   * Shortest input in characters (UTF-16 units), without white space at both ends; default 1. Does
-   * not apply to input with media.
+   * Minimum length of the input in characters (UTF-16 units), without white space at both ends.
+   * Default 1. The minimum does not apply to input with media.
    */
   readonly min?: number;
-  /** Longest input in the same unit; default 5,000. */
+  /** Maximum length of the input in the same unit. Default 5,000. */
   readonly max?: number;
 }
 
 /**
- * Limits the length of a call's input: the texts of all messages together, without tool results
- * (Arc Reactor: `DefaultInputValidationStage`).
+ * Limits the length of an agent call's input. Counts the texts of all messages together, without
+ * tool results (Arc Reactor: `DefaultInputValidationStage`).
  */
 export function inputLength(options: InputLengthOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');

@@ -5,26 +5,27 @@ import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
 
-/** Identity of the checked call, and its signal. */
+/** Identity and signal of the agent call whose input is checked. */
 export interface GuardContext extends RunInfo {
-  /** Signal that is raised when the call is aborted, interrupted or paused. */
+  /** Signal that aborts when the agent call is aborted, interrupted or paused. */
   readonly signal: AbortSignal;
 }
 
 /** Rejection by a stage. */
 export interface StageRejection {
   readonly category: GuardCategory;
-  /** Message for the user; default: the text of the category. */
+  /** Message for the user. Default: the text for the category. */
   readonly message?: string;
-  /** Data for programs. It goes into the error's `details`, beside `category` and `stage`. */
+  /** Data for programs. The error's `details` contain it, together with `category` and `stage`. */
   readonly details?: JsonObject;
 }
 
-/** Cost of a call that has ended. */
+/** Cost of an agent call that has ended. */
 export interface EndedCall {
   /**
-   * Tokens of all the call's model requests, as the provider reported them. Unreported tokens are
-   * estimated: for replies cut off after their first words, and for providers that never report.
+   * Tokens of all model requests of the agent call, as the provider reported them. Tokens that the
+   * provider did not report are estimated. Examples are a reply that was cut off after its first
+   * words, and a provider that never reports usage.
    */
   readonly usage: Usage;
   /** Id of the agent's model. */
@@ -32,19 +33,19 @@ export interface EndedCall {
 }
 
 /**
- * One check of a call's input. An exception or an invalid return value is a rejection: guards fail
- * closed.
+ * One check of an agent call's input. An exception or an invalid return value counts as a
+ * rejection, so a broken stage lets nothing pass.
  */
 export interface InputStage {
   readonly name: string;
   /**
-   * Returns the input unchanged, a changed input or a rejection. The input is empty if a call
-   * resumes from the log.
+   * Returns the input unchanged, a changed input, or a rejection. The input is empty if an agent
+   * call resumes from the session log.
    */
   check(input: readonly Msg[], context: GuardContext): Awaitable<readonly Msg[] | StageRejection>;
   /**
-   * Runs after each call, however it ended. An exception is reported and does not change the call's
-   * outcome.
+   * Runs after each agent call that has ended, successful or not. An exception is reported and does
+   * not change the result of the agent call.
    */
   after?(call: EndedCall, context: GuardContext): Awaitable<void>;
 }

@@ -1,13 +1,14 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 
-/** Returns every text of the messages: text blocks and tool results. */
+/** Returns every text of the messages: text blocks and texts in tool results. */
 export function textsOf(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ content }) => content.flatMap(textsOfBlock));
 }
 
 /**
- * Applies `change` to each text that `textsOf` returns. An unchanged message stays the same object.
+ * Applies `change` to each text that `textsOf` returns. A message without changes stays the same
+ * object.
  */
 export function mapTexts(
   messages: readonly Msg[],

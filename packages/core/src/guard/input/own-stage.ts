@@ -7,15 +7,15 @@ import { isRejection } from './input-guards.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 
-/** Classifier of a text. Returns `pass` or the reason for a rejection. */
+/** Function that classifies a text. It returns `pass` or the reason for a rejection. */
 export type Classify = (
   text: string,
   context: GuardContext,
 ) => Awaitable<'pass' | GuardCategory | StageRejection>;
 
 /**
- * Creates a stage from your classifier, such as a small model. The classifier gets the input's text
- * and returns `pass`, a category or a rejection.
+ * Creates a stage from your classifier, which may ask a small model. The classifier gets the text
+ * of the input. It returns `pass`, a category or a rejection.
  */
 export function classify(
   classifier: Classify,
@@ -27,7 +27,7 @@ export function classify(
     name: options.name ?? 'classify',
     async check(input, context) {
       const text = textsOf(input).join('\n');
-      // A call that resumes from the log has no text.
+      // The input has no text if the agent call resumes from the session log.
       if (!text) return input;
       const verdict = await classifier(text, context);
       if (verdict === 'pass') return input;
@@ -39,8 +39,8 @@ export function classify(
 }
 
 /**
- * Creates a stage that asks whether this user may call. Only `true` passes; `false` is
- * `UNAUTHORIZED`.
+ * Creates a stage that checks whether a user may use the agent. `allows` must return `true` to let
+ * the input pass; `false` rejects it with `UNAUTHORIZED`.
  */
 export function permission(
   allows: (context: GuardContext, input: readonly Msg[]) => Awaitable<boolean>,

@@ -1,20 +1,20 @@
-/** A text without its disguises, in three forms. Each form is computed on first use. */
+/** A text without disguised characters, in three forms. Each form is computed on first use. */
 export interface PlainText {
   /**
-   * The text in lower case with single blanks. Compatibility forms such as fullwidth letters are
-   * folded, look-alike letters are Latin, and invisible characters are removed.
+   * The text in lower case with single blanks. Compatibility forms such as fullwidth letters and
+   * look-alike letters are replaced with plain letters. Invisible characters are removed.
    */
   readonly text: string;
-  /** Only the words, with single blanks between them and at both ends. */
+  /** Words only, with single blanks between them and at both ends. */
   readonly words: string;
   /**
-   * Only the letters and digits: for scripts without blanks, and for words spelled letter by
-   * letter.
+   * Letters and digits only. Patterns use this form for scripts without blanks and for words that
+   * are spelled letter by letter.
    */
   readonly letters: string;
 }
 
-/** Removes the disguises of a text. Takes time linear in its length. */
+/** Replaces the disguised characters of a text. Takes time linear in the length of the text. */
 export function plainText(raw: string): PlainText {
   let text: string | undefined;
   let words: string | undefined;
@@ -34,7 +34,7 @@ export function plainText(raw: string): PlainText {
 
 /**
  * Removes invisible characters: zero-width and format characters, fillers, variation selectors and
- * controls. White space stays.
+ * control characters. White space stays.
  */
 export function withoutInvisible(text: string): string {
   return text.replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]|[^\P{Cc}\s]/gu, '');
@@ -44,9 +44,10 @@ function fold(raw: string): string {
   const latin = new Map<string, string>();
   return singleBlanks(
     withoutInvisible(raw)
-      // Normalizing sorts each run of marks, which is quadratic in its length.
+      // `normalize` sorts consecutive combining marks, which takes quadratic time. So at most four
+      // marks in a row stay.
       .replace(/\p{M}(?<=\p{M}{5})/gu, '')
-      // Arabic ligatures expand to up to 18 letters.
+      // Arabic ligatures expand to up to 18 letters each, so a blank replaces each of them.
       .replace(/[\ufdf0-\ufdff]/g, ' ')
       .normalize('NFKC')
       .toLowerCase()
@@ -56,20 +57,21 @@ function fold(raw: string): string {
         latin.set(letter, plain);
         return plain;
       })
-      // Skips plain blanks: replacing them would take longer than all other steps.
+      // Plain blanks stay out of this pattern: replacing them takes longer than all other steps
+      // together.
       .replace(/[^\S ]|\u2800/g, ' '),
   );
 }
 
 /**
- * Collapses runs of blanks. There is no `+` here or above: V8 stores a backtracking point for each
- * iteration, and runs out of space after some millions.
+ * Collapses consecutive blanks. The patterns in this file use no `+`. V8 stores a backtracking
+ * point for each repetition, and runs out of space after some millions.
  */
 function singleBlanks(text: string): string {
   return text.replace(/(?<= ) /g, '');
 }
 
-/** Cyrillic and Greek letters, each followed by the Latin letter it looks like. */
+/** Cyrillic and Greek letters, each followed by the Latin letter that looks like it. */
 const lookAlikes = 'аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнhαaοoεeιiκkνvρpτtυuχx';
 
 function toLatin(letter: string): string {

@@ -4,25 +4,26 @@ import { memoryCounters, type Count, type CounterStore } from './counter-store.t
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 
 export interface CounterOptions {
-  /** Returns the key to count by; default: the agent's `userId`, or `anonymous`. */
+  /** Returns the key to count by. Default: the agent's `userId`, or `anonymous`. */
   readonly key?: (context: GuardContext) => string;
-  /** Store of the counts; default: `memoryCounters()`, for this stage only. */
+  /** Store of the counts. Default: a new `memoryCounters()` for this stage. */
   readonly store?: CounterStore;
-  /** Clock in milliseconds since 1970; default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface RateLimitOptions extends CounterOptions {
-  /** Most calls per minute; default 10. */
+  /** Maximum number of agent calls per minute. Default 10. */
   readonly perMinute?: number;
-  /** Most calls per hour; default 100. */
+  /** Maximum number of agent calls per hour. Default 100. */
   readonly perHour?: number;
 }
 
 /**
- * Limits the calls per user. A window begins with its first call. The minute is checked before the
- * hour. A refused call also counts, in the window that refuses it. A refusal has `retryAfterMs` in
- * its `details` (Arc Reactor: `DefaultRateLimitStage`).
+ * Limits the agent calls per user. A window begins with its first agent call. The limit per minute
+ * is checked before the limit per hour. A rejected agent call also counts in the window that
+ * rejects it. The `details` of a rejection have `retryAfterMs` (Arc Reactor:
+ * `DefaultRateLimitStage`).
  */
 export function rateLimit(options: RateLimitOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'rateLimit()', options, 'perMinute:count|? perHour:count|?');
@@ -52,7 +53,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
   };
 }
 
-/** Throws `CONFIGURATION` for invalid options. */
+/** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
 export function checkCounterOptions(where: string, options: CounterOptions): void {
   checkFields('CONFIGURATION', where, options, 'key:function|? now:function|?');
   if (options.store !== undefined)

@@ -13,23 +13,27 @@ import {
 } from './rate-limit.ts';
 
 export interface SpendCapOptions extends CounterOptions {
-  /** Most a user may spend in a window: tokens, or the unit of `price`. */
+  /** Maximum amount that a user may spend in a window, in tokens or in the unit of `price`. */
   readonly limit: number;
-  /** Length of a window in milliseconds, from the first spending; default one day. */
+  /**
+   * Length of a window in milliseconds. A window begins when an agent call first adds an amount.
+   * Default: one day.
+   */
   readonly window?: number;
   /**
-   * Returns the cost of a call; default: its input and output tokens. `modelId` is the id of the
-   * agent's model.
+   * Returns the cost of an agent call. `modelId` is the id of the agent's model. Default: the
+   * number of input and output tokens.
    */
   readonly price?: (usage: Usage, modelId: string) => number;
 }
 
 /**
- * Limits what a user may spend. Each call adds its usage when it ends, even if it failed. At the
- * limit, calls are refused until the window ends. A call that began below the limit runs to its
- * end, so concurrent calls can exceed it. `limits.tokens` bounds each call. No provider reports the
- * usage of a reply that an interrupt, a failure or an output guard cut off. That usage is
- * estimated. If `price` throws or returns an invalid amount, the call counts as the whole limit.
+ * Limits how much a user may spend. Each agent call adds its usage when it ends, even if it failed.
+ * At the limit, agent calls are rejected until the window ends. An agent call that began below the
+ * limit runs to its end, so concurrent agent calls can exceed the limit. Use the agent's
+ * `limits.tokens` to bound each agent call. If an interrupt, a failure or an output guard cuts off
+ * a reply, the provider does not report its usage. That usage is estimated. If `price` throws or
+ * returns an invalid amount, the agent call adds the whole limit.
  */
 export function spendCap(options: SpendCapOptions): InputStage {
   checkFields(

@@ -1,6 +1,6 @@
 /**
- * A text after its disguised characters were replaced with the plain ones that they resemble. `at`
- * returns the original index of a character.
+ * A text whose disguised characters were replaced with the plain characters that they resemble.
+ * `at` returns the index in the original text of the character at `index`.
  */
 export interface Undisguised {
   readonly text: string;
@@ -27,7 +27,7 @@ export function withoutDisguise(raw: string): Undisguised {
 const disguise =
   /[\u00a0\u00ad\u2002-\u200f\u2010-\u2015\u202f\u2060-\u2064\u2212\u3000\u30fc\ufe63\ufeff\uff01-\uff5e]/;
 
-/** Returns the code unit that `unit` looks like; `undefined` if it is invisible. */
+/** Returns the code unit that `unit` looks like, or `undefined` if `unit` is invisible. */
 function plainUnit(unit: number): number | undefined {
   if (unit < 0xa0) return unit;
   if (unit >= 0xff01 && unit <= 0xff5e) return unit - 0xfee0;
@@ -43,7 +43,7 @@ function plainUnit(unit: number): number | undefined {
     : unit;
 }
 
-/** Builds the text in pieces: a function call cannot take a million arguments. */
+/** Builds the text in chunks, because a function cannot take a million arguments. */
 function textOf(units: Uint16Array): string {
   let text = '';
   for (let from = 0; from < units.length; from += 8192)

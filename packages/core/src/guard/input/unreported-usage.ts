@@ -7,14 +7,17 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 type Asked = Pick<ModelRequest, 'messages' | 'tools'>;
 
 /**
- * Estimates the usage of a reply that the provider did not report. Such a reply was cut off, or its
- * provider never reports.
+ * Estimates the usage of a reply whose usage the provider did not report. Either the reply was cut
+ * off, or the provider never reports usage.
  */
 export function estimateUsage(request: Asked, said: string, profile: TokenProfile): Usage {
   return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(said) };
 }
 
-/** Returns everything the model wrote in these deltas. */
+/**
+ * Returns all text that the model wrote in these deltas: text, thinking and arguments of tool
+ * calls.
+ */
 export function saidIn(batch: readonly ModelDelta[]): string {
   let said = '';
   for (const delta of batch) if ('delta' in delta) said += delta.delta;
@@ -22,8 +25,8 @@ export function saidIn(batch: readonly ModelDelta[]): string {
 }
 
 /**
- * Estimates the usage of a call's unreported model requests, from the call's events. A request
- * without any reply text costs nothing.
+ * Estimates the usage of an agent call's model requests without reported usage, from the events of
+ * the agent call. A request whose reply has no text costs nothing.
  */
 export class UnreportedUsage {
   readonly #profile: TokenProfile;
@@ -34,9 +37,12 @@ export class UnreportedUsage {
     this.#profile = profile;
   }
 
-  /** Processes an event. `reported` is the run's usage so far, a new object after each report. */
+  /**
+   * Processes an event. `reported` is the usage that the run's model requests have reported so far.
+   * Each report creates a new object.
+   */
   see(event: AgentEvent, reported: Usage): void {
-    // An agent called as a tool has its own guards to count its replies.
+    // An agent that runs as a tool has guards of its own, which count its replies.
     if (event.agentPath.length > 1) return;
     switch (event.type) {
       case 'pre-reasoning':
@@ -57,7 +63,7 @@ export class UnreportedUsage {
     }
   }
 
-  /** Returns the estimate so far. Treats the current request as ended. */
+  /** Returns the estimated usage so far. Treats the current model request as ended. */
   total(reported: Usage): Usage {
     const open = this.#open;
     this.#open = undefined;

@@ -13,7 +13,7 @@ export interface GuardedReplyOptions {
   readonly thinking: boolean;
   readonly report: Report;
   readonly act: (action: OutputAction) => void;
-  /** Whether the text is a value for a program. */
+  /** Whether the text is a value for a program, such as JSON, and not text for a user. */
   readonly isValue: boolean;
   readonly run?: RunInfo | undefined;
 }
@@ -21,41 +21,44 @@ export interface GuardedReplyOptions {
 type Finish = Extract<ModelDelta, { type: 'finish' }>;
 type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
 
-/** A block of text that the rules check. */
+/** One text block or thinking block of the reply, which the rules check. */
 interface GuardedText {
   readonly type: 'text' | 'thinking';
   readonly id: string;
   readonly windows: readonly RuleWindow[];
   /** The text as the model wrote it. */
   raw: string;
-  /** The part of `raw` that the windows have not seen. */
+  /** The end of `raw` that the rules have not checked yet. */
   fresh: string;
-  /** The text released so far. */
+  /** The text that has been released so far. */
   out: string;
-  /** The text after the rules. */
+  /** The whole text after the rules changed it. */
   final: string;
-  /** Released with the last piece of the text. */
+  /** Signature from the provider. It is released with the last piece of the text. */
   signature?: string;
   providerMetadata?: JsonObject;
 }
 
 export interface Settled {
-  /** Deltas that are still to be released. */
+  /** Deltas that have not been released yet. */
   readonly deltas: readonly ModelDelta[];
-  /** The reply's text after the rules. */
+  /** The text of the reply after the rules changed it. */
   readonly text: string;
-  /** Question for the model if a rule wants to ask it again. */
+  /** Question to the model if a rule asks for another reply. */
   readonly question?: string;
 }
 
-/** Applies the rules to one reply. Its methods throw `RuleRejection`. */
+/**
+ * Applies the rules to one reply of the model. The methods throw a `RuleRejection` if a rule
+ * rejects the reply.
+ */
 export class GuardedReply {
   readonly #options: GuardedReplyOptions;
   readonly #releaseAtMost: number;
-  /** The whole reply in order. */
+  /** All deltas and texts of the reply, in order. */
   #kept: (ModelDelta | GuardedText)[] = [];
   #texts: GuardedText[] = [];
-  /** Held calls by their index. */
+  /** Tool calls that are held back, by their index in the reply. */
   #values: Map<number, GuardedValue> = new Map();
   #callsTools = false;
   #released = 0;
@@ -70,7 +73,7 @@ export class GuardedReply {
     );
   }
 
-  /** Takes deltas and returns those that may be released. */
+  /** Takes deltas from the model and returns the deltas that may be released. */
   take(batch: readonly ModelDelta[]): ModelDelta[] {
     const out: ModelDelta[] = [];
     for (const delta of batch) {
@@ -79,7 +82,7 @@ export class GuardedReply {
       else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
         this.#addText(delta, out);
       else {
-        // A reader must get the text before a call ahead of the call.
+        // A reader must get the text in front of a tool call before the tool call.
         if (delta.type === 'tool-input' && !this.#callsTools) this.#release(out, true);
         this.#callsTools ||= delta.type === 'tool-input';
         const passed = delta.type === 'tool-input' ? this.#hold(delta) : [delta];
@@ -92,7 +95,10 @@ export class GuardedReply {
     return out;
   }
 
-  /** Checks the whole reply after it has ended. */
+  /**
+   * Checks the whole reply after its end. `retries` is the number of times the model was asked
+   * again.
+   */
   async settle(retries: number): Promise<Settled> {
     const { rules, report, act, isValue, run } = this.#options;
     const warnings: JsonObject[] = [];
@@ -157,8 +163,8 @@ export class GuardedReply {
   }
 
   /**
-   * Releases a call once it has a name. Holds the call whose arguments are the answer until it can
-   * be checked as a whole.
+   * Releases a tool call when its name is known. If the arguments of the tool call are the answer,
+   * holds the tool call back until the reply ends.
    */
   #hold(delta: ToolInput): readonly ModelDelta[] {
     const value = this.#values.get(delta.index) ?? new GuardedValue();
@@ -168,7 +174,7 @@ export class GuardedReply {
     return value.name && !value.isAnswer ? value.release() : [];
   }
 
-  /** Starts the reply again. */
+  /** Discards the reply so far, because the model begins it again. */
   #begin(reset: ModelDelta, out: ModelDelta[]): void {
     this.#kept = [];
     this.#texts = [];
@@ -185,7 +191,7 @@ export class GuardedReply {
     if (!text) {
       this.#release(out, true);
       text = this.#open(type, id);
-      // Keeps the block's place among the blocks that pass unchecked.
+      // An empty delta keeps the block's place between blocks that are released at once.
       out.push({ type, id, delta: '' });
     }
     text.raw += delta;
@@ -206,7 +212,7 @@ export class GuardedReply {
     return text;
   }
 
-  /** Releases text that the rules have passed. `isEnd` treats the texts as complete. */
+  /** Releases the text that the rules have let pass. With `isEnd`, treats all texts as complete. */
   #release(out: ModelDelta[], isEnd: boolean): void {
     if (this.#options.lookahead === 'all') return;
     for (const text of this.#texts) {
@@ -224,7 +230,9 @@ export class GuardedReply {
     }
   }
 
-  /** Cuts the text at the limit. After that, nothing more is released before the end. */
+  /**
+   * Cuts the text at `releaseAtMost`. After the cut, no more text is released until the reply ends.
+   */
   #withinLimit(passed: string): string {
     const left = this.#releaseAtMost - this.#released;
     if (passed.length <= left) return passed;
@@ -244,8 +252,8 @@ export class GuardedReply {
   }
 
   /**
-   * Returns the deltas not yet released. If released text has to change, returns a reset and the
-   * whole reply.
+   * Returns the deltas that have not been released yet. If released text has to change, returns a
+   * reset and the whole reply.
    */
   #rest(): readonly ModelDelta[] {
     const fits = this.#texts.every(({ out, final }) => final.startsWith(out));
@@ -263,8 +271,8 @@ export class GuardedReply {
 }
 
 /**
- * Returns the last delta of a text. A changed text loses its signature and provider metadata, which
- * belong to the provider's own text.
+ * Returns the last delta of a text. If the rules changed the text, leaves out the signature and the
+ * provider metadata: they are valid for the provider's own text only.
  */
 function lastOf(
   { type, id, raw, final, signature, providerMetadata }: GuardedText,

@@ -5,13 +5,15 @@ import { outputToolName } from '../../output/output-tool.ts';
 
 export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
 
-/** A tool call that is held back, because its arguments are the answer or it has no name yet. */
+/**
+ * A tool call that is held back, because its arguments are the answer or its name is not known yet.
+ */
 export class GuardedValue {
   #deltas: ToolInput[] = [];
   name: string | undefined;
-  /** The arguments as the model wrote them. */
+  /** The arguments of the tool call as the model wrote them. */
   raw = '';
-  /** The arguments after the rules. */
+  /** The arguments after the rules changed them. */
   final = '';
 
   add(delta: ToolInput): void {
@@ -20,12 +22,18 @@ export class GuardedValue {
     this.final = this.raw += delta.delta;
   }
 
-  /** Whether the call's arguments are the answer. Such a call is held back until the reply ends. */
+  /**
+   * Whether the arguments of the tool call are the answer. Such a tool call is held back until the
+   * reply ends.
+   */
   get isAnswer(): boolean {
     return this.name === outputToolName;
   }
 
-  /** Returns the held deltas and clears them. Changed arguments come as one delta. */
+  /**
+   * Returns the deltas that were held back, and clears them. If the rules changed the arguments,
+   * returns them as one delta.
+   */
   release(): readonly ToolInput[] {
     const deltas = this.#deltas;
     this.#deltas = [];
@@ -47,8 +55,8 @@ export class GuardedValue {
 }
 
 /**
- * Applies `change` separately to each string and number of a JSON text. Text that is not JSON is
- * changed as a whole. A changed number becomes a string.
+ * Applies `change` to each string and each number of a JSON text. Applies `change` to the whole
+ * text if the text is not valid JSON. A number that changes becomes a string.
  */
 export function mapJson(json: string, change: (text: string) => string): string {
   if (parseJson(json) === undefined) return change(json);
@@ -65,8 +73,8 @@ export function mapJson(json: string, change: (text: string) => string): string 
 }
 
 /**
- * Returns the index after the token. Scans by hand: a regular expression stores a backtracking
- * point for each character of a string.
+ * Returns the index after the token that begins at `at`. A loop scans the token: a regular
+ * expression would store a backtracking point for each character of a string.
  */
 function endOfToken(json: string, at: number): number {
   let end = at + 1;
@@ -79,7 +87,7 @@ function endOfToken(json: string, at: number): number {
   return end;
 }
 
-/** Returns whether a number can contain the character. */
+/** Returns whether the character can be part of a number. */
 function isNumeral(char: string): boolean {
   return (char >= '0' && char <= '9') || '+-.eE'.includes(char);
 }

@@ -20,24 +20,25 @@ import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
   /**
-   * Characters of streamed text to hold back, so that nobody sees text that a rule would have
-   * changed. Default 64: longer than any number or usual e-mail address. `all` holds back
-   * everything until the reply has ended.
+   * Number of characters of streamed text to hold back. Readers then never see text that a rule
+   * changes later. Default 64: longer than any number and most e-mail addresses. `all` holds back
+   * the whole reply until its end.
    */
   readonly lookahead?: number | 'all';
   /**
-   * Whether `find` of the rules also applies to the model's thinking. Default false: thinking
-   * passes unchanged.
+   * Whether `find` of the rules also checks the model's thinking. Default false: thinking passes
+   * unchanged.
    */
   readonly thinking?: boolean;
   /**
-   * Listener for what each rule did to a reply. It is called at the reply's end, once per rule and
-   * action. Its exceptions go to the console. For `Metrics.outputGuard`.
+   * Function that gets the effect of each rule on a reply. It is called at the end of the reply,
+   * once per rule and action. An exception of this function is logged to the console. You can use
+   * `Metrics.outputGuard` as this function.
    */
   readonly onAction?: (action: OutputAction) => void;
 }
 
-/** Throws `CONFIGURATION` for invalid options; the error names the function `where`. */
+/** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
 export function checkOutputOptions(where: string, options: OutputGuardOptions): void {
   checkGuardOptions(where, options);
   const fields = 'lookahead:count|all|? thinking:boolean|? onAction:function|?';
@@ -45,15 +46,21 @@ export function checkOutputOptions(where: string, options: OutputGuardOptions): 
 }
 
 /**
- * Applies the rules in order to each reply, streamed or not, before hooks, readers and the log get
- * it. Checks text, and the strings and numbers of a value that `structured()` gets through its
- * tool. Other tool calls and media pass unchecked. So does the log's copy of replies that
- * `textToolCalls` has corrected. At its end the whole reply is checked again. If text that was
- * already sent has to change, a `step-reset` takes it back. A rejected reply ends the call with
- * reason `rejected` and `error.code` `GUARD_REJECTED`; none of it stays. A rule that throws rejects
- * the reply. The cost of a reply that was cut off is estimated. Summaries of `summarization` pass:
- * only the model sees them, and its next reply is checked. Put this before middleware that retries
- * or changes models, so that it checks their output.
+ * Applies the rules in order to each reply of the model, streamed or not. Hooks, readers and the
+ * session log get the reply after the rules.
+ *
+ * The rules check text. If `structured()` gets its value through a tool, the rules also check the
+ * strings and numbers of that value. Other tool calls and media pass unchecked. If `textToolCalls`
+ * corrects a reply, the copy in the session log passes unchecked.
+ *
+ * The whole reply is checked again at its end. If text that was already sent has to change, a
+ * `step-reset` takes the text back. A rejected reply ends the agent call with reason `rejected` and
+ * `error.code` `GUARD_REJECTED`, and is not stored. A rule that throws rejects the reply. The cost
+ * of a reply that was cut off is estimated.
+ *
+ * Summaries of `summarization` pass unchecked: only the model sees them, and its next reply is
+ * checked. Put this middleware before middleware that retries or changes models, so that the rules
+ * check the output of all models.
  */
 export function outputGuards(
   rules: readonly OutputRule[],
@@ -131,7 +138,7 @@ async function* guard(
       ];
       asked = { ...request, messages };
     } catch (thrown) {
-      // A failed or rejected reply has been paid for.
+      // A failed or rejected reply also costs tokens, so its usage is reported.
       const usage = total(
         spent,
         reply.finish?.usage ??
@@ -149,8 +156,8 @@ async function* guard(
 }
 
 /**
- * Applies the rules to a tool result that is the answer. Returns `undefined` if a rule wants to ask
- * the model again.
+ * Applies the rules to a tool result that is the answer (`returnDirect`). Returns `undefined` if a
+ * rule asks for another reply of the model.
  */
 async function reviewAnswer(
   answer: Msg,

@@ -6,37 +6,38 @@ import type { OutputRule } from './output-rule.ts';
 
 export interface OutputLengthOptions {
   /**
-   * Shortest answer in characters (UTF-16 units), without white space at both ends; default 0.
-   * Replies that call tools may be shorter.
+   * Minimum length of an answer in characters (UTF-16 units), without white space at both ends.
+   * Default 0. Replies with tool calls may be shorter.
    */
   readonly min?: number;
   /**
-   * Longest reply in characters; default: no limit. The rest is cut off, and `mark` takes its
-   * place. A structured value is never cut. If it is too long, it is rejected with
+   * Maximum length of a reply in characters. Default: no limit. The text after the limit is
+   * replaced with `mark`. A structured value is not cut. A value that is too long is rejected with
    * `OUTPUT_REJECTED`, and the details have its `length` and `max`.
    */
   readonly max?: number;
   /**
-   * Treatment of a shorter answer. `warn` (default) keeps it, with a warning in `metadata.warnings`
-   * of its message. `retry` asks the model once for a longer answer; if that is too short, it stays
-   * with a warning. `fail` rejects it with `OUTPUT_TOO_SHORT`.
+   * What happens to an answer that is too short. `warn` (default) keeps the answer and adds a
+   * warning to `metadata.warnings` of its message. `retry` asks the model once for a longer answer.
+   * If that answer is too short as well, it stays, with a warning. `fail` rejects the answer with
+   * `OUTPUT_TOO_SHORT`.
    */
   readonly mode?: 'warn' | 'retry' | 'fail';
-  /** Text at the cut; default: a blank line and `[Cut off here]`. */
+  /** Text in place of the rest. Default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
   /**
-   * Listener for answers outside the bounds. Its exceptions go to the console. You can use
-   * `Metrics.boundary` as this listener.
+   * Function that gets each violation of `min` or `max`. An exception of this function is logged to
+   * the console. You can use `Metrics.boundary` as this function.
    */
   readonly onViolation?: (violation: LengthViolation) => void;
 }
 
 export interface LengthViolation {
   readonly rule: 'min' | 'max';
-  /** Characters the answer has; `limit` is the bound that it breaks. */
+  /** Length of the answer in characters. `limit` is the `min` or `max` that it violates. */
   readonly value: number;
   readonly limit: number;
-  /** Run that asked for the answer; absent if no run did. */
+  /** Run that asked for the answer. Absent if the model was asked outside a run. */
   readonly run?: RunInfo;
 }
 

@@ -4,16 +4,16 @@ import type { Finding, OutputRule } from './output-rule.ts';
 
 export interface RegexRuleOptions {
   /**
-   * Expression to search for everywhere in the unchanged text. It must take linear time and match
-   * at most `lookahead` characters. Avoid `+`, `*` or a large count inside another, or before an
-   * expression that matches the same.
+   * Expression that searches the whole text, before it is changed. A search must take linear time,
+   * and a match must have at most `lookahead` characters. Do not put `+`, `*` or a large count
+   * inside another one. Do not put them before an expression that matches the same text.
    */
   readonly pattern: RegExp;
   /** `mask` (default) replaces each match. `reject` rejects the whole reply. */
   readonly action?: 'mask' | 'reject';
-  /** Text in place of a match; default `***`. */
+  /** Text that replaces a match. Default `***`. */
   readonly replacement?: string;
-  /** Name of the rule in a rejection's `details`; default `regexRule`. */
+  /** Name of the rule in the `details` of a rejection. Default `regexRule`. */
   readonly name?: string;
 }
 
@@ -35,7 +35,7 @@ export function regexRule(
     name,
     *find(text): Generator<Finding> {
       for (const match of text.matchAll(pattern)) {
-        // An empty match has nothing to mask.
+        // An empty match has no text to replace.
         if (action === 'mask' && !match[0]) continue;
         const place = { start: match.index, end: match.index + match[0].length };
         yield action === 'reject'

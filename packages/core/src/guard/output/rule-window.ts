@@ -1,22 +1,23 @@
 import type { OutputRule } from './output-rule.ts';
 import { findingsOf, throwRejected, type Report } from './run-rule.ts';
 
-/** Characters before the window that a rule sees again, for its lookbehind. */
+/** Number of released characters that a rule sees again, for lookbehind in its pattern. */
 const behind = 64;
 
 /**
- * Applies one rule to a streamed text. Holds back its last `lookahead` characters and releases the
+ * Applies one rule to a streamed text. Holds back the last `lookahead` characters and releases the
  * text before them.
  */
 export class RuleWindow {
   readonly #rule: OutputRule;
   readonly #lookahead: number;
   readonly #report: Report;
-  /** Released text that the rule sees again, followed by the held text. */
+  /** Released text that the rule sees again, followed by the text that is held back. */
   #buffer = '';
   #held = 0;
   /**
-   * Characters the buffer needs before the next search. This bounds how often a text is searched.
+   * Length of the buffer at which the rule searches next. Waiting for this length bounds how often
+   * the same text is searched.
    */
   #searchAt = 0;
 
@@ -27,15 +28,15 @@ export class RuleWindow {
   }
 
   /**
-   * Returns the text that may be released. `isEnd` releases all held text; later text is checked
-   * with this text before it.
+   * Adds text and returns the text that may be released. `isEnd` releases all text that was held
+   * back. Text that is added later is still checked together with the end of this text.
    */
   push(text: string, isEnd: boolean): string {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
     let cut = isEnd ? buffer.length : Math.max(this.#held, buffer.length - this.#lookahead);
-    // Never releases half a surrogate pair.
+    // A cut must not separate the two halves of a surrogate pair.
     if (!isEnd && cut > this.#held && /[\ud800-\udbff]/.test(buffer[cut - 1]!)) cut -= 1;
     let from = this.#held;
     let grows = false;
@@ -44,7 +45,7 @@ export class RuleWindow {
       if (finding.start < from) continue;
       if (finding.start >= cut && !(isEnd && finding.start === cut)) break;
       if (!isEnd && finding.end >= buffer.length) {
-        // The finding may continue in the next piece.
+        // The match may become longer with the next piece of text.
         cut = finding.start;
         grows = true;
         break;

@@ -4,10 +4,10 @@ import { isRejection } from '../input/input-guards.ts';
 import type { StageRejection } from '../input/input-stage.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
-/** Listener for exceptions of rules. */
+/** Function that gets exceptions of rules. */
 export type Report = (error: unknown, rule: string) => void;
 
-/** Exception that carries a rule's rejection out of a reply. */
+/** Exception that ends the check of a reply and names the rule that rejected it. */
 export class RuleRejection extends Error {
   readonly rule: string;
   readonly rejection: StageRejection;
@@ -20,8 +20,8 @@ export class RuleRejection extends Error {
 }
 
 /**
- * Returns the rule's findings, in order and without overlaps. Throws a `RuleRejection` if the rule
- * throws or returns anything else.
+ * Returns the findings of a rule, in order and without overlaps. If the rule throws or returns an
+ * invalid finding, throws a `RuleRejection`.
  */
 export function findingsOf(rule: OutputRule, text: string, report: Report): readonly Finding[] {
   try {
@@ -53,14 +53,14 @@ export function findingsOf(rule: OutputRule, text: string, report: Report): read
   }
 }
 
-/** Throws a `RuleRejection` if the finding is a rejection. */
+/** Throws a `RuleRejection` if the finding rejects the text. */
 export function throwRejected(rule: OutputRule, finding: Finding): void {
   if ('reject' in finding) throw new RuleRejection(rule.name, { category: finding.reject });
 }
 
 /**
- * Returns the rule's review. Throws a `RuleRejection` if the rule rejects, throws or returns
- * anything else.
+ * Returns the review of a rule. If the rule rejects, throws or returns an invalid review, throws a
+ * `RuleRejection`.
  */
 export async function reviewOf(
   rule: OutputRule,

@@ -1,13 +1,13 @@
 import type { Finding } from './output-rule.ts';
 
-/** A text with its `\uXXXX` escapes decoded, as a JSON or YAML reader sees it. */
+/** A text with its `\uXXXX` escapes decoded, as a JSON or YAML parser reads it. */
 export interface Unescaped {
   readonly text: string;
-  /** Returns the finding with its place in the original text. */
+  /** Returns the finding with its indexes in the original text. */
   place(finding: Finding): Finding;
 }
 
-/** Decodes the escapes. Returns `undefined` for a text without escapes. */
+/** Decodes the escapes of a text. Returns `undefined` for a text without escapes. */
 export function unescaped(raw: string): Unescaped | undefined {
   const places: number[] = [];
   const pieces: string[] = [];

@@ -9,27 +9,30 @@ import { sha256 } from '../../memory/log/integrity/sha256.ts';
 import { withoutDisguise } from '../input/undisguised.ts';
 
 export interface MaskPiiOptions {
-  /** Kinds of data to mask; default: all except `ip`, `mac` and `url`. */
+  /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
   readonly kinds?: readonly PiiKind[];
   /**
-   * `redact` (default) replaces data with its kind: `[EMAIL]`. `mask` keeps the last four letters
-   * and digits, the first letter and domain of an e-mail, or the first group of an IP address.
-   * `hash` gives `[EMAIL:0f3a…]`, the same for equal values. `block` rejects the whole text.
+   * What happens to personal data. `redact` (default) replaces the data with its kind: `[EMAIL]`.
+   * `mask` shows the last four letters and digits, or a part of an e-mail or IP address. For an
+   * e-mail address, this part is the first letter and the domain. For an IP address, it is the
+   * first group. `hash` writes `[EMAIL:0f3a…]`, the same text for equal values. `block` rejects the
+   * whole text.
    */
   readonly strategy?: 'block' | 'redact' | 'mask' | 'hash';
   /**
-   * Salt for `hash`; default empty. Without a secret salt, anyone can recover a number by hashing
-   * all numbers.
+   * Salt for `hash`. Default: empty. Use a secret salt; otherwise anyone can find a number by
+   * hashing all possible numbers.
    */
   readonly salt?: string;
 }
 
 /**
- * Masks personal data that has a fixed form: e-mail, phone, payment card (Luhn), IBAN (mod 97), IP,
- * MAC and web addresses. Also masks Korean resident numbers, Chinese identity numbers and US social
- * security numbers. In `outputGuards` it checks answers. In `inputGuards` it checks user input
- * before anything is stored. It does not find names and postal addresses, which have no fixed form.
- * Fullwidth digits and invisible characters do not hide data.
+ * Masks personal data that has a fixed form. The kinds are e-mail addresses, phone numbers, payment
+ * cards (Luhn), IBANs (mod 97), and IP, MAC and web addresses. Further kinds are Korean resident
+ * numbers, Chinese identity numbers and US social security numbers. In `outputGuards`, the result
+ * checks replies. In `inputGuards`, it checks user input before anything is stored. Names and
+ * postal addresses are not found, because they have no fixed form. Data is also found if it has
+ * fullwidth digits or invisible characters.
  */
 export function maskPii(
   options: MaskPiiOptions = {},
@@ -37,7 +40,7 @@ export function maskPii(
   return piiRule('maskPii()', options);
 }
 
-/** As `maskPii`, for the function that errors name. */
+/** Works as `maskPii`. Errors name the function `where`. */
 export function piiRule(
   where: string,
   options: MaskPiiOptions,
@@ -94,7 +97,7 @@ interface Match {
 }
 
 /**
- * Text without any of these contains nothing to find. Most streamed text is searched only for them.
+ * Characters that finders with `needs` look for. These finders cannot match a text without them.
  */
 const mayHave = /[\d@:\uff10-\uff1a\uff20]/;
 
@@ -107,14 +110,16 @@ function matchesIn(text: string, finders: readonly PiiFinder[]): Match[] {
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const length = accept ? accept(match[0]) : match[0].length;
       if (length) found.push({ kind, start: match.index, end: match.index + length });
-      // A rejected match may contain a valid one that starts later.
+      // The characters after the start of a rejected match may contain a valid match.
       pattern.lastIndex = match.index + (length || 1);
     }
   }
   return found;
 }
 
-/** Sorts the matches and merges overlapping ones. A merged match has the kind of its first part. */
+/**
+ * Sorts the matches and merges overlapping matches. A merged match has the kind of its first part.
+ */
 function apart(matches: Match[]): readonly Match[] {
   const found: Match[] = [];
   for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {

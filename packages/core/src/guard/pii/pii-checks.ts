@@ -1,14 +1,17 @@
 /**
- * Returns how many characters at the start of the match are a card number; 0 if none. A short group
- * at the end of the match may not belong to the card number.
+ * Returns how many characters at the start of the match form a card number, or 0. A short group at
+ * the end of the match may not belong to the card number.
  */
 export function cardLength(match: string): number {
   if (luhnOk(match, match.length)) return match.length;
-  // Over 19 characters: four groups of four with separators, and a short group.
+  // A match of more than 19 characters is four groups of four with separators, and a short group.
   return match.length > 19 && luhnOk(match, 19) ? 19 : 0;
 }
 
-/** Checks the Luhn checksum of a payment card. Rejects a number that repeats one digit. */
+/**
+ * Returns whether a payment card number has a valid Luhn checksum. Returns false if all digits are
+ * the same.
+ */
 function luhnOk(match: string, end: number): boolean {
   let sum = 0;
   let count = 0;
@@ -24,9 +27,9 @@ function luhnOk(match: string, end: number): boolean {
 }
 
 /**
- * Checks a Korean resident registration number: its date must exist. Without a separator the
- * checksum must match, too. Numbers issued since October 2020 have no checksum, so a number with a
- * separator needs none.
+ * Returns whether a Korean resident registration number is valid: its date must exist. A number
+ * without a separator also needs a valid checksum. A number with a separator does not, because
+ * numbers issued since October 2020 have no checksum.
  */
 export function rrnOk(match: string): boolean {
   const tail = match.length - 7;
@@ -42,7 +45,10 @@ export function rrnOk(match: string): boolean {
 /** Centuries of birth, by the digit after the date. */
 const centuries = [18, 19, 19, 20, 20, 19, 19, 20, 20];
 
-/** Checks a Chinese resident identity number: its date and its ISO 7064 MOD 11-2 checksum. */
+/**
+ * Returns whether a Chinese resident identity number has a valid date and a valid ISO 7064 MOD 11-2
+ * checksum.
+ */
 export function cnIdOk(match: string): boolean {
   if (!dateOk(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14)))
     return false;
@@ -56,7 +62,7 @@ const ibanLengths =
   'AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20';
 
 /**
- * Returns how many characters at the start of the match are an IBAN; 0 if none. The text after it
+ * Returns how many characters at the start of the match form an IBAN, or 0. The text after the IBAN
  * may look like one more group.
  */
 export function ibanLength(match: string): number {
@@ -75,8 +81,9 @@ export function ibanLength(match: string): number {
 }
 
 /**
- * Accepts eight groups, or three to seven around one `::`. Shorter forms such as `::1` and `a::b`
- * have other meanings, too.
+ * Returns whether the match is an IPv6 address: eight groups, or three to seven groups with one
+ * `::`. Shorter forms such as `::1` and `a::b` are rejected, because they often have another
+ * meaning.
  */
 export function isIpv6(match: string): boolean {
   const halves = match.split('::');
@@ -89,8 +96,8 @@ export function isIpv6(match: string): boolean {
 }
 
 /**
- * Returns the length of a URL in characters, without the punctuation of the sentence around it.
- * Examples are a period and a closing bracket that the URL does not open.
+ * Returns the length of a URL in characters, without punctuation that belongs to the sentence.
+ * Examples are a period, and a closing bracket without an opening bracket in the URL.
  */
 export function urlLength(match: string): number {
   let unopened = match.split(')').length - match.split('(').length;
@@ -103,15 +110,15 @@ export function urlLength(match: string): number {
   return end;
 }
 
-/** Checks that a date exists. */
+/** Returns whether a date exists. */
 function dateOk(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /**
- * Returns the remainder modulo 97 of `rest` followed by the characters from `from` to `end`. A
- * letter counts as two digits (A is 10).
+ * Returns the remainder modulo 97 of a number: the digits of `rest`, then the characters from
+ * `from` to `end`. A letter counts as two digits (A is 10).
  */
 function mod97(text: string, from: number, rest: number, end: number): number {
   let left = rest;
@@ -137,7 +144,7 @@ function numberAt(text: string, from: number, end: number): number {
   return number;
 }
 
-/** UTF-16 code units; `upper` clears the case bit of a letter. */
+/** UTF-16 code units. The mask `upper` changes a lowercase letter to uppercase. */
 const zero = 48;
 const letterA = 65;
 const upper = ~32;

@@ -14,11 +14,11 @@ import {
 } from '../output/output-guards.ts';
 
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
-  /** Whether to check the input of a call. Default true. */
+  /** Whether to check the input of an agent call. Default true. */
   readonly input?: boolean;
   /**
-   * Whether to check the model's replies, also while they stream, and tool results that are the
-   * answer (`returnDirect`). Default false.
+   * Whether to check the model's replies, also while they stream. Tool results that are the answer
+   * (`returnDirect`) are checked too. Default false.
    */
   readonly output?: boolean;
   /** Whether to check tool results before the model and the log get them. Default false. */
@@ -26,13 +26,17 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
 }
 
 /**
- * Applies `maskPii` to input, replies and tool results as one middleware. Its default places and
- * strategy are those of Spring AI Alibaba's PII hook. Its default kinds are those of `maskPii`.
- * With strategy `block`, personal data in an input or reply ends the call as `rejected`. A tool
- * result with such data is then withheld: the model reads an error instead. Like all guards it
- * fails closed: it rejects or withholds data that it cannot check. It does not check arguments of
- * tool calls or a tool's progress. Put it before middleware that retries or changes models. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * Applies `maskPii` to input, replies and tool results as one middleware. The defaults of `input`,
+ * `output`, `toolResults` and `strategy` are those of Spring AI Alibaba's PII hook. The default of
+ * `kinds` is that of `maskPii`.
+ *
+ * With strategy `block`, an agent call with personal data in its input or reply ends as `rejected`.
+ * A tool result with personal data is withheld: the model gets an error result instead. If a check
+ * fails, the data is rejected or withheld. Arguments of tool calls and the progress of tools are
+ * not checked.
+ *
+ * Put this middleware before middleware that retries or changes models. Throws `CONFIGURATION` for
+ * an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   checkFields(
@@ -66,7 +70,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
     onError: 'fail',
     ...(input && { guard: check }),
     ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
-    // Runs before hooks that read results or move them elsewhere.
+    // Runs before hooks that read results or store them elsewhere.
     ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),
   };
 }

@@ -13,24 +13,28 @@ export type PiiKind =
   | 'url';
 
 /**
- * Rule that finds one kind of personal data. Every pattern is bounded, so a search takes linear
+ * Finder of one kind of personal data. Every pattern has bounded counts, so a search takes linear
  * time.
  */
 export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
   /**
-   * Character that every match contains; a text without it is not searched. Default: every text is
-   * searched.
+   * Character that every match contains. A text without this character is not searched. Default:
+   * every text is searched.
    */
   readonly needs?: '@' | ':' | 'digit';
   /**
-   * Returns how many characters of the match are personal data; 0 rejects the match. Default: all.
+   * Returns how many characters of the match are personal data, or 0 to reject the match. Default:
+   * all characters.
    */
   readonly accept?: (match: string) => number;
 }
 
-/** Returns the finders by precedence: if two find the same text, the first names it. */
+/**
+ * Returns the finders by precedence. If two finders match at the same place, the match gets the
+ * kind of the earlier finder.
+ */
 export function piiFinders(): readonly PiiFinder[] {
   return [
     {
@@ -78,7 +82,8 @@ export function piiFinders(): readonly PiiFinder[] {
         /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
       accept: (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
     },
-    // Korea, Japan, and others with a leading 0; China's mobiles; North America.
+    // The next patterns find numbers of Korea, Japan and other countries with a leading 0, then
+    // mobile numbers of China, then numbers of North America.
     {
       kind: 'phone',
       needs: 'digit',
@@ -102,8 +107,8 @@ export function piiFinders(): readonly PiiFinder[] {
     },
     {
       kind: 'url',
-      // A mark before a non-ASCII character was fullwidth before folding: it belongs to the
-      // sentence.
+      // Before folding, punctuation in front of a non-ASCII character was fullwidth. It belongs to
+      // the sentence, not to the URL.
       pattern:
         /(?<![a-z\d])(?:(?:https?|ftps?):\/\/(?=[^\s/).,])|www\.(?=[a-z\d]))(?:[^\s<>"`,;:!?()\u3000-\u303f]|[,;:!?()](?=[!-~]|$)){1,4096}/gi,
       accept: urlLength,
