@@ -8,27 +8,30 @@ import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 
 /** Fields of every event. */
 export interface AgentEventBase {
-  /** Id of one call of one agent. */
+  /** Id of the run: one call of one agent. */
   readonly runId: string;
   readonly sessionId: string;
   /** The agent's user, if it has one. */
   readonly userId?: string;
-  /** Number that increases within a run. A gap means an event that only hooks saw. */
+  /**
+   * Sequence number of the event within its run. A missing number belongs to an event that only
+   * hooks saw.
+   */
   readonly seq: number;
-  /** Number of the current model request: 1 for the first, 0 before it. */
+  /** Number of the current model request. 0 before the first request. */
   readonly iteration: number;
-  /** Names of the agents from the outermost to this one. */
+  /** Names of the nested agents, from the outermost agent to the agent of the event. */
   readonly agentPath: readonly string[];
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
 /**
- * Event of a run. The pre-/post- pairs, the chunks and `error` are from AgentScope; the others are
- * ours. An iteration has `pre-reasoning`, chunks and `post-reasoning`; a tool call has
- * `pre-acting`, chunks and `post-acting`. If a person edits the call, readers get `pre-acting` with
- * the new arguments, too. A chunk carries only new content. `parallelIds()` adds
- * `parallelId` for readers.
+ * Event of a run. The `pre-` and `post-` events, the chunks and `error` come from AgentScope;
+ * Isoloop adds the other events. Each iteration has `pre-reasoning`, chunks and `post-reasoning`.
+ * Each tool call has `pre-acting`, chunks and `post-acting`. If a person edits a tool call, readers
+ * also get a `pre-acting` event with the new arguments. A chunk contains only new content.
+ * `parallelIds()` adds the field `parallelId` for readers.
  */
 export type AgentEvent = AgentEventBase &
   (
@@ -58,9 +61,9 @@ export type AgentEvent = AgentEventBase &
         readonly type: 'pre-acting';
         readonly toolUse: ToolUse;
         /**
-         * Reason why the call cannot run as it stands: no such tool, a tool that is not available,
-         * or arguments that do not fit. A handler may return a repaired call. The handlers after it
-         * and readers then see the problem that is left, if any.
+         * Reason why the tool call cannot run: the tool does not exist or is not available, or the
+         * arguments are invalid. A handler may return a repaired tool call. Later handlers and
+         * readers then see the problem of the repaired call, if it still has one.
          */
         readonly problem?: string;
         readonly parallelId?: string;
@@ -94,8 +97,5 @@ export type AgentEvent = AgentEventBase &
 
 export type EventOf<K extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: K }>;
 
-/**
- * Events that arrive together: one array for each network read or tick of the event loop. Never
- * empty.
- */
+/** Events of one network read or of one tick of the event loop. Never empty. */
 export type EventBatch = readonly AgentEvent[];

@@ -4,9 +4,9 @@ import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**
- * Reason why a call ended. `max-iterations`: the loop reached its limit and answered with a
- * summary. `limit`: another limit. `return-direct`: tool results are the answer. `rejected`: a
- * guard or hook rejected the call. `aborted`: an `AbortSignal` was aborted.
+ * Reason why an agent call ended. `max-iterations`: the loop reached its limit and answered with a
+ * summary. `limit`: the loop reached another limit. `return-direct`: tool results are the answer.
+ * `rejected`: a guard or hook rejected the call. `aborted`: an `AbortSignal` was aborted.
  */
 export type StopReason =
   | 'stop'
@@ -20,7 +20,7 @@ export type StopReason =
   | 'aborted'
   | 'error';
 
-/** Event at which a hook can end the call. */
+/** Event at which a hook can end the agent call. */
 export type StopEvent =
   | 'pre-call'
   | 'pre-reasoning'
@@ -31,37 +31,51 @@ export type StopEvent =
 
 export interface AgentResult<T = unknown> {
   readonly text: string;
-  /** Last message of the call; `text` is its text. */
+  /** Last message of the agent call. The field `text` contains the text of this message. */
   readonly message: Msg;
   readonly reason: StopReason;
   /** Tokens, summed over all model requests of the call. */
   readonly usage: Usage;
-  /** Names of the existing tools that were called, each once, in order of first call. */
+  /**
+   * Names of the tools that were called, without duplicates, in the order of their first call.
+   * Names of tools that do not exist are left out.
+   */
   readonly toolsUsed: readonly string[];
   readonly durationMs: number;
   /**
-   * Number of model requests of the loop, including those that a hook canceled. The closing summary
-   * does not count.
+   * Number of model requests of the loop, including requests that a hook canceled. The summary at a
+   * limit does not count.
    */
   readonly iterations: number;
-  /** Tool calls that a suspended call waits for; empty if it was only paused. */
+  /**
+   * Tool calls that the suspended agent call waits for. Empty if the agent call was only paused.
+   */
   readonly pending: readonly PendingCall[];
   /**
-   * Event at which a hook ended the call; only with reason `stopped-by-hook`. It distinguishes a
-   * stop after reasoning (`post-reasoning`) from one after acting (`post-acting`).
+   * Event at which a hook ended the agent call. Set only with reason `stopped-by-hook`.
+   * `post-reasoning`: the hook stopped the call after a reply of the model. `post-acting`: after a
+   * tool call.
    */
   readonly stoppedAt?: StopEvent;
-  /** Value for `CallOptions.output`; absent if the call ended without a value. */
+  /**
+   * Typed value that `CallOptions.output` asked for. Absent if the agent call ended without a
+   * value.
+   */
   readonly output?: T;
-  /** Error of a rejected call, or of a failed one with `throwOnError: false`. */
+  /** Error of a rejected agent call. With `throwOnError: false`, also the error of a failed one. */
   readonly error?: {
     readonly code: string;
     readonly message: string;
     readonly retryable: boolean;
     readonly details?: JsonObject | undefined;
   };
-  /** Messages of the call between question and answer, if the agent has `reactMemory()`. */
+  /**
+   * Messages of the agent call between question and answer. Set if the agent has `reactMemory()`.
+   */
   readonly reactMemory?: readonly Msg[];
-  /** Number that grows with every record of the session; 0 if the memory has no log. */
+  /**
+   * Version of the session. Grows with every write to the session's log. 0 if the memory has no
+   * log.
+   */
   readonly sessionVersion: number;
 }

@@ -1,20 +1,20 @@
 import type { JsonValue } from '../message/json.ts';
 import type { CallState } from './call-state.ts';
 
-/** State that an agent keeps between calls, apart from its memory and its tools. */
+/** State that an agent keeps between its calls, in addition to its memory and its tools. */
 export interface AgentStatus {
-  /** The open tool calls, by id. */
+  /** State of each tool call without a result, by the id of the tool call. */
   readonly calls: Map<string, CallState>;
   /** Named values of hooks, tools and middleware; plain JSON. */
   state: Record<string, JsonValue>;
-  /** Number of calls that have started; waiting calls do not count. */
+  /** Number of agent calls that have started. Calls that wait for their turn do not count. */
   runs: number;
-  /** Whether the last call was interrupted. */
+  /** Whether the last agent call was interrupted. */
   interrupted: boolean;
-  /** Whether the next request to the model is held back, because somebody asked for a pause. */
+  /** Whether the loop pauses before its next model request. */
   pauseNext?: boolean;
-  /** Id of the run that the next call continues. */
+  /** Id of the run that the next agent call continues. */
   suspendedRun?: string | undefined;
-  /** Id of the last run, if an interrupt or abort ended it. */
+  /** Id of the last run, if an interrupt or an abort ended the run. */
   stoppedRun?: string | undefined;
 }

@@ -1,18 +1,18 @@
 import type { ToolUse } from '../message/content-block.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 
-/**
- * State of an open tool call, kept beside the log from the model's request to the result; plain
- * JSON.
- */
+/** State of a tool call that has no result yet. Plain JSON. The agent keeps it in `AgentStatus`. */
 export interface CallState {
-  /** The call as its `pre-acting` hooks or a decision changed it. Set once the hooks have run. */
+  /**
+   * The tool call after the changes of `pre-acting` hooks and decisions. Set once the hooks have
+   * run.
+   */
   toolUse?: ToolUse;
   approved?: boolean;
-  /** Whether the call may have had effects. */
+  /** Whether the tool may have started. A started tool may have had effects. */
   started?: boolean;
-  /** Decision about the call that the agent has not carried out yet. */
+  /** Decision about the tool call that the agent has not carried out yet. */
   decision?: Decision;
-  /** The decision or result that the call waits for. */
+  /** The decision or result that the tool call waits for. */
   pending?: PendingCall;
 }

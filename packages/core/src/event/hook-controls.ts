@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { HookControl } from './hook.ts';
 
-/** Holds the first misuse of a control in a run. */
+/** The first wrong use of a control in a run. */
 export interface Misuse {
   error?: AgentError;
 }
@@ -10,9 +10,9 @@ export interface Misuse {
 const names = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
 
 /**
- * Returns the controls for one call of a handler. A control throws if the event does not have it,
- * if `isOver` because the handler has ended, and for an invalid argument. `misuse` keeps the error,
- * because a handler may catch it.
+ * Returns the controls that a hook handler gets for one event. A control throws if the event does
+ * not offer this control, if its argument is invalid, or if the handler has ended (`isOver`).
+ * `misuse` stores the error, because the handler may catch the exception.
  */
 export function controlsAt(
   type: AgentEvent['type'],

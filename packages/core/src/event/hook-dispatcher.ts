@@ -18,16 +18,19 @@ interface Handler {
 export interface HookDispatcherOptions {
   /** Third argument of each handler. */
   readonly context?: unknown;
-  /** Effect of an exception in a hook without its own `onError`. Default `fail`. */
+  /** Effect of an exception in a hook without its own `onError`. Default: `fail`. */
   readonly onError?: 'fail' | 'ignore' | undefined;
   /**
-   * Whether the rest of an event's handlers are skipped, such as after a hook rejected the call.
-   * Asked before each handler.
+   * Returns whether to skip the remaining handlers of an event, for example after a hook rejected
+   * the agent call. Called before each handler.
    */
   readonly isOver?: (type: EventType) => boolean;
-  /** Waits for a handler. `isNotice`: what the handler returns is not used. Default: without end. */
+  /**
+   * Waits for a handler. `isNotice`: the dispatcher ignores the value that the handler returns.
+   * Default: waits without a time limit.
+   */
   readonly wait?: <T>(work: Promise<T>, isNotice: boolean) => Promise<T | undefined>;
-  /** Holds the first misuse of a control, also one by a hook that has ended. */
+  /** The first wrong use of a control. A use after the end of the hook also counts. */
   readonly misuse?: Misuse;
 }
 
@@ -42,20 +45,20 @@ export class HookDispatcher {
     this.#options = { misuse: {}, ...options };
   }
 
-  /** Returns a dispatcher of other hooks, with the same options. */
+  /** Returns a dispatcher for other hooks with the same options. */
   nested(hooks: readonly Hook<never>[]): HookDispatcher {
     return new HookDispatcher(hooks, this.#options);
   }
 
-  /** Sets the hooks from the next event on. */
+  /** Replaces the hooks, from the next event on. */
   setHooks(hooks: readonly Hook<never>[]): void {
     this.#hooks = hooks;
     this.#bound.clear();
   }
 
   /**
-   * Passes a modifiable event through the hooks and returns the result. Each hook gets the event
-   * that the previous one returned. `renew`: completes an event that a hook returned.
+   * Passes a modifiable event through the hooks and returns the changed event. Each hook gets the
+   * event that the previous hook returned. `renew` completes each event that a hook returns.
    */
   async modify<K extends EventType>(
     event: EventOf<K>,
@@ -77,7 +80,7 @@ export class HookDispatcher {
     return current;
   }
 
-  /** Notifies all hooks, even after one fails, and ignores their return values. */
+  /** Notifies all hooks, even if a hook fails, and ignores their return values. */
   async notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Promise<void> {
     const { type }: AgentEvent = event;
     let failure: unknown;
@@ -89,7 +92,10 @@ export class HookDispatcher {
     this.#throwMisuse();
   }
 
-  /** Fails the call even if the hook caught the exception of the control, or had ended. */
+  /**
+   * Throws the first wrong use of a control. The hook may have caught the control's exception, or
+   * may have ended before it used the control.
+   */
   #throwMisuse(): void {
     const { error } = this.#options.misuse;
     if (error) throw error;
@@ -100,8 +106,8 @@ export class HookDispatcher {
   }
 
   /**
-   * Returns the handlers of an event. It caches them for the run, because some events come by the
-   * thousand.
+   * Returns the handlers of an event type. Caches the handlers, because a run sends thousands of
+   * some events.
    */
   handlers(type: EventType): readonly Bound[] {
     let bound = this.#bound.get(type);
@@ -127,8 +133,7 @@ export class HookDispatcher {
     try {
       return await handle.call(hook, freeze(event), controls, context);
     } catch (error) {
-      // Calling a control that the event does not have is a bug in the program, so it is never
-      // ignored.
+      // The wrong use of a control is a bug in the program, so `ignore` does not apply.
       const isMisuse = AgentError.is(error) && error.details?.['control'] !== undefined;
       if (onError === 'ignore' && !isMisuse) return undefined;
       if (AgentError.is(error)) throw error;
@@ -158,8 +163,8 @@ function invalidEvent(type: EventType): AgentError {
 }
 
 /**
- * Freezes the whole value. A hook that writes to a message, a call's arguments or a result then
- * fails. Without this, the log, caches and readers would differ.
+ * Freezes a value and everything inside. A hook that writes to an event then fails. Such a change
+ * could reach the log but not the readers.
  */
 export function freeze<T>(value: T): T {
   if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value))

@@ -8,44 +8,50 @@ type EventType = AgentEvent['type'];
 
 export type JumpTarget = 'model' | 'tools' | 'end';
 
-/** Why a call ended, if a hook ended it. */
+/** Reason with which a hook can end an agent call. */
 export type JumpReason = Extract<
   StopReason,
   'stop' | 'limit' | 'return-direct' | 'stopped-by-hook'
 >;
 
 /**
- * Actions that a handler can request from the loop, besides returning another event. If handlers
- * request several jumps or rejections at one event, the first one counts. Each event has some of
- * these controls: see `ControlOf`. A handler can use them until it ends.
+ * Actions that a handler can request from the loop, in addition to returning another event. If
+ * handlers request several jumps or rejections at one event, the first request counts. At
+ * `pre-call` and `post-acting`, a `stop` counts before any jump. Each event offers only some of
+ * these controls: see `EventControls`. A handler can use its controls until the handler ends.
  */
 export interface HookControl {
-  /** Ends the call here with reason `stopped-by-hook`. Open tool calls stay open. No tool starts. */
+  /**
+   * Ends the agent call here with reason `stopped-by-hook`. Open tool calls stay open. No further
+   * tool starts.
+   */
   stop(): void;
   /** Same as `jumpTo('model', messages)`. */
   gotoReasoning(messages: readonly Msg[]): void;
   /**
-   * Adds these messages and continues at another place (Spring AI Alibaba: `jump_to`). At
+   * Adds messages and continues at another step of the loop (Spring AI Alibaba: `jump_to`). At
    * `pre-call`, the loop jumps before the first model request. At `post-acting`, the loop jumps
-   * after all tool calls of the round have ended.
+   * after all tool calls of the same reply have ended. `reason`: reason of the result. Default:
+   * `stopped-by-hook`.
    *
-   * `model` asks the model again, which counts as an iteration. Tool calls that have no result when
-   * the model is asked are interrupted. `tools` runs the calls without a result, including those of
-   * an assistant message given here. Results among the messages enter the log unchanged, without
-   * `post-acting`: no guard, limit or eviction sees them. `end` closes the open tool calls and ends
-   * the agent's call. The last of the messages becomes the answer (a string is the assistant's);
-   * without messages, the call ends as it stands. `reason` default `stopped-by-hook`.
+   * `model` asks the model again, which counts as an iteration. Tool calls that still have no
+   * result first get an `interrupted` result. `tools` runs the tool calls without a result,
+   * including the tool calls in `messages`. Tool results in `messages` enter the log unchanged.
+   * They skip `post-acting`, guards, limits and the eviction of large results. `end` closes the
+   * open tool calls and ends the agent call. The last of `messages` becomes the answer; a string
+   * becomes an assistant message. Without messages, the answer at `post-reasoning` and
+   * `post-acting` is the model's last reply. At other events, the answer is then empty.
    */
   jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: JumpReason): void;
   /**
-   * At `pre-acting`: refuses only this tool call; the model sees the reason. At `run-start` and
-   * `pre-call`: ends the call with reason `rejected` and code `HOOK_REJECTED`. `reason` becomes its
-   * answer, and nothing of the call is stored.
+   * At `pre-acting`: refuses only this tool call. The model sees the reason. At `run-start` and
+   * `pre-call`: ends the agent call with reason `rejected` and code `HOOK_REJECTED`. `reason`
+   * becomes the answer, and nothing of the agent call is stored.
    */
   reject(reason: string): void;
 }
 
-/** The controls of each event that has any. */
+/** Controls that each event offers. Other events offer no controls. */
 export interface EventControls {
   'run-start': Pick<HookControl, 'reject'>;
   'pre-call': Pick<HookControl, 'reject' | 'stop' | 'jumpTo'>;
@@ -56,7 +62,10 @@ export interface EventControls {
   'pre-summary': Pick<HookControl, 'stop'>;
 }
 
-/** Controls that handlers of an event can use. Any other control fails with `CONFIGURATION`. */
+/**
+ * Controls that handlers of an event can use. The use of any other control fails with
+ * `CONFIGURATION`.
+ */
 export type ControlOf<K extends EventType> = K extends keyof EventControls
   ? EventControls[K]
   : Readonly<Record<never, never>>;
@@ -68,41 +77,44 @@ export type HookArgs<K extends EventType, Context> = [
 ];
 
 /**
- * Handler of an event. For a modifiable event, the returned event replaces it for the next handler
- * and the loop.
+ * Handler of an event. If the event is modifiable, the next handler and the loop get the event that
+ * this handler returns.
  */
 export type HookHandler<K extends EventType, Context> = (
   ...args: HookArgs<K, Context>
 ) => Awaitable<EventOf<K> | void>;
 
-/** A handler, or one with a priority: default 100; lower runs first, equal ones in list order. */
+/**
+ * A handler, alone or with a priority. Handlers with a lower priority run first. Handlers with the
+ * same priority run in list order. Default priority: 100.
+ */
 export type HookEntry<K extends EventType, Context> =
   | HookHandler<K, Context>
   | { readonly handle: HookHandler<K, Context>; readonly priority?: number };
 
 /**
- * Handlers by event. The pre- and post- events are modifiable. The exception is `pre-call` if the
- * agent's option `preCall` is `notification`. The next handler gets the returned event, or the same
- * one if nothing is returned. All other events are notifications: they are frozen, and return
- * values are ignored.
+ * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
+ * changed copy, which the next handler then gets. `pre-call` is not modifiable if the agent's
+ * option `preCall` is `notification`. For all other events, return values are ignored. Every event
+ * is frozen.
  */
 export type Hooks<Context> = {
   readonly [K in EventType]?: HookEntry<K, Context>;
 };
 
-/** The parts of a middleware that listen to events. */
+/** The part of a middleware that handles events. */
 export interface Hook<Context = unknown> {
   /** Name for errors and traces. */
   readonly name?: string;
   readonly on?: Hooks<Context>;
   /**
-   * Effect of an exception in a handler: `fail` ends the call, `ignore` does nothing. Default:
-   * `onHookError`.
+   * Effect of an exception in a handler: `fail` makes the agent call fail, `ignore` drops the
+   * exception. Default: the agent's option `onHookError`.
    */
   readonly onError?: 'fail' | 'ignore';
   /**
-   * Handles all events. It runs after this hook's `on` handler of the same priority. The event
-   * determines the available controls: see `ControlOf`.
+   * Handles all events, with priority 100. Runs after this hook's `on` handler of the same
+   * priority. The event determines the available controls: see `EventControls`.
    */
   onEvent?(
     event: AgentEvent,

@@ -1,10 +1,11 @@
 import type { Msg } from '../message/msg.ts';
 
 /**
- * Request of `interrupt()` to the running call. `stop` (default) ends it with a recovery message or
- * with `message`. `pause` ends it as `suspended`; the next call continues it. `inject` adds these
- * messages once open tool calls have their results, and the call continues. Guards check them first
- * and drop those that they reject.
+ * Request of `interrupt()` to the running agent call. `stop` (default) ends the call with `message`
+ * as the answer, or with the agent's recovery message. `pause` ends the call with reason
+ * `suspended`; the next agent call continues the run. `inject` adds messages once all open tool
+ * calls have results, and the call continues. Guards check injected messages first and drop the
+ * messages that they reject.
  */
 export type InterruptRequest =
   | { readonly mode?: 'stop'; readonly message?: string | Msg }

@@ -7,24 +7,28 @@ export interface PendingCall {
   readonly name: string;
   readonly input: JsonValue;
   /**
-   * `approval`: may the tool run? `external`: the result has to come from outside. `suspended`: the
-   * tool asked to wait. `replay`: may the tool run again?
+   * `approval`: a person must allow the tool to run. `external`: the caller must supply the result.
+   * `suspended`: the tool itself asked to wait. `replay`: a person must allow the tool to run
+   * again.
    */
   readonly kind: 'approval' | 'external' | 'suspended' | 'replay';
   readonly reason?: string;
-  /** Whether a suspended agent tool waits only for approvals: those of its child agent. */
+  /** Whether a suspended agent tool waits only for approvals of its child agent's tool calls. */
   readonly forApproval?: true;
 }
 
-/** Returns whether a person's yes or no is all that the call waits for. */
+/** Returns whether the tool call waits only for approvals. */
 export function waitsForApproval({ kind, forApproval }: PendingCall): boolean {
   return kind === 'approval' || forApproval === true;
 }
 
-/** Decision about a pending call. Give it as input of the agent's next call. */
+/** Decision about a pending tool call. Pass it as input of the next agent call. */
 export type Decision = {
   readonly toolUseId: string;
-  /** Name of the tool. The decision is refused if the call is for another tool. */
+  /**
+   * Name of the tool. If the tool call is for another tool, the decision fails with
+   * `INVALID_DECISION`.
+   */
   readonly name?: string;
 } & (
   | { readonly type: 'approve' }
