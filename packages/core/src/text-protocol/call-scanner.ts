@@ -2,8 +2,8 @@ import type { TextCall } from './parsed-reply.ts';
 import { callsIn, readJson } from './text-calls.ts';
 
 /**
- * Result of a scan. `rest`: words at the end of the text that were held back and are not a call.
- * `problem`: why a call in it cannot be made.
+ * * Result of a scan. `rest`: text at the end that was held back but is not a tool call. `calls`:
+ * the tool calls in the text. `problem`: why a tool call in the text is invalid.
  */
 export interface Scan {
   readonly rest: string;
@@ -15,45 +15,46 @@ const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
 const deepest = 200;
 
 /**
- * Reads a text piece by piece, each character once. Returns words, and holds back text that may be
- * a tool call: JSON objects and lists of them. The fence and white space before them are held back
- * too. Words after the first call are not returned.
+ * * Reads a text piece by piece, each character once, and separates tool calls from words. A tool
+ * call is a JSON object or a list of JSON objects. The scanner holds back text that may be a tool
+ * call, including a code fence and white space before it. It does not return words after the first
+ * tool call.
  */
 export class CallScanner {
   readonly #calls: TextCall[] = [];
   #problem: string | undefined;
   #state: 'words' | 'fence' | 'json' | 'bare' | 'over' = 'words';
   #out = '';
-  /** Held-back white space and the opening of a fence. */
+  /** White space and the opening of a code fence that are held back. */
   #held = '';
-  /** Words after a call. */
+  /** Words after a tool call. */
   #tail = '';
-  /** The open fence. */
+  /** Kind of the open code fence. */
   #fence: 'json' | 'code' | undefined;
   #ticks = 0;
   #info = '';
   #infoEnded = false;
   #json = '';
   #depth = 0;
-  /** Depth of a call's keys. */
+  /** Nesting depth of a tool call's keys: 2 in a list, otherwise 1. */
   #level = 1;
-  /** The last character of the JSON's structure. */
+  /** Last character of the JSON outside strings and white space. */
   #last = '';
   #inString = false;
   #escaped = false;
-  /** The key that the scanner is reading. */
+  /** Key that the scanner is reading. */
   #key: string | undefined;
-  /** Whether the JSON has a key of a call. */
+  /** Whether the JSON has one of the keys of a tool call. */
   #isLikely = false;
-  /** A key without double quotes. */
+  /** Key without double quotes. */
   #bare = '';
 
-  /** Whether the last character is in a string of a possible call. */
+  /** Whether the last character is in a string of a possible tool call. */
   get inString(): boolean {
     return this.#state === 'json' && this.#inString;
   }
 
-  /** Takes more of the text and returns the words in it. */
+  /** Reads more of the text and returns the words that are certainly not part of a tool call. */
   push(text: string): string {
     this.#out = '';
     for (let index = 0; index < text.length;) index = this.#step(text, index);
@@ -69,7 +70,7 @@ export class CallScanner {
     return { rest: this.#out, calls: this.#calls, problem: this.#problem };
   }
 
-  /** Reads on and returns the next index. */
+  /** Reads one or more characters from the index and returns the index after them. */
   #step(text: string, index: number): number {
     if (this.#state === 'over') return text.length;
     if (this.#state === 'words') return this.#words(text, index);
@@ -103,7 +104,10 @@ export class CallScanner {
     return index + 1;
   }
 
-  /** Returns false if another state must read the character again. */
+  /**
+   * Reads a character of a code fence's beginning. Returns false if another state must read the
+   * character again.
+   */
   #takesFence(c: string): boolean {
     if (c === '`' && !this.#info && !this.#infoEnded) this.#ticks += 1;
     else if (this.#ticks < 3) return this.#giveUp();
@@ -163,12 +167,15 @@ export class CallScanner {
     if (c === '{' || c === '[') this.#depth += 1;
     if (c === '}' || c === ']') this.#depth -= 1;
     if (!this.#depth) this.#endJson();
-    // If the first item of a list is not a call, the list holds no calls.
+    // If the first item of a list is not a tool call, no item of the list is one.
     else if (this.#level === 2 && this.#depth === 1 && !this.#isLikely && c === '}') this.#giveUp();
     return true;
   }
 
-  /** Returns whether a list of calls may continue with the character: its items must be objects. */
+  /**
+   * Returns whether the character may come after `[`. The items of a list of tool calls must be
+   * objects.
+   */
   #fitsList(c: string): boolean {
     return this.#depth > 1 || c === '{';
   }
@@ -205,7 +212,10 @@ export class CallScanner {
     else this.#giveUp();
   }
 
-  /** Reads the keys of `{tool_name: …` and `{'tool_name': …`, as other languages write them. */
+  /**
+   * Reads a key without double quotes, as in `{tool_name: …` or `{'tool_name': …`. Returns false if
+   * another state must read the character again.
+   */
   #takesBare(c: string): boolean {
     const read = this.#bare + c;
     const name = read.replace(/^['‘“`]/, '');
@@ -223,7 +233,7 @@ export class CallScanner {
     return this.#giveUp();
   }
 
-  /** Treats the held-back text as words, because it is not a call. */
+  /** Treats the held-back text as words, because it is not a tool call. */
   #giveUp(): false {
     const held = this.#json + this.#bare;
     this.#state = 'words';
@@ -249,8 +259,8 @@ export class CallScanner {
   }
 
   /**
-   * Returns whether the model made up results after its calls. The calls that follow are made up
-   * too.
+   * * Returns whether the model wrote a tool result itself after its tool calls. Later tool calls
+   * depend on the invented result, so they are ignored.
    */
   #isMadeUp(): boolean {
     return /Tool \[[^\]]{0,80}\] execution result/.test(this.#tail);

@@ -8,8 +8,8 @@ import type { Msg } from '../message/msg.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
 /**
- * Value of `metadata.correction`: `reply` marks an invalid reply, `message` the correction that the
- * model got.
+ * * Value of `metadata.correction`. `reply` marks an invalid reply. `message` marks the correction
+ * that the model got.
  */
 export type CorrectionPart = 'reply' | 'message';
 
@@ -18,14 +18,14 @@ interface Invalid {
   readonly message: string;
 }
 
-/** Rejects an answer of nothing but white space. */
+/** Returns a correction for an answer without text other than white space. */
 export function refuseEmpty(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }
 
 /**
- * Returns a correction for an answer that must not stand. An empty answer never stands, but
- * `reflect` may have words of its own for it.
+ * * Returns a correction for an answer that is not accepted. An empty answer is never accepted;
+ * `reflect` may return its own correction for an empty answer.
  */
 export async function problemWith(
   answer: string,
@@ -38,12 +38,13 @@ export async function problemWith(
 }
 
 /**
- * Returns hooks that send invalid replies back to the model. `last` collects the last message of
- * each summary request. The reply to such a request ends the call, so it cannot be sent back.
+ * * Returns hooks that ask the model to correct an invalid reply. `last` collects the last message
+ * of each summary request. The reply to a summary request ends the agent call, so the model cannot
+ * correct that reply.
  */
 export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {
   return {
-    // Runs after other hooks: if several ask for something, the first request counts.
+    // Runs after other hooks, because only the first hook's `gotoReasoning` takes effect.
     'post-reasoning': { handle: correct, priority: 10_000 },
     'pre-summary': {
       handle: ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),

@@ -15,14 +15,14 @@ interface DecodeOptions {
   readonly parse: ParseReply;
   readonly reflect: Reflect | undefined;
   readonly parallel: boolean;
-  /** Last message of each request whose reply ends the call. */
+  /** Last message of each request whose reply ends the agent call. */
   readonly last: WeakSet<Msg>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Decodes a reply in text into the deltas of a reply that calls tools. An invalid reply has no
- * text; its metadata says what is wrong.
+ * * Decodes a text reply into the deltas that a model with native tool calls would send. An invalid
+ * reply gets no text; its metadata says what is wrong.
  */
 export async function* decodeReply(
   request: ModelRequest,
@@ -51,7 +51,8 @@ export async function* decodeReply(
   };
   const judge = async (): Promise<ParsedReply> => {
     const answer: ParsedReply = { type: 'answer', text };
-    // A note requested beside the conversation is not an answer, so it is not checked.
+    // The agent requests a note for itself, such as a summary. A note is not an answer, so it is
+    // not checked.
     if (reply.callsNatively || request.replyIs === 'note') return answer;
     let parsed = answer as ParsedReply;
     if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
@@ -67,7 +68,7 @@ export async function* decodeReply(
       return 'No tool can be called any more. Answer in words, with what you know.';
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
       return 'Only one tool can be called at a time, so none was called. Call one.';
-    // A reply with media needs no words.
+    // A reply with media may have no words.
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
     return problemWith(parsed.text, context, { where: 'textToolCalls()', reflect });
   };
@@ -79,13 +80,16 @@ export async function* decodeReply(
       Object.keys(metadata).length ? { ...finish, metadata } : finish,
     ];
   } catch (error) {
-    // Passes on the usage of the failed reply, because it has been paid for.
+    // Passes on the usage of the failed reply, because the user pays for the reply.
     yield [finish];
     throw error;
   }
 }
 
-/** Returns metadata for the reply's message: what is wrong with it, or how the model wrote it. */
+/**
+ * Returns metadata for the reply's message. For an invalid reply, the metadata says what is wrong.
+ * For tool calls, it has the text that the model wrote.
+ */
 function aboutReply(text: string, parsed: ParsedReply): JsonObject | undefined {
   if (parsed.type === 'invalid') return { invalidReply: { text, message: parsed.message } };
   if (parsed.type === 'answer') return undefined;

@@ -5,12 +5,14 @@ import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 
 /**
- * Parses a reply as OxyGent does. Any other JSON object in a reply is invalid. A cut-off call is an
- * answer, and of several fences the first counts. `NaN` and `Infinity` are valid, as in Python. A
- * blank reply is invalid. If the request asks for a value, a JSON object is an answer.
+ *  * * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
+ * without it is invalid. If the request asks for a value, a JSON object without `tool_name` is an
+ * answer. A tool call that is cut off is an answer. If a reply has several code fences, the first
+ * one counts. `NaN` and `Infinity` are valid, as in Python. A blank reply is invalid.
  *
- * With `context.parallel`, a list of calls makes several calls, as OxyGent's document says. Their
- * `trust_mode` does not count. Without it, a list of several calls is invalid, as in OxyGent's code.
+ * With `context.parallel`, a list of tool calls makes several tool calls, as OxyGent's document
+ * says. Their `trust_mode` is ignored. Without `context.parallel`, a list of several tool calls is
+ * invalid, as in OxyGent's code.
  */
 export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
   const end = reply.lastIndexOf('</think>');
@@ -39,12 +41,12 @@ const nameless: ParsedReply = {
   message: 'Keep to the format exactly: a tool call needs "tool_name".',
 };
 
-/** Parses a list of several calls. Returns `undefined` if there is none. */
+/** Parses a list of several tool calls. Returns `undefined` if the text has no such list. */
 function parseList(part: string): ParsedReply | undefined {
   const start = part.search(/\[\s*\{/);
   if (start < 0 || start > part.indexOf('{')) return undefined;
   const list = readPythonJson(part.slice(start, part.lastIndexOf(']') + 1));
-  // Of a list that is cut off, no call runs.
+  // If the list is cut off, none of its tool calls runs.
   if (list === undefined) return part.split('"tool_name"').length > 2 ? unreadable : undefined;
   if (!Array.isArray(list) || list.length < 2 || !list.some(isCall)) return undefined;
   if (!list.every(isCall)) return nameless;
@@ -74,7 +76,7 @@ function callOf({
   };
 }
 
-/** Returns the content of the first fence, or all text if there is none. */
+/** Returns the content of the first JSON code fence, or the whole text if there is none. */
 function jsonPart(text: string): string {
   const [, fenced] = /```\n*json(.*?)```/s.exec(text) ?? [];
   return fenced === undefined ? text : strip(fenced);

@@ -2,16 +2,17 @@ import type { Scan } from './call-scanner.ts';
 import type { ParsedReply, ReplyContext } from './parsed-reply.ts';
 import { ReplyReader } from './reply-reader.ts';
 
-/** The parts of a reply's context that the shipped parsers read. */
+/** Fields of a reply's context that `parseToolCalls` and `parseOxygent` read. */
 export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs' | 'parallel'>>;
 
 /**
- * Parses a reply; the default parser. A call is a JSON object with `tool_name` and `arguments`.
- * `arguments` is an object or a string that contains its JSON. A list of such objects makes several
- * calls, which run in parallel. Calls may be in fences or bare, with words around them. JSON
- * without `tool_name` is an answer. A call that is cut off, malformed or without `arguments` is
- * invalid, and no call of the reply runs. Words after a call are dropped, and so is everything
- * after a made-up result. `<think>` parts do not count.
+ * * Parses a reply. This is the default parser. A tool call is a JSON object with `tool_name` and
+ * `arguments`. `arguments` is an object, or a string that contains the JSON of an object. A list of
+ * such objects makes several tool calls, which run in parallel. A tool call may have a code fence
+ * or words around it. JSON without `tool_name` is an answer. If a tool call is cut off, malformed
+ * or without `arguments`, the reply is invalid and none of its tool calls runs. Words after a tool
+ * call are dropped. Everything after a tool result that the model invented is dropped too.
+ * `<think>` parts are ignored.
  */
 export function parseToolCalls(reply: string, context?: ParseContext): ParsedReply {
   const reader = new ReplyReader(true);
@@ -23,7 +24,7 @@ export function parseToolCalls(reply: string, context?: ParseContext): ParsedRep
   return readScan(scan, reader.text, words, context);
 }
 
-/** Interprets a text after its scan. `words`: the part that is not a call. */
+/** Returns the meaning of a scanned text. `words`: the part of the text that is not a tool call. */
 export function readScan(
   { calls, problem }: Scan,
   text: string,

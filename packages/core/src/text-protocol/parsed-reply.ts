@@ -3,15 +3,17 @@ import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 
-/** A tool call in a reply's text. */
+/** Tool call in a reply's text. */
 export interface TextCall {
   readonly name: string;
-  /** Arguments of the call. If they are missing, the tool's schema checks `{}` instead. */
+  /** Arguments of the tool call. Default: `{}`. */
   readonly arguments?: JsonValue;
-  /** Reason for the call, as the model gave it beside the call. It becomes thinking. */
+  /**
+   * Reason that the model gave for the tool call. The reason becomes part of the model's thinking.
+   */
   readonly think?: string;
   /**
-   * Whether the model says that the result is the answer, with its flag `trust_mode`.
+   * * Whether the model marked the tool's result as the answer, with its flag `trust_mode`.
    * `trustedCalls` reads this field.
    */
   readonly returnDirect?: boolean;
@@ -20,33 +22,34 @@ export interface TextCall {
 /** Meaning of a reply's text. */
 export type ParsedReply =
   | { readonly type: 'answer'; readonly text: string }
-  /** `text`: the words before the calls. */
+  /** `text`: the words before the tool calls. */
   | { readonly type: 'calls'; readonly calls: readonly TextCall[]; readonly text?: string }
-  /** `message`: tells the model why it has to try again. */
+  /** `message`: tells the model why it has to reply again. */
   | { readonly type: 'invalid'; readonly message: string };
 
 export interface ReplyContext {
   /** Messages of the request in the agent's form: tool calls and results are blocks. */
   readonly messages: readonly Msg[];
-  /** Tools that the model may call now. */
+  /** Tools that the model may call in this reply. */
   readonly tools: readonly ToolSchema[];
-  /** The model's thinking, in `<think>` or beside its text. */
+  /** Thinking of the model, from `<think>` parts and from separate thinking blocks. */
   readonly thinking: string;
-  /** The provider's name for why the reply ended: `length` if it was cut off. */
+  /** Reason why the reply ended, in the provider's words. `length`: the reply was cut off. */
   readonly finishReason: string | undefined;
   /**
-   * `value` if the request asks for JSON or YAML, as by `jsonMode()`. Such a reply is an answer.
+   * * `value` if the request asks for JSON or YAML, as `jsonMode()` does. JSON in such a reply is
+   * an answer.
    */
   readonly replyIs: ModelRequest['replyIs'];
-  /** Whether the reply may make several calls. */
+  /** Whether the reply may make several tool calls. */
   readonly parallel: boolean;
-  /** Aborts when the call is aborted or interrupted. */
+  /** Signal that aborts when the agent call is aborted or interrupted. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Interprets a reply's text, without its thinking. `fallback` is the parser that would read the
- * reply otherwise: the default one, or OxyGent's under `oxygent()`.
+ * * Parser of a reply's text, without the thinking. `fallback` is the parser that is used without a
+ * `parse` option: `parseToolCalls`, or `parseOxygent` with the preset `oxygent()`.
  */
 export type ParseReply = (
   reply: string,
@@ -54,7 +57,7 @@ export type ParseReply = (
   fallback: (reply: string) => ParsedReply,
 ) => Awaitable<ParsedReply>;
 
-/** Returns a correction for the model if its answer must not stand, or nothing to accept it. */
+/** Check of an answer. Returns a correction for the model, or nothing to accept the answer. */
 export type Reflect = (
   reply: string,
   context: ReplyContext,

@@ -1,12 +1,12 @@
 import { CallScanner, type Scan } from './call-scanner.ts';
 
 /**
- * A piece of a reply's text after reading. `retract`: all text so far was thinking, and comes again
- * as thinking.
+ * * Piece of a reply's text. `retract`: all text so far was thinking; pieces of thinking with the
+ * same text follow.
  */
 export type TextPiece =
   | { readonly type: 'text'; readonly text: string }
-  /** `block`: number of the thought that the piece belongs to. */
+  /** `block`: number of the thought, from 1, that the piece belongs to. */
   | { readonly type: 'thinking'; readonly block: number; readonly text: string }
   | { readonly type: 'retract' };
 
@@ -14,19 +14,20 @@ const open = '<think>';
 const close = '</think>';
 
 /**
- * Separates a reply's thinking from its text, and words in the text from possible tool calls, piece
- * by piece. A tag may be split over pieces; a tag in a string of a call is text. Thinking without
- * an end tag continues to the end of the reply. An end tag without a beginning makes all text
- * before it thinking (DeepSeek's templates).
+ * * Separates a reply's thinking from its text, and words in the text from possible tool calls.
+ * Reads the reply piece by piece. A `<think>` or `</think>` tag may be split over two pieces. A tag
+ * in a string of a tool call is text. Thinking without an end tag continues to the end of the
+ * reply. If an end tag has no start tag, all text before it is thinking, as in DeepSeek's
+ * templates.
  */
 export class ReplyReader {
   #scanner: CallScanner | undefined;
   readonly #scans: boolean;
-  /** Text that may be the beginning of a tag. */
+  /** Held-back text that may be the beginning of a tag. */
   #tag = '';
   #isThinking = false;
   #blocks = 0;
-  /** All text, without thinking. */
+  /** All text so far, without thinking. */
   text = '';
   thinking = '';
 
@@ -68,8 +69,8 @@ export class ReplyReader {
     this.#add(this.#tag, pieces);
     this.#tag = '';
     let scan = this.#scanner?.end() ?? nothing;
-    // A call drafted in a thought may be unfinished, so that the end tag looks like part of its
-    // string.
+    // A thought may contain an unfinished tool call. The end tag of the thought then looks like a
+    // part of the tool call's string.
     const thought = scan.problem === undefined ? -1 : this.text.lastIndexOf(close);
     if (thought >= 0) {
       const answer = this.text.slice(thought + close.length);
@@ -87,7 +88,7 @@ export class ReplyReader {
       if (given) this.#think(given, out);
       return;
     }
-    // White space between a thought and the answer belongs to neither.
+    // Drops white space between a thought and the answer.
     const text = this.text || !this.#blocks ? given : given.trimStart();
     if (!text) return;
     this.text += text;
@@ -119,7 +120,7 @@ export class ReplyReader {
   }
 }
 
-/** Adds a piece. Neighbors of one kind become one piece. */
+/** Adds a piece, or appends its text to the last piece if that piece is of the same kind. */
 function give(out: TextPiece[], piece: Exclude<TextPiece, { type: 'retract' }>): void {
   const last = out.at(-1);
   const goesOn =

@@ -11,7 +11,10 @@ interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {
   readonly prompt: (context: ToolsPromptContext) => string;
 }
 
-/** Makes a function that turns an agent's request into the one that the model gets. */
+/**
+ * Returns a function that converts an agent's request into a request for a model without native
+ * tool calls.
+ */
 export function requestTeller({
   media,
   parallel,
@@ -37,14 +40,14 @@ export function requestTeller({
     });
     if (typeof text !== 'string')
       throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must return a string.');
-    // Keeps the same object, because its wire form is cached on it.
+    // Reuses the message object, because the message's wire form is cached by object.
     if (known?.before !== before || known?.text !== text)
       known = { before, text, message: withText(before, text) };
     return { ...rest, messages: [known!.message, ...messages.slice(before ? 1 : 0)], tools: [] };
   };
 }
 
-/** Adds the text to the system message, because some models take only one. */
+/** Adds the text to the system message, because some models accept only one system message. */
 function withText(system: Msg | undefined, text: string): Msg {
   if (!system) return createMessage('system', text, { id: 'tools' });
   return { ...system, content: [...system.content, { type: 'text', text: `\n${text}` }] };

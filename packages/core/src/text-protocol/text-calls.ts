@@ -6,8 +6,8 @@ import type { TextCall } from './parsed-reply.ts';
 export type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
 
 /**
- * Finds the calls of a JSON value: an object with `tool_name`, or a list of such objects. Returns
- * `undefined` if nothing in it has `tool_name`.
+ * * Finds the tool calls of a JSON value, which is an object with `tool_name` or a list of such
+ * objects. Returns `undefined` if no object has `tool_name`.
  */
 export function callsIn(value: JsonValue): FoundCalls | undefined {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value];
@@ -22,7 +22,10 @@ export function callsIn(value: JsonValue): FoundCalls | undefined {
   return { calls };
 }
 
-/** Parses a text that is meant as JSON. Models forget to escape line breaks and tabs in strings. */
+/**
+ * Parses JSON that a model wrote. Accepts unescaped line breaks and tabs in strings, because models
+ * often write them.
+ */
 export function readJson(text: string): JsonValue | undefined {
   return (
     parseJson(text) ??
@@ -36,7 +39,7 @@ export function readJson(text: string): JsonValue | undefined {
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Returns the call, or what is wrong with it. */
+/** Returns the tool call, or a text that says what is wrong. */
 function toCall(item: JsonValue): TextCall | string {
   if (!isObject(item) || !('tool_name' in item)) return 'it is not an object with "tool_name".';
   const { tool_name: name, arguments: given, think, trust_mode: trust } = item;

@@ -11,9 +11,9 @@ interface Told {
 }
 
 /**
- * Writes the tool calls and results of a conversation as text, for a model without native tool
- * calls. Keeps each message that it makes and returns the same object again, because wire form and
- * token count are cached on that object.
+ * * Writes the tool calls and results of a conversation as text, for a model without native tool
+ * calls. Returns the same object for the same messages, because the wire form and the token count
+ * are cached by object.
  */
 export class TextHistory {
   readonly #media: ModelFeatures['media'];
@@ -24,9 +24,9 @@ export class TextHistory {
   }
 
   /**
-   * Turns calls into text of the assistant. Uses the text that the model wrote, if the log has it.
-   * Turns the results of a reply's calls into one user message. Drops assistant messages without
-   * words, media or calls. Other messages stay as they are.
+   * * Converts tool calls into text of the assistant, with the model's original text if the log has
+   * it. Converts consecutive tool results into one user message. Drops assistant messages without
+   * words, media or tool calls. Returns other messages unchanged.
    */
   render(messages: readonly Msg[]): readonly Msg[] {
     const view: Msg[] = [];
@@ -56,7 +56,10 @@ export class TextHistory {
     return message;
   }
 
-  /** Makes one message of several results: attachments first, then all texts as one (OxyGent). */
+  /**
+   * Returns one message for several tool results: first the media, then all texts as one text
+   * (OxyGent).
+   */
   #observation(group: readonly Msg[]): Msg {
     const results = group.flatMap(toolResultsOf);
     const media = results.flatMap(({ output }) =>
@@ -84,7 +87,7 @@ export class TextHistory {
   }
 }
 
-/** Writes calls in the form that a reply should have. */
+/** Writes tool calls in the form that the model should use. */
 export function callsText(calls: readonly ToolUse[]): string {
   const given = calls.map(({ name, input, raw }) => ({
     tool_name: name,

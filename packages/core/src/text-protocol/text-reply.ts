@@ -11,26 +11,26 @@ type Finish = Extract<ModelDelta, { type: 'finish' }>;
 export interface TextReplyOptions {
   /** Whether the reply may contain tool calls. */
   readonly scans: boolean;
-  /** Whether all text is held back until the end. */
+  /** Whether to hold all text back until the end of the reply. */
   readonly holdsAll: boolean;
 }
 
 const block = 'text';
 
-/** Converts one reply from text to blocks. */
+/** Converts the text of one reply into deltas of text, thinking and tool calls. */
 export class TextReply {
   readonly #options: TextReplyOptions;
   #reader: ReplyReader;
-  /** Deltas that went out besides text. */
+  /** Deltas other than text that were sent. */
   #passed: ModelDelta[] = [];
-  /** The text that went out. */
+  /** Text that was sent. */
   #given = '';
   #raw = '';
   #retracted = 0;
   #lastId: string | undefined;
   #ties: Pick<TextDelta, 'signature' | 'providerMetadata'> = {};
   #thoughts = '';
-  /** Text that would have gone out if nothing were held back until the end. */
+  /** Text so far without possible tool calls, whether sent or not. */
   #words = '';
   /** Whether the provider itself returned tool calls. */
   callsNatively = false;
@@ -50,7 +50,7 @@ export class TextReply {
     return this.#thoughts + this.#reader.thinking;
   }
 
-  /** Takes deltas in and returns those that may go out. */
+  /** Reads deltas of the model and returns the deltas to send now. */
   take(batch: readonly ModelDelta[]): ModelDelta[] {
     const out: ModelDelta[] = [];
     for (const delta of batch) {
@@ -67,7 +67,7 @@ export class TextReply {
     return out;
   }
 
-  /** Ends the text. `words`: the part that is not a call. */
+  /** Ends the text. `words`: the part of the text that is not a tool call. */
   end(): { readonly deltas: readonly ModelDelta[]; readonly scan: Scan; readonly words: string } {
     const deltas: ModelDelta[] = [];
     const { pieces, scan } = this.#reader.end();
@@ -75,7 +75,7 @@ export class TextReply {
     return { deltas, scan, words: this.#words };
   }
 
-  /** Returns the deltas that are still missing, so that the output matches the parsed reply. */
+  /** Returns the remaining deltas, so that all sent deltas together match the parsed reply. */
   settle(reply: ParsedReply): readonly ModelDelta[] {
     const out: ModelDelta[] = [];
     const calls = reply.type === 'calls' ? reply.calls : [];
@@ -101,7 +101,7 @@ export class TextReply {
   }
 
   #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
-    // Joins blocks as `textOf` does.
+    // Joins text blocks with a line break, as `textOf` does.
     const text =
       this.#lastId !== undefined && this.#lastId !== id && this.text ? `\n${delta}` : delta;
     this.#lastId = id;
@@ -126,7 +126,7 @@ export class TextReply {
         if (this.#given) this.#takeBack(out);
       } else {
         this.#words += piece.text;
-        // Holds text back after the second retraction, so that resets cannot go on without end.
+        // Holds text back after the second retraction, so that resets cannot repeat without end.
         if (this.#options.holdsAll || this.#retracted > 1) continue;
         this.#given += piece.text;
         out.push({ type: 'text', id: block, delta: piece.text });

@@ -11,38 +11,43 @@ import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 
 export interface TextToolCallsOptions {
   /**
-   * Parser of replies. Default `parseToolCalls`. With any other parser, `parseOxygent` too, the
-   * whole text of a reply is held back. This applies if the request offers tools or holds earlier
-   * calls.
+   * * Parser of replies. Default: `parseToolCalls`. With any other parser, the whole text of a
+   * reply is held back until its end. Text is not held back if the request has neither tools nor
+   * earlier tool calls.
    */
   readonly parse?: ParseReply;
   /**
-   * Checks each answer; the model gets a returned text as a correction. An empty answer is
-   * corrected in any case. Default: only empty answers are.
+   * * Function that checks each answer. If it returns a text, the model gets that text as a
+   * correction. The model always gets a correction for an empty answer. Default: no further check.
    */
   readonly reflect?: Reflect;
-  /** Whether a reply may make several calls, which run in parallel. Default true. */
+  /** Whether a reply may make several tool calls, which run in parallel. Default: true. */
   readonly parallel?: boolean;
   /**
-   * Returns the text that tells the model about its tools. It is put after the system prompt
-   * unchanged. Default: an English text.
+   * * Function that returns the text that tells the model about its tools. The text is added after
+   * the system prompt unchanged. Default: `toolsPrompt`, an English text.
    */
   readonly prompt?: (context: ToolsPromptContext) => string;
 }
 
-/** The options and their kinds, for `checkFields`. */
+/** Options and their kinds, for `checkFields`. */
 export const protocolFields =
   'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?';
 
 /**
- * Lets a model without tool calling act by JSON in its text; for an agent's `use` list. The model
- * reads its tools after the system prompt, and the log's calls and results as text. Calls in a
- * reply become ordinary tool calls, and `<think>` parts become thinking. Text that may still be a
- * call is held back. A `step-reset` takes back released text that has to go. An invalid reply costs
- * an iteration: the log gets it and the correction as two messages with `metadata.correction`. The
- * model is told a tool choice, but the choice is not enforced; with `none` no tools are offered.
- * Put it after `outputGuards`, and before `fallback` and `retry`. Throws `CONFIGURATION` for an
- * option of the wrong kind. (OxyGent: the protocol of its ReAct agent.)
+ * * * Creates middleware with which a model without native tool calling can use tools: the model
+ * writes tool calls as JSON in its text. (OxyGent: the protocol of its ReAct agent.) In an agent's
+ * `use` list, put it after `outputGuards`, and before `fallback` and `retry`. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
+ *
+ * The model gets its tools as text after the system prompt, and earlier tool calls and results as
+ * text messages. Tool calls in a reply become ordinary tool calls, and `<think>` parts become
+ * thinking. Text that may be part of a tool call is held back. A `step-reset` event discards text
+ * that was sent but is not part of the answer.
+ *
+ * An invalid reply uses up one iteration. The log stores the reply and the correction as two
+ * messages with `metadata.correction`. The text for the model mentions a tool choice, but the
+ * choice is not enforced. With the tool choice `none`, the model gets no tools.
  */
 export function textToolCalls(
   options: TextToolCallsOptions = {},

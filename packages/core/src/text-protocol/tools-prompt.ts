@@ -3,17 +3,19 @@ import type { ToolChoice, ToolSchema } from '../model/chat-model.ts';
 export interface ToolsPromptContext {
   readonly tools: readonly ToolSchema[];
   /**
-   * The tools as text: name, description and JSON Schema of each, with blank lines between. Empty
-   * if the system prompt has this text already.
+   * * Name, description and JSON Schema of each tool as text, with blank lines between the tools.
+   * Empty if the system prompt already has this text.
    */
   readonly toolsText: string;
-  /** Whether a reply may make several calls. */
+  /** Whether a reply may make several tool calls. */
   readonly parallel: boolean;
-  /** `required`, the tool that the model has to call, or `auto`. */
+  /** `auto`, `required`, or the tool that the model has to call. */
   readonly toolChoice: Exclude<ToolChoice, 'none'>;
 }
 
-/** Returns the text that tells the model about its tools, after the system prompt. */
+/**
+ * Returns the text that tells the model about its tools. The text is added after the system prompt.
+ */
 export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): string {
   const several = parallel
     ? 'To call several tools at once, make it a list of such objects.'
@@ -39,8 +41,8 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
 }
 
 /**
- * Lists the tools' names, descriptions and schemas unchanged. `known`: the texts of tools that were
- * described before.
+ * * Returns the names, descriptions and schemas of the tools as text. `known`: cache of each tool's
+ * text.
  */
 export function describeTools(
   tools: readonly ToolSchema[],

@@ -3,14 +3,18 @@ import { isRecord } from '../message/is-record.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** Metadata on the delta of a trusted call. It stays with the call in the log. */
+/**
+ * Metadata that marks a trusted tool call: the model wants the tool's result to be the answer. The
+ * log stores the metadata with the tool call.
+ */
 export const trustMark = { providerMetadata: { textProtocol: { returnDirect: true } } } as const;
 
 /**
- * Returns true if the model marked the result as the answer; for `returnDirect` of an agent or a
- * call. The model does so in its call, by `"trust_mode": 1` beside `tool_name` (OxyGent), or the
- * parser by `returnDirect`. Otherwise the tool decides. The model knows the flag only if your
- * prompt describes it.
+ * * Returns true if the model marked the tool's result as the answer. Pass this function as
+ * `returnDirect` of an agent or an agent call. The model marks a tool call by `"trust_mode": 1`
+ * beside `tool_name` (OxyGent). A custom parser marks it by `returnDirect: true`. Without a mark,
+ * the tool's own `returnDirect` decides. Your prompt has to describe the flag `trust_mode` to the
+ * model.
  */
 export function trustedCalls({ toolUseId }: ToolResult, reply: Msg): true | undefined {
   const mark = toolUsesOf(reply).find(({ id }) => id === toolUseId)?.providerMetadata?.[

@@ -4,21 +4,22 @@ import type { ToolSelector } from './select-tools.ts';
 
 export interface ToolCategory {
   /**
-   * The keywords of the category. It matches if the question contains any of them, also within a
-   * word, in any case and width.
+   * * Keywords of the category. The category matches if the question contains one of its keywords,
+   * even inside a word. Letter case and character width do not matter.
    */
   readonly keywords: readonly string[];
   /**
-   * The names of its tools; a `*` at the end matches every name with that start. A tool may be in
-   * several categories.
+   * * Names of the tools in the category. A `*` at the end matches all names that begin with the
+   * text before it. A tool may be in several categories.
    */
   readonly tools: readonly string[];
 }
 
 /**
- * Creates a selector for `selectTools`. It chooses the tools of the categories that the question
- * names, and the tools without a category. If the question names none, it chooses all tools (Arc
- * Reactor: keyword selector). Throws `CONFIGURATION` for a category without lists of strings.
+ * * Creates a selector for `selectTools` (Arc Reactor: keyword selector). The selector chooses the
+ * tools of all categories that match the question, and the tools without a category. If no category
+ * matches, the selector chooses all tools. Throws `CONFIGURATION` if `keywords` or `tools` of a
+ * category is not a list of strings.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('CONFIGURATION', 'byKeyword()', { categories }, 'categories:array');
@@ -50,7 +51,7 @@ export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
 }
 
 /**
- * Gives texts that read the same one form: lower case, normal width, and single Hangul letters
+ * * Converts a text to one form for comparison: lower case, normal width, and single Hangul letters
  * joined into syllables.
  */
 function fold(text: string): string {

@@ -10,29 +10,29 @@ import { Deadline } from '../model/deadline.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 export interface ByModelOptions {
-  /** The model that chooses the tools; a small one is enough. */
+  /** Model that chooses the tools. A small model is enough. */
   readonly model: ChatModel;
   /**
-   * Maximum number of tools to choose, not counting `alwaysInclude`. If there are this many or
-   * fewer, all are taken and the model is not asked. Default 10.
+   * * Maximum number of tools to choose, in addition to `alwaysInclude`. If there are this many
+   * tools or fewer, all are chosen and the model is not asked. Default: 10.
    */
   readonly maxTools?: number;
-  /** Names of tools that are always taken; the model does not choose among them. */
+  /** Names of tools that are always chosen. The model is not asked about these tools. */
   readonly alwaysInclude?: readonly string[];
-  /** The instruction for the model; the answer format is added after it. */
+  /** Instruction for the model. The required answer format is added after this text. */
   readonly prompt?: string;
-  /** Options of its requests: `temperature`, … */
+  /** Options of the requests to the model, such as `temperature`. */
   readonly generate?: GenerateOptions;
-  /** Maximum milliseconds for one choice; default 30,000. */
+  /** Maximum time of one choice, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Creates a selector for `selectTools`. It chooses the tools that a model names for the question
- * (Spring AI Alibaba: tool selection interceptor). The usage of this model is added to the usage of
- * the agent's call. The selector rejects if the model fails, times out, returns no JSON, or names
- * only unknown tools. `selectTools` then takes all tools and reports to its `onError`. An empty
- * list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
+ * * Creates a selector for `selectTools` that asks a model which tools the question needs (Spring
+ * AI Alibaba: tool selection interceptor). The usage of this model is added to the usage of the
+ * agent call. The selector rejects if the model fails, times out, returns no JSON, or names only
+ * unknown tools. `selectTools` then offers all tools and reports the failure to its `onError`. An
+ * empty list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =
@@ -78,7 +78,10 @@ export function byModel(options: ByModelOptions): ToolSelector {
   };
 }
 
-/** Returns the known tool names in a reply, even if it has text or a code fence around its JSON. */
+/**
+ * Returns the known tool names in a reply. The JSON of the reply may have text or a code fence
+ * around it.
+ */
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
   const value =
     parseJson(reply) ?? parseJson(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1));

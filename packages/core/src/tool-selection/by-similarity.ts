@@ -4,10 +4,13 @@ import { checkWhole } from '../error/check-values.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
 
-/** The vector of a text, as an embedding model returns it. */
+/** Vector of a text, as an embedding model returns it. */
 export type Embedding = ArrayLike<number>;
 
-/** Returns the vectors of texts, in the same order, all of the same length. */
+/**
+ * Function that returns one vector per text, in the order of the texts. All vectors have the same
+ * length.
+ */
 export type Embed = (
   texts: readonly string[],
   context: { readonly signal: AbortSignal },
@@ -15,26 +18,29 @@ export type Embed = (
 
 export interface BySimilarityOptions {
   readonly embed: Embed;
-  /** The lowest cosine of a tool to choose, from -1 to 1; default 0.3 (Arc Reactor). */
+  /**
+   * Minimum cosine similarity of a chosen tool to the question, from -1 to 1. Default: 0.3 (Arc
+   * Reactor).
+   */
   readonly threshold?: number;
   /**
-   * Maximum number of tools to choose. If there are this many or fewer, all are taken and nothing
-   * is embedded. Default 10 (Arc Reactor).
+   * * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
+   * nothing is embedded. Default: 10 (Arc Reactor).
    */
   readonly limit?: number;
-  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default false. */
+  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */
   readonly evenWhenFew?: boolean;
 }
 
-/** Maximum number of tool vectors to keep. */
+/** Maximum number of tool vectors to cache. */
 const mostKept = 2_000;
 
 /**
- * Creates a selector for `selectTools`. It chooses the tools whose name and description are closest
- * in meaning to the question (Arc Reactor: semantic selector). If none is close enough, it chooses
- * all. It embeds each tool once, by name and description, for all agents. Throws `CONFIGURATION`
- * for an option of the wrong kind. The selector rejects if `embed` rejects or does not return
- * vectors.
+ * * Creates a selector for `selectTools` (Arc Reactor: semantic selector). The selector chooses the
+ * tools whose name and description are closest in meaning to the question. If no tool is close
+ * enough, the selector chooses all tools. The selector caches the tools' vectors, which all agents
+ * with this selector share. Throws `CONFIGURATION` for an option of the wrong kind. The selector
+ * rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkFields(
@@ -55,14 +61,17 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   };
 }
 
-/** Throws `CONFIGURATION`, with `where` in the message, for a threshold that is not a cosine. */
+/**
+ * Throws `CONFIGURATION` if the threshold is not a cosine. `where` is the beginning of the message.
+ */
 export function checkThreshold(where: string, threshold: number): void {
   if (threshold >= -1 && threshold <= 1) return;
   throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
 }
 
 /**
- * Creates a selector that returns the names of the tools at or above the threshold, nearest first.
+ * * Creates a selector that returns the names of the tools whose similarity reaches the threshold,
+ * most similar first.
  */
 export function similarTools(embed: Embed, threshold: number): ToolSelector {
   const known = new Map<string, Embedding>();
@@ -103,7 +112,7 @@ function checkVectors(given: readonly Embedding[], count: number): readonly Embe
   );
 }
 
-/** Makes no copy of the vector, because an invalid one may claim any length. */
+/** Reads the vector in place: an invalid vector may claim any length, so a copy could be huge. */
 function isOfNumbers(vector: Embedding): boolean {
   for (let index = 0; index < vector.length; index += 1)
     if (!Number.isFinite(vector[index])) return false;
@@ -111,8 +120,8 @@ function isOfNumbers(vector: Embedding): boolean {
 }
 
 /**
- * Returns 0 if a vector has no direction. Also if the lengths differ: the model behind `embed` has
- * changed.
+ * * Returns the cosine of two vectors. Returns 0 if a vector has only zeros. Also returns 0 if the
+ * lengths differ, because the model behind `embed` has then changed.
  */
 function cosine(a: Embedding, b: Embedding): number {
   if (a.length !== b.length) return 0;

@@ -5,18 +5,19 @@ import { toolSearch } from './tool-search.ts';
 
 export interface ByWordsOptions {
   /**
-   * Maximum number of tools to choose. If there are this many or fewer, all are taken. Default 10.
+   * * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen.
+   * Default: 10.
    */
   readonly limit?: number;
-  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default false. */
+  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */
   readonly evenWhenFew?: boolean;
 }
 
 /**
- * Creates a selector for `selectTools`. It chooses the tools with words of the question in their
- * name, description or parameters, best first. If no tool has any, it chooses all. It works in any
- * language but does not know synonyms; for those, see `bySimilarity`. Throws `CONFIGURATION` for an
- * option of the wrong kind.
+ * * Creates a selector for `selectTools`. The selector chooses the tools with words of the question
+ * in their name, description or parameters, best match first. If no tool matches, the selector
+ * chooses all tools. The selector works in any language but does not know synonyms; `bySimilarity`
+ * finds synonyms too. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
   checkFields('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');

@@ -13,46 +13,53 @@ import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
   /**
-   * Chooses among the tools, the agent's own included: `byWords`, `byKeyword`, `bySimilarity`,
-   * `byModel` or a function. Local tools skip it. Default: all of them.
+   * * Selector that chooses among the tools that are not local, for example from `byWords`,
+   * `byKeyword`, `bySimilarity` or `byModel`. Default: all tools are chosen.
    */
   readonly by?: ToolSelector;
   /**
-   * Maximum number of tools in one request, including the local ones; default 20 (Arc Reactor). The
-   * tool of a structured answer is not counted.
+   * * Maximum number of tools in one request, including the local tools. Default: 20 (Arc Reactor).
+   * The tool of a structured answer is not counted.
    */
   readonly maxTools?: number;
   /**
-   * Names of the local tools. They come first and always skip the selection. Default with `by`: the
-   * tools of middleware, `metaTool()` and the search of `toolSourcing()`. Default without `by`: the
-   * tools that belong to no server (`mcpTools`).
+   * * Names of the local tools, which come first in a request and are not passed to `by`. Default
+   * with `by`: the tools of middleware, `metaTool()` and the search tool of `toolSourcing()`.
+   * Default without `by`: all tools except those of MCP servers (`mcpTools`).
    */
   readonly local?: readonly string[];
   /**
-   * Receives the failure of a selector; the request then has all tools, up to `maxTools`. Default:
-   * a warning on the console.
+   * * Function that gets the error of a selector. The request then has all tools, up to `maxTools`.
+   * Default: a warning on the console.
    */
   readonly onError?: (error: AgentError) => void;
 }
 
-/** Returns the names of the tools that fit a question, best first. Unknown names are ignored. */
+/**
+ * Function that returns the names of the tools that fit a question, best first. Unknown names are
+ * ignored.
+ */
 export type ToolSelector = (
   question: string,
   tools: readonly ToolSchema[],
   context: {
     readonly signal: AbortSignal;
-    /** The run that needs the tools; present if an agent asks. */
+    /** Run that needs the tools. Present if an agent calls the selector. */
     readonly run?: RunInfo;
-    /** Adds the usage of a model request to the call's usage. Present if an agent asks. */
+    /**
+     * Adds the usage of a model request to the usage of the agent call. Present if an agent calls
+     * the selector.
+     */
     readonly onUsage?: (usage: Usage) => void;
   },
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
- * Shows the model only the tools that fit the user's last message (Arc Reactor: `ToolSelector`).
- * For an agent's `use` list. Local tools come first and skip the selection; `maxTools` limits all
- * tools together. A call of a hidden tool returns an error result. Open calls of an earlier run
- * still run. Throws `CONFIGURATION` for an option of the wrong kind.
+ * * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit
+ * the user's last message (Arc Reactor: `ToolSelector`). Local tools come first and skip the
+ * selection. `maxTools` limits all tools together. If the model calls a hidden tool, it gets an
+ * error result. Tool calls that an earlier run left open still run. Throws `CONFIGURATION` for an
+ * option of the wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkFields(
@@ -79,9 +86,11 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     wrapRun: runs.wrapRun,
     on: {
       'pre-call': {
-        // After the hooks that change the input, because the final input decides.
+        // Runs after the hooks that change the input, because the final input determines the
+        // choice.
         priority: 10_000,
-        // The first request is fitted to the model's window with the tools chosen here.
+        // Chooses before the first request, because the request is then fitted to the model's
+        // window with these tools.
         async handle({ runId, input }) {
           const selecting = runs.get(runId);
           if (!selecting) return;
@@ -91,7 +100,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
         },
       },
       'pre-reasoning': {
-        // Before the hooks that change the tools, so that their change wins.
+        // Runs before the hooks that change the tools, so that those hooks have the last word.
         priority: -10_000,
         async handle(event) {
           const selecting = runs.get(event.runId);
@@ -117,8 +126,9 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * Returns the user's last message. Skips messages that the agent writes in the user's role, such as
- * one about a value that does not fit. Those have no `runId` in their metadata, or a `correction`.
+ * * Returns the user's last message. Skips messages that the agent itself wrote with the role
+ * `user`, such as a request to correct an answer. Such a message has no `runId` in its metadata, or
+ * has a `correction`.
  */
 function askedIn(view: readonly Msg[]): Msg | undefined {
   return (
@@ -129,7 +139,7 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * Chooses again if the question or the tools have changed. Keeps the choice after an abort, because
+ * * Chooses again if the question or the tools have changed. Does nothing after an abort, because
  * no request follows.
  */
 async function select(

@@ -3,7 +3,7 @@ import type { Tool } from '../tool/tool.ts';
 import type { ForkOptions, ToolSet } from '../tool/tool-set.ts';
 
 export interface SourcedToolsOptions {
-  /** The tool that finds the other tools. */
+  /** Tool that finds the other tools. */
   readonly search: Tool;
   /** Whether a tool is offered without a search. */
   readonly isFixed: (schema: ToolSchema) => boolean;
@@ -11,19 +11,20 @@ export interface SourcedToolsOptions {
   readonly maxTools: number;
 }
 
-/** A tool set whose tools can be called only after a search found them. */
+/** Tool set that hides its tools until a search finds them. Fixed tools are never hidden. */
 export class SourcedTools implements ToolSet {
   readonly #set: ToolSet;
   readonly #options: SourcedToolsOptions;
   /**
-   * The number of the last find of each tool, by name. The order is that of the first find, so that
-   * requests begin with the same text.
+   * * For each found tool, by name: the number of the search hit that found it last. Tools stay in
+   * the order of their first hit, so that consecutive requests begin with the same text.
    */
   readonly #found: Map<string, number> = new Map();
+  /** Number of search hits so far. */
   #finds = 0;
   #seen: readonly ToolSchema[] | undefined;
   #schemas: readonly ToolSchema[] = [];
-  /** Names of tools that can be called although no search found them. */
+  /** Names of further tools that can be called, because an earlier run left calls to them open. */
   open: readonly string[] = [];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
@@ -37,13 +38,14 @@ export class SourcedTools implements ToolSet {
     this.setActiveGroups = set.setActiveGroups?.bind(set);
   }
 
-  /** The tools to search. */
+  /** Tools that a search can find: all except the fixed tools. */
   get hidden(): readonly ToolSchema[] {
     return this.#set.schemas().filter((schema) => !this.#options.isFixed(schema));
   }
 
   /**
-   * Offers tools from the next request on. If there are too many, drops those found longest ago.
+   * * Offers found tools from the next request on. If there are more than `maxTools`, drops the
+   * tools that were found longest ago.
    */
   add(names: readonly string[]): void {
     for (const name of names) this.#found.set(name, (this.#finds += 1));

@@ -4,13 +4,13 @@ import { shortQuery } from '../recall/search/short-query.ts';
 import { stopWords } from '../recall/search/stop-words.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 
-/** Weight of a word in a tool's name, compared to one in its descriptions. */
+/** Weight of a word in a tool's name. A word in a description has weight 1. */
 const nameWeight = 3;
 
 /**
- * Creates a search for tools by words in their names, descriptions and parameters, in any language.
- * It returns the names of the matching tools, best first (BM25 without length normalization). It
- * searches a long query by its start and its end only.
+ * * Creates a function that searches tools by words in their names, descriptions and parameters, in
+ * any language. The function returns the names of the matching tools, best first (BM25 without
+ * length normalization). It uses only the start and the end of a long query.
  */
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({ stopWords: stopWords() });
@@ -64,12 +64,12 @@ function countTerms(
   return counts;
 }
 
-/** Returns a count's weight: each repetition of a word counts less. */
+/** Returns the weight of a word count. Each further repetition of a word adds less. */
 function saturated(count = 0): number {
   return count / (count + 1.2);
 }
 
-/** Separates the words of `sendMail` and `send_mail`. */
+/** Separates the words of names such as `sendMail` and `send_mail` by spaces. */
 function apart(text: string): string {
   return text.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ').replaceAll('_', ' ');
 }

@@ -2,19 +2,16 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ForkOptions, ToolSet } from '../tool/tool-set.ts';
 
-/**
- * A tool set that offers only chosen tools to the next request. Before the first choice it offers
- * all of them.
- */
+/** * Tool set that offers only the chosen tools. Before the first choice it offers all tools. */
 export class ToolSelection implements ToolSet {
   readonly #set: ToolSet;
-  /** The chosen names, in the order that the model sees them. */
+  /** Names of the chosen tools, in the order of the request. */
   #order: readonly string[] | undefined;
   #seen: readonly ToolSchema[] = [];
   #schemas: readonly ToolSchema[] = [];
-  /** The question and the tools of the last choice. */
+  /** Text that identifies the question and the tools of the last choice. */
   key: string | undefined;
-  /** Names of tools that can be called although they were not chosen. */
+  /** Names of further tools that can be called, because an earlier run left calls to them open. */
   open: readonly string[] = [];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
@@ -32,15 +29,15 @@ export class ToolSelection implements ToolSet {
     return this.#set.schemas();
   }
 
-  /** The tool of that name, chosen or not. */
+  /** Returns the tool of that name, chosen or not. */
   toolOf(name: string): Tool | undefined {
     const tool = this.#set.find(name);
     return typeof tool === 'object' ? tool : undefined;
   }
 
   /**
-   * Sets the chosen tools. `order` has all tools in the order of the request; `names` are the
-   * chosen ones.
+   * * Sets the chosen tools. `order`: all tools in the order of the request. `names`: names of the
+   * chosen tools. `key`: identifies the question and the tools.
    */
   choose(key: string, order: readonly ToolSchema[], names: readonly string[]): void {
     this.key = key;

@@ -17,53 +17,54 @@ import type { RunContext } from '../loop/run/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
 export interface ToolSourcingOptions {
-  /** Names of tools that are offered from the start and not searched. */
+  /** Names of tools that the model gets from the start, without a search. */
   readonly alwaysInclude?: readonly string[];
   /**
-   * Whether to offer agents as tools (`agentTool`) from the start as well (OxyGent). Default true.
+   * * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
+   * true.
    */
   readonly subAgents?: boolean;
-  /** Maximum number of tools that one search finds. Default 5. */
+  /** Maximum number of tools that one search finds. Default: 5. */
   readonly limit?: number;
   /**
-   * Maximum number of found tools to offer at the same time; above it, those found longest ago are
-   * dropped. Default 20.
+   * * Maximum number of found tools to offer at the same time. If there are more, the tools found
+   * longest ago are dropped. Default: 20.
    */
   readonly maxTools?: number;
   /**
-   * Embeds texts, for a search by meaning. Default: a search by words of names, descriptions and
-   * parameters, in any language.
+   * * Function that embeds texts, for a search by meaning. Default: a search for words in names,
+   * descriptions and parameters, in any language.
    */
   readonly embed?: Embed;
-  /** The lowest cosine for `embed`, from -1 to 1. Default 0.3. */
+  /** Minimum cosine similarity of a found tool with `embed`, from -1 to 1. Default: 0.3. */
   readonly threshold?: number;
-  /** A custom search, instead of the search by words or by meaning. */
+  /** Custom search that replaces the search by words or by meaning. */
   readonly search?: ToolSelector;
   /**
-   * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, they are all
-   * offered without a search. Default true.
+   * * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, so few tools
+   * are all offered without a search. Default: true.
    */
   readonly evenWhenFew?: boolean;
   /**
-   * Text after the system prompt; an empty string adds nothing. Default: tells the model to search
-   * for tools.
+   * * Text to add after the system prompt. An empty string adds nothing. Default: a text that tells
+   * the model to search for tools.
    */
   readonly prompt?: string;
 }
 
 /**
- * Hides an agent's tools until the model searches for them with `retrieve_tools` (OxyGent:
- * sourcing). For an agent's `use` list.
+ *  *  * * Creates middleware, for an agent's `use` list, that hides tools until the model finds them with
+ * the tool `retrieve_tools` (OxyGent: sourcing).
  *
- * The model can call found tools from its next step on. They stay available in later calls of the
- * session and after a resume, because the log has the search results. Tools of middleware and the
- * tool of a structured answer are offered from the start. A call of a tool that was not found
- * returns an error result that says to search. A failed search returns an error result too. Tool
- * calls that an earlier run left open are still executed, even if their tools were not found. A
- * call's `allowTools` limits what a search finds.
+ * The model can call found tools from its next request on. The tools stay available in later agent
+ * calls of the session and after a resume, because the stored log has the search results. Tools of
+ * middleware and the tool of a structured answer are offered from the start. If the model calls a
+ * tool that was not found, it gets an error result that says to search. A failed search returns an
+ * error result too. Tool calls that an earlier run left open still run, even if their tools were
+ * not found. A search finds only tools that the agent call's `allowTools` permits.
  *
- * Throws `CONFIGURATION` for an option of the wrong kind. A call fails with `CONFIGURATION` if the
- * agent has a tool named `retrieve_tools`.
+ * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION`
+ * if the agent already has a tool named `retrieve_tools`.
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
@@ -179,7 +180,8 @@ function searchTool(
 }
 
 /**
- * Shortens a description in a search result. The tool itself has all of it from the next step on.
+ * * Shortens a description in a search result. The model gets the whole description with the tool
+ * in its next request.
  */
 function shortened(description: string): string {
   return description.length > 500
@@ -187,7 +189,7 @@ function shortened(description: string): string {
     : description;
 }
 
-/** Returns the names that searches in the log have found. */
+/** Returns the names of the tools that a search found, if the message has a search result. */
 function foundIn(message: Msg): readonly string[] {
   return toolResultsOf(message).flatMap(({ name, state, output }) => {
     const value =

@@ -1,6 +1,6 @@
 import type { ToolSet } from './tool-set.ts';
 
-/** Restricts a set to the named tools. */
+/** Returns a view of a tool set in which only the named tools can be called. */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   return {
     context: set.context,

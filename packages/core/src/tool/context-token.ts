@@ -8,7 +8,7 @@ export interface ContextToken<T> {
   readonly of?: (value: T) => T;
 }
 
-/** A token and its value, for the `context` of an agent or a call. */
+/** Token and its value, for the `context` option of an agent or of an agent call. */
 export type ContextEntry = readonly [token: object, value: unknown];
 
 /** Creates a token (AgentScope: `ToolExecutionContext`, by token instead of by class). */

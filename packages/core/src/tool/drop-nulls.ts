@@ -4,10 +4,10 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the arguments without each `null` that stands for an optional argument. A `null` that the
- * schema allows stays, and so does one of a required argument. Nested objects and lists are
- * searched, too. `hidden`: parameters that the schema does not show. Returns the same value if
- * nothing changes.
+ * * Returns a tool call's arguments without each `null` that a model wrote for an optional
+ * argument. Keeps a `null` if the schema allows it or if the argument is required. Also searches
+ * nested objects and lists. `hidden`: parameters of the tool that the schema does not list. Returns
+ * the same value if nothing changes.
  */
 export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject = {}): JsonValue {
   if (!isRecord(value)) return value;
@@ -35,7 +35,10 @@ export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject 
   return isSame ? value : Object.fromEntries(kept);
 }
 
-/** Returns the schema, or the first schema of a union in it, that has the keyword. */
+/**
+ * Returns the schema if it has the keyword. Otherwise returns the first schema with the keyword in
+ * its `anyOf` or `oneOf`, or `{}`.
+ */
 function partWith(keyword: string, schema: unknown): Fields {
   if (!isRecord(schema)) return {};
   if (keyword in schema) return schema;
@@ -46,10 +49,10 @@ function unionOf({ anyOf, oneOf }: Fields): readonly Fields[] {
   return [anyOf, oneOf].filter(Array.isArray).flat();
 }
 
-/** Keywords that can exclude `null`. */
+/** Keywords of a JSON Schema that can exclude `null`. */
 const limiting = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', '$ref'];
 
-/** Returns whether a schema says that `null` is a value. */
+/** Returns whether a schema allows `null`. */
 function allowsNull(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   if (!limiting.some((keyword) => keyword in schema)) return true;

@@ -6,10 +6,11 @@ import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 /**
- * Joins several sources of tools in their order: arrays, a `Toolkit`, the tools of MCP servers. If
- * two sources have a tool of the same name, the first one wins, so a server cannot replace your own
- * tool later. Throws `CONFIGURATION` if two tools share a name from the start, or if a second
- * source has groups.
+ * * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit`
+ * or the tools of MCP servers. If a source later adds a tool whose name an earlier source has, the
+ * earlier source's tool is used. A server therefore cannot replace your own tool. Throws
+ * `CONFIGURATION` if two tools have the same name from the start, or if more than one source has
+ * tool groups.
  */
 export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): ToolSet {
   for (const source of sources)
@@ -57,7 +58,7 @@ class JoinedTools implements ToolSet {
     ) {
       this.#seen = parts;
       const byName = new Map<string, ToolSchema>();
-      // A tool that is switched off still reserves its name.
+      // `find` also knows tools of inactive groups, so an inactive tool still reserves its name.
       for (const [index, part] of parts.entries()) {
         for (const schema of part) {
           const isTaken = this.#sets.slice(0, index).some((set) => set.find(schema.name));

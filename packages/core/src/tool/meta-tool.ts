@@ -8,7 +8,7 @@ import type { ToolSet } from './tool-set.ts';
 import type { ToolGroup, Toolkit } from './toolkit.ts';
 
 export interface MetaToolOptions {
-  /** Default `switch_tool_groups`. */
+  /** Name of the tool. Default: `switch_tool_groups`. */
   readonly name?: string;
 }
 
@@ -18,11 +18,11 @@ interface MetaInput {
 }
 
 /**
- * Returns a tool that lets the model switch groups of its `Toolkit`; each fork switches its own
- * (AgentScope: `reset_equipped_tools`). It activates the groups that the model names;
- * `exactly: true` deactivates all others. The answer lists the active groups. The model sees their
- * tools from its next request on. Throws `CONFIGURATION` if it is added to anything but a
- * `Toolkit`.
+ * * * Returns a tool with which the model switches the tool groups of its `Toolkit` (AgentScope:
+ * `reset_equipped_tools`). The tool activates the groups that the model names. With `exactly: true`
+ * it also deactivates all other groups. The tool's result lists the active groups. Their tools are
+ * in the model's next request. A fork of the toolkit gets a tool of its own. Adding this tool to
+ * any other set of tools throws `CONFIGURATION`.
  */
 export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}): Tool {
   checkFields('CONFIGURATION', 'metaTool()', { name }, 'name:string');
@@ -31,13 +31,13 @@ export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}):
 
 function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
   const groups = (): readonly ToolGroup[] => toolkit?.groups() ?? [];
-  // Throws if the name is invalid.
+  // Checks the name: `tool()` throws if providers would refuse the name.
   tool({ name, description: '', input: {} });
   return {
     name,
     replay: 'safe',
     alwaysOffered: true,
-    // Built on each access because groups can change.
+    // Each access builds the schema anew, because groups can change.
     get schema() {
       return { name, description: describe(groups()), parameters: parametersFor(groups()) };
     },
@@ -66,7 +66,8 @@ function toToolkit(set: ToolSet): Toolkit {
 }
 
 /**
- * Does not mention which groups are active, so the text stays the same when groups are switched.
+ * * Returns the tool's description. The text does not say which groups are active, so it stays the
+ * same when groups are switched.
  */
 function describe(groups: readonly ToolGroup[]): string {
   return `Switches groups of tools on. Groups:\n${groups.map(toLine).join('\n') || 'none'}`;

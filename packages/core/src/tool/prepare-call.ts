@@ -5,20 +5,20 @@ import type { Validation } from '../schema/schema.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './tool-set.ts';
 
-/** Call whose tool exists and whose arguments passed the schema. */
+/** Tool call whose tool exists and whose arguments passed the schema. */
 export interface ReadyCall {
   readonly ok: true;
   readonly tool: Tool;
   readonly toolUse: ToolUse;
   readonly input: unknown;
   /**
-   * Whether the call still needs approval; a string gives the reason. If so, middleware with
-   * `decide` is asked.
+   * * Whether the tool call still needs approval; a string gives the reason. If so, the
+   * middleware's `decide` is called.
    */
   readonly needs?: boolean | string;
 }
 
-/** Checks whether a call can run. If not, returns the problem, which the model gets to see. */
+/** Checks whether a tool call can run. If not, returns the problem as text for the model. */
 export async function prepareCall(
   tools: ToolSet,
   toolUse: ToolUse,
@@ -43,7 +43,10 @@ export async function prepareCall(
   return refuse(`The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);
 }
 
-/** Validates the arguments. If they fail, tries again without a `null` for an optional argument. */
+/**
+ * Validates the arguments. If they are invalid, validates them again without the `null` values of
+ * optional arguments.
+ */
 async function validate(
   { input: schema, schema: shown, preset }: Tool,
   input: JsonValue,

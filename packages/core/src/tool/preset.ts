@@ -5,7 +5,8 @@ import type { Schema } from '../schema/schema.ts';
 import type { ForkOptions } from './tool-set.ts';
 
 /**
- * Returns the schema without the preset parameters. `validate` adds them to the arguments first.
+ * * Returns the schema without the preset parameters. Its `validate` adds the preset values to the
+ * arguments and then checks all of them.
  */
 export function presetInput(
   name: string,

@@ -13,43 +13,44 @@ import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
 /**
- * Result of a tool that asked to wait. `approval`: the call stays open because the approver did not
- * decide.
+ * * Outcome of a tool call that has no result yet because the tool asked to wait. `kind:
+ * 'approval'`: the tool call waits because the approver did not decide.
  */
 export interface Suspension {
   readonly kind?: 'approval';
   readonly suspended: string;
-  /** Whether the call is of a child agent that waits only for approvals. */
+  /** Whether the tool is a child agent that waits only for approvals. */
   readonly forApproval?: true;
 }
 
-/** Context of a tool call and the run it belongs to. */
+/** Context of a tool call and of the run that makes the tool call. */
 export interface RunCallOptions extends RunInfo {
   readonly messages: readonly Msg[];
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
   /**
-   * Signal of the call. Once it is aborted, the result is `interrupted`, even if the tool ignores
-   * it.
+   * * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the
+   * tool ignores the signal.
    */
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
-  /** See `ToolContext`, also below. */
+  /** Same as `interruptSignal` of `ToolContext`. */
   readonly interruptSignal: AbortSignal;
+  /** Same as `interrupt` of `ToolContext`. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
-/** Function that runs a prepared call. */
+/** Function that runs a prepared tool call. */
 export type RunCall = (
   call: ReadyCall,
   options: RunCallOptions,
 ) => Promise<ToolResult | Suspension>;
 
 /**
- * Runs one prepared call and returns its result. Rejects only if the tool throws an `AgentError`
- * with `TOOL_ERROR`: a failure that ends the agent's call.
+ * * Runs one prepared tool call and returns its result. Rejects only if the tool throws an
+ * `AgentError` with code `TOOL_ERROR`, which ends the agent call.
  */
 export async function runCall(
   call: ReadyCall,

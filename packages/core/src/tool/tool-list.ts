@@ -3,18 +3,20 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
-/** Tools in a fixed order, followed by those of another set if there is one. */
+/** Tools in a fixed order. The tools of another set, `below`, can follow them. */
 export class ToolList implements ToolSet {
   readonly #tools: Map<string, Tool> = new Map();
   readonly #below: ToolSet | undefined;
-  /** Last schemas of the other set. It starts with a value that no set returns. */
+  /**
+   * Last schemas of the set below. The initial value 0 differs from everything that a set returns.
+   */
   #seen: unknown = 0;
   #schemas!: readonly ToolSchema[];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
   readonly setActiveGroups: ToolSet['setActiveGroups'];
 
-  /** Throws `CONFIGURATION` if two tools share a name, or if a tool has a group. */
+  /** Throws `CONFIGURATION` if two tools have the same name, or if a tool has a group. */
   constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
     this.#below = below;
     this.activeGroups = below?.activeGroups?.bind(below);

@@ -19,7 +19,10 @@ export function toolResult(
   return { type: 'tool_result', toolUseId: toolUse.id, name: toolUse.name, output, state };
 }
 
-/** Returns an error as the model sees it; the prefix is AgentScope's and Arc Reactor's. */
+/**
+ * Returns an error result for the model. The prefix `Error: ` is the one of AgentScope and Arc
+ * Reactor.
+ */
 export function errorResult(toolUse: ToolUse, message: string): ToolResult {
   return toolResult(toolUse, `Error: ${message}`, 'error');
 }
@@ -29,8 +32,8 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
 }
 
 /**
- * Returns the result of an interrupted call. Without a `state`, it is unknown how far the call
- * came.
+ * * Returns the result of an interrupted tool call. Without a `state`, nobody knows whether the
+ * tool ran.
  */
 export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResult {
   return toolResult(
@@ -41,16 +44,16 @@ export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResu
 }
 
 /**
- * Returns whether a call may have started. Without a state, another host ran the call. A pending
- * call has started here or elsewhere, unless it waits for approval.
+ * * Returns whether a tool call may have started. Without a state, another host ran the tool call.
+ * A pending tool call has started, except one that waits for approval.
  */
 export function mayHaveStarted(state: CallState | undefined): boolean {
   return !state || !!state.started || (state.pending?.kind ?? 'approval') !== 'approval';
 }
 
 /**
- * Returns a tool's output as the model gets it. An error, or a value without a JSON form, becomes
- * an error result that says what came and what to return.
+ * * Returns a tool's output as a result for the model. An error becomes an error result. So does a
+ * value without a JSON form; the result then says what the tool has to return.
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
   const what = `The result of "${toolUse.name}"`;
@@ -69,8 +72,8 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
 }
 
 /**
- * Returns what a `wrapTool` returned, as a log can keep it. Anything that is no tool result is an
- * error result that says so.
+ * * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. If it
+ * returned anything else, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   const what = `The result of a \`wrapTool\` for "${toolUse.name}"`;

@@ -4,33 +4,39 @@ import type { Tool } from './tool.ts';
 
 export interface ForkOptions {
   /**
-   * Which value wins if a preset and the model both set a parameter. Default `preset` (law 9);
-   * `model` is the order of the AgentScope document.
+   * * Whose value is used if a preset and the model both set a parameter. Default: `preset`. The
+   * AgentScope document uses `model`.
    */
   readonly presetPriority?: 'preset' | 'model';
 }
 
-/** Tools of one agent, as the loop needs them; `Toolkit` is the implementation with groups. */
+/**
+ * Tools of one agent, as the agent's loop needs them. `Toolkit` is the implementation with tool
+ * groups.
+ */
 export interface ToolSet {
   /**
-   * Returns the tool of that name. A string means that the tool exists but cannot be called now,
-   * and says why. `undefined` means that no such tool exists.
+   * * Returns the tool of that name. Returns a string with the reason if the tool exists but cannot
+   * be called now. Returns `undefined` if no tool has the name.
    */
   find(name: string): Tool | string | undefined;
   /**
-   * Returns the tools that the model may call now. It returns the same array until something
-   * changes, so callers can cache what they derive from it.
+   * * Returns the tools that the model may call now. Returns the same array until the tools change,
+   * so callers can cache values that they derive from the array.
    */
   schemas(): readonly ToolSchema[];
-  /** Returns a copy that shares no state. */
+  /** Returns a copy of the set that shares no state with the set. */
   fork(options?: ForkOptions): ToolSet;
-  /** Values for the tools' tokens, used if the agent and the call provide no others. */
+  /**
+   * Values for context tokens of the tools. A value for the same token from the agent or the agent
+   * call replaces them.
+   */
   readonly context?: Iterable<ContextEntry> | undefined;
-  /** Returns the names of the active groups; absent if there are no groups. */
+  /** Returns the names of the active tool groups. Absent if the set has no groups. */
   activeGroups?: (() => readonly string[]) | undefined;
   /**
-   * Activates exactly these groups. For an unknown group, throws `INVALID_INPUT` and changes
-   * nothing.
+   * * Activates these groups and deactivates all others. Throws `INVALID_INPUT` for an unknown
+   * group, and changes nothing then.
    */
   setActiveGroups?: ((names: readonly string[]) => void) | undefined;
 }

@@ -14,59 +14,61 @@ import { presetInput } from './preset.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 export interface ToolContext {
-  /** Signal that is aborted when the call is aborted or times out; pass it on to `fetch`. */
+  /** Signal that aborts when the tool call is aborted or times out. Pass it to `fetch`. */
   readonly signal: AbortSignal;
   /**
-   * Signal that is aborted when somebody interrupts the agent's call. The tool may end early; the
-   * call waits for it. Absent for tools on a page.
+   * * Signal that aborts when somebody interrupts the agent call. The tool may then end early; the
+   * agent call waits for the tool's end. Absent for tools that run on a page.
    */
   readonly interruptSignal?: AbortSignal;
-  /** Session of the agent. */
+  /** Id of the agent's session, which is one stored conversation. */
   readonly sessionId: string;
   readonly userId?: string | undefined;
-  /** Id of the agent's run. */
+  /** Id of the agent's run, which is the work on one agent call. */
   readonly runId: string;
   readonly toolUseId: string;
-  /** Conversation as the model saw it. */
+  /** Messages of the conversation, as the model received them. */
   readonly messages: readonly Msg[];
-  /** Key that is the same for every attempt at the same call. */
+  /** Key that is the same for every attempt at the same tool call. */
   readonly idempotencyKey: string;
   /**
-   * Sends progress to hooks and readers as a copy; the model never sees it (AgentScope:
-   * `ToolEmitter`). Throws `INVALID_INPUT` if the value has no JSON form.
+   * * Sends a copy of the value to hooks and to readers of the stream (AgentScope: `ToolEmitter`).
+   * The model never sees the value. Throws `INVALID_INPUT` if the value has no JSON form.
    */
   emit(progress: JsonValue): void;
-  /** Names of the agents from the outermost one to the one that made this call. */
+  /** Names of the agents, from the outermost agent to the agent that made this tool call. */
   readonly agentPath: readonly string[];
-  /** Adds another agent's events to this run's stream for its readers; hooks do not see them. */
+  /** Adds events of another agent to this run's stream. Readers get these events; hooks do not. */
   forward(events: readonly AgentEvent[]): void;
   /**
-   * Returns the value provided for a token by the call, else the agent, else the toolkit. Throws
-   * `CONFIGURATION` if none of them provides one.
+   * * Returns the value for a token. A value of the agent call comes first, then one of the agent,
+   * then one of the toolkit. Throws `CONFIGURATION` if none of them has a value for the token.
    */
   get<T>(token: ContextToken<T>): T;
   /**
-   * Ends this tool call without a result. The run finishes the other calls and ends as `suspended`
-   * until somebody decides (AgentScope: `ToolSuspendException`). Never returns.
+   * * Ends this tool call without a result (AgentScope: `ToolSuspendException`). The run finishes
+   * the other tool calls and ends as `suspended`. A decision in a later agent call settles this
+   * tool call. Never returns.
    */
   suspend(reason: string): never;
   /**
-   * Asks the agent's call to stop, to pause or to add messages, like `agent.interrupt()`. The
-   * request takes effect once the call's tools have ended. Returns false and does nothing if the
-   * call is about to end.
+   * * Asks the agent call to stop, to pause or to add messages, like `agent.interrupt()`. The
+   * request takes effect when the running tools have ended. Returns false and does nothing if the
+   * agent call is about to end.
    */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
   /**
-   * Decision about this call, if it runs again after `suspend` and the tool has `takesDecisions`.
+   * * Decision about this tool call. Present if the tool runs again after `suspend` and has
+   * `takesDecisions`.
    */
   readonly decision?: Decision | undefined;
 }
 
 /**
- * Output of a tool. A string goes to the model unchanged, any other value as its JSON text
- * (`undefined` as an empty string). Maps, sets, typed arrays, `NaN` and errors inside a value become
- * JSON, too. An `Error` is an error result, as if the tool had thrown it. So is a value without a
- * JSON form, such as a cycle or a `Response`.
+ * * Output of a tool. The model gets a string unchanged, `undefined` as an empty string, and any
+ * other value as JSON text. Maps, sets, typed arrays, `NaN` and errors inside a value become JSON
+ * too. A returned `Error` becomes an error result, as if the tool had thrown it. A value without a
+ * JSON form, such as a cycle or a `Response`, also becomes an error result.
  */
 export type ToolOutput = JsonValue | undefined | object;
 
@@ -75,54 +77,55 @@ export interface ToolOptions<S extends SchemaLike> {
   readonly name: string;
   readonly description: string;
   /**
-   * Zod, any Standard Schema with JSON Schema, or plain JSON Schema. Plain JSON Schema must be an
-   * object schema. It goes to the model, but only `jsonSchema()` checks arguments against it.
+   * * Schema of the arguments: Zod, any Standard Schema with JSON Schema, or plain JSON Schema.
+   * Plain JSON Schema must describe an object, and arguments are not checked against it. Wrap it in
+   * `jsonSchema()` to check them.
    */
   readonly input: S;
   /**
-   * Longest time of one call, in milliseconds; default 5 minutes (AgentScope: tool execution
-   * defaults).
+   * * Maximum time of one tool call, in milliseconds. Default: 300,000, which is 5 minutes
+   * (AgentScope: tool execution defaults).
    */
   readonly timeoutMs?: number;
-  /** Whether to ask the provider to enforce the schema, if it can. */
+  /** Whether to ask the provider to enforce the schema. Some providers cannot. */
   readonly strict?: boolean;
   /**
-   * Parameters that the model neither sees nor sets, with their values (AgentScope: preset
-   * parameters). Their names are properties of the schema. They are added before the arguments are
-   * validated.
+   * * Values for parameters that are hidden from the model (AgentScope: preset parameters). Each
+   * name must be a property of the schema. The values are added before the arguments are validated.
    */
   readonly preset?: JsonObject;
   /**
-   * Groups of the toolkit that this tool belongs to. A tool without a group is always active. Needs
-   * a `Toolkit`.
+   * * Tool group or groups of the `Toolkit` that the tool belongs to. A tool without a group is
+   * always active. Only a `Toolkit` accepts a tool with a group.
    */
   readonly group?: string | readonly string[];
   /**
-   * Whether somebody has to approve a call before it runs; the call is suspended until then.
-   * Default false.
+   * * Whether somebody has to approve a tool call before it runs. The tool call is suspended until
+   * then. Default: false.
    */
   readonly needsApproval?:
     | boolean
     | ((input: InferOutput<S>, call: ToolUse) => boolean | Promise<boolean>);
   /**
-   * Handling of a call that had started but lost its result. `safe` runs it again, `ask` asks
-   * somebody, `never` (default) tells the model that it was interrupted.
+   * * What happens to a tool call that started but has no stored result, for example after a crash.
+   * `safe`: the tool runs again. `ask`: somebody decides. `never`: the model gets the result that
+   * the tool call was interrupted. Default: `never`.
    */
   readonly replay?: ReplayPolicy;
   /**
-   * Whether the tool's result is the answer (Spring AI Alibaba: `returnDirect`). If all calls of a
-   * round have this option and succeed, the run does not ask the model again. It ends with reason
-   * `return-direct`. Default false.
+   * * Whether the tool's result is the agent's answer (Spring AI Alibaba: `returnDirect`). If all
+   * tool calls of one model reply have this option and succeed, the run does not ask the model
+   * again. The run then ends with reason `return-direct`. Default: false.
    */
   readonly returnDirect?: boolean;
   /**
-   * Server that the tool comes from; absent for your own tools. `mcpTools` sets it. `selectTools`
-   * chooses among tools with a server.
+   * * Name of the MCP server that has the tool. `mcpTools` sets it; your own tools have none. By
+   * default, `selectTools` chooses only among tools with a server.
    */
   readonly server?: string;
   /**
-   * Function that runs the tool. Without it the tool is external: each call is suspended, and the
-   * agent's next call gives its result.
+   * * Function that runs the tool. Without this function the tool is external: each tool call is
+   * suspended, and you pass its result to the next agent call.
    */
   readonly execute?: (
     input: InferOutput<S>,
@@ -132,13 +135,13 @@ export interface ToolOptions<S extends SchemaLike> {
 
 export type ReplayPolicy = 'safe' | 'ask' | 'never';
 
-/** Tool as a toolkit holds it; made by `tool()`. */
+/** Tool of an agent or a toolkit. `tool()` makes one. */
 export interface Tool {
   readonly name: string;
-  /** Longest time of one call, in milliseconds; default 5 minutes. */
+  /** Maximum time of one tool call, in milliseconds. Default: 300,000, which is 5 minutes. */
   readonly timeoutMs?: number;
   readonly input: Schema<unknown>;
-  /** Schema that the model sees. */
+  /** Name, description and parameters that the model sees. */
   readonly schema: ToolSchema;
   readonly groups?: readonly string[];
   readonly preset?: JsonObject;
@@ -147,40 +150,45 @@ export interface Tool {
     | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
   readonly replay?: ReplayPolicy;
   readonly returnDirect?: boolean;
-  /** Server that the tool comes from; absent for the program's own tools. */
+  /** Name of the MCP server that has the tool. Absent for the program's own tools. */
   readonly server?: string;
   /**
-   * Whether every decision about a suspended call runs the tool again, with the decision in its
-   * context. Then a `result` or `reject` does not end the call either.
+   * * Whether each decision about a suspended tool call runs the tool again, with the decision in
+   * its context. A `result` or `reject` decision then runs the tool again too, instead of ending
+   * the tool call.
    */
   readonly takesDecisions?: boolean;
   /**
-   * Whether `selectTools()` keeps the tool in every request by default, such as a tool that finds
-   * other tools.
+   * * Whether `selectTools()` keeps the tool in every request by default. An example is a tool that
+   * finds other tools.
    */
   readonly alwaysOffered?: boolean;
   /**
-   * Returns the tool for `set`, with another preset or with its own state. A set calls it for each
-   * tool it gets, so that no two sets share a tool's state. Absent if the tool has no state.
+   * * Returns the tool for `set`, with another preset or with its own state. Each tool set calls
+   * this method for each of its tools, so that two sets never share a tool's state. Absent if the
+   * tool has no state.
    */
   fork?(changes: ToolChanges, set: ToolSet): Tool;
   readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
 
 export interface ToolChanges extends ForkOptions {
-  /** Preset that replaces the tool's own. */
+  /** Preset that replaces the preset of the tool. */
   readonly preset?: JsonObject;
 }
 
-/** Media and text that a tool returns unchanged instead of as JSON. */
+/**
+ * Output of a tool that consists of text and media blocks. The model gets these blocks instead of
+ * JSON text.
+ */
 export interface ToolContent {
   readonly content: readonly ContentBlock[];
 }
 
 /**
- * Declares a tool. `execute` gets input that passed the schema. If it throws, the model sees an
- * error result. Throws `CONFIGURATION` for a name that providers would refuse, or a preset that is
- * not a parameter of the tool. The second parameter is for forks.
+ * * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model
+ * gets an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a
+ * preset that is not a parameter of the tool. Forks of the tool pass the second parameter.
  */
 export function tool<const S extends SchemaLike>(
   options: ToolOptions<S>,
@@ -194,8 +202,8 @@ const toolFields =
   'name,description:string input:object|function timeoutMs:count|? strict,returnDirect:boolean|? ' +
   'preset:object|? group:string|array|? needsApproval:boolean|function|? replay:safe|ask|never|? ' +
   'server:string|? execute:function|? ' +
-  // A tool's own fields are allowed too, so that a copy can be declared again:
-  // `tool({ ...other, description })`.
+  // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
+  // copy a tool.
   'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|? alwaysOffered:boolean|?';
 
 function makeTool<const S extends SchemaLike>(
@@ -228,7 +236,8 @@ function makeTool<const S extends SchemaLike>(
         );
       }
     },
-    // A copy with other fields, such as `{ ...tool, returnDirect: true }`, keeps them in its forks.
+    // Uses `this`, so that the forks of a copy such as `{ ...tool, returnDirect: true }` keep the
+    // copy's fields.
     fork(changes) {
       const priority = changes.presetPriority ?? presetPriority;
       if (priority === presetPriority && !changes.preset) return this;

@@ -8,7 +8,7 @@ import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 export interface ToolGroup {
   readonly name: string;
-  /** Description for the model, if it may switch groups (`metaTool`). */
+  /** Description of the group for the model, which sees it in the description of `metaTool`. */
   readonly description: string;
   readonly active: boolean;
 }
@@ -16,26 +16,26 @@ export interface ToolGroup {
 export interface ToolGroupOptions {
   readonly name: string;
   readonly description: string;
-  /** Default true (AgentScope: `createToolGroup`). */
+  /** Whether the group is active at first. Default: true (AgentScope: `createToolGroup`). */
   readonly active?: boolean;
 }
 
 export interface ToolkitOptions extends ForkOptions {
   /** Groups to create before the tools are added. */
   readonly groups?: readonly ToolGroupOptions[];
-  /** Whether `remove` may take a tool away. Default true (AgentScope: `allowToolDeletion`). */
+  /** Whether `remove` may remove tools. Default: true (AgentScope: `allowToolDeletion`). */
   readonly allowDeletion?: boolean;
   /**
-   * Values for the tools' tokens, used if the agent and the call provide no others (AgentScope:
-   * `defaultContext`).
+   * * Values for context tokens of the tools (AgentScope: `defaultContext`). A value for the same
+   * token from the agent or the agent call replaces them.
    */
   readonly context?: Iterable<ContextEntry>;
 }
 
 /**
- * Tools with groups that can be switched on and off, and presets that can be changed. A tool
- * without a group is always active. A tool with groups is active while any of them is. An agent
- * forks its toolkit, so make later changes at `agent.tools`.
+ * * Set of tools whose groups can be switched on and off, and whose presets can be changed. A tool
+ * without a group is always active. A tool with groups is active while at least one of its groups
+ * is active. An agent copies its toolkit, so make later changes through `agent.tools`.
  */
 export class Toolkit implements ToolSet {
   readonly context: readonly ContextEntry[];
@@ -45,8 +45,8 @@ export class Toolkit implements ToolSet {
   #schemas: readonly ToolSchema[] | undefined;
 
   /**
-   * Throws `CONFIGURATION` for an option of the wrong kind, and in the same cases as `createGroup`
-   * and `add`.
+   * * Throws `CONFIGURATION` for an option of the wrong kind, and if `createGroup` or `add` throws
+   * for one of the groups or tools.
    */
   constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
     const fields =
@@ -60,8 +60,8 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Adds a tool. The model sees it from its next request on. Throws `CONFIGURATION` if the name is
-   * taken or one of the tool's groups does not exist.
+   * * Adds a tool. The model gets the tool with its next request. Throws `CONFIGURATION` if another
+   * tool has the name or one of the tool's groups does not exist.
    */
   add(tool: Tool): void {
     checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
@@ -74,7 +74,7 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Removes a tool. Throws `INVALID_INPUT` if there is no such tool, and `CONFIGURATION` if the
+   * * Removes a tool. Throws `INVALID_INPUT` if no tool has the name. Throws `CONFIGURATION` if the
    * toolkit was created with `allowDeletion: false`.
    */
   remove(name: string): void {
@@ -102,7 +102,7 @@ export class Toolkit implements ToolSet {
       .map((tool) => tool.schema));
   }
 
-  /** Creates a group. Throws `CONFIGURATION` if the name is blank or taken. */
+  /** Creates a group. Throws `CONFIGURATION` if the name is blank or another group has it. */
   createGroup(options: ToolGroupOptions): void {
     checkFields(
       'CONFIGURATION',
@@ -127,8 +127,8 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Activates or deactivates these groups. For an unknown group, throws `INVALID_INPUT` and changes
-   * nothing.
+   * * Activates or deactivates these groups. Throws `INVALID_INPUT` for an unknown group, and
+   * changes nothing then.
    */
   updateGroups(names: readonly string[], active: boolean): void {
     checkFields('INVALID_INPUT', 'updateGroups()', { active }, 'active:boolean');
@@ -146,9 +146,10 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Changes or adds preset parameters; others stay (AgentScope: `updateToolPresetParameters`). It
-   * applies from the model's next request and the next tool call on. Throws `INVALID_INPUT` if
-   * there is no such tool, and `CONFIGURATION` for a name that is not a parameter.
+   * * Adds or replaces preset parameters of a tool; its other preset parameters stay (AgentScope:
+   * `updateToolPresetParameters`). The change applies to the model's next request and to the next
+   * tool call. Throws `INVALID_INPUT` if no tool has the name, and `CONFIGURATION` if the tool
+   * lacks one of the parameters.
    */
   updatePreset(toolName: string, values: JsonObject): void {
     checkFields('INVALID_INPUT', 'updatePreset()', values, '');
