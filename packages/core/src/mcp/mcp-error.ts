@@ -1,14 +1,15 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 
 /**
- * Converts an error of an MCP server or its connection to an `AgentError`. `where` names the
- * server.
+ * Converts an error of an MCP server or of its connection to an `AgentError`. `where` is the name
+ * of the server.
  *
  * - `MCP_AUTH`: the server refused the credentials (401, 403).
- * - `MCP_UNREACHABLE`: there is no connection, it broke before the answer, or the server failed
- *   (5xx, 408, 429).
- * - `MCP_TIMEOUT`: no answer in time.
- * - `MCP_BAD_RESPONSE`: it is not an MCP server over Streamable HTTP, or it rejects the request.
+ * - `MCP_UNREACHABLE`: there is no connection, the connection broke before the answer, or the server
+ *   failed (5xx, 408, 429).
+ * - `MCP_TIMEOUT`: the server did not answer before the time limit.
+ * - `MCP_BAD_RESPONSE`: the server does not use MCP over Streamable HTTP, or it rejects the
+ *   request.
  */
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
@@ -24,7 +25,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
     details: { server: where, ...(typeof status === 'number' && { status }) },
   };
   const retryable = { ...options, retryable: true };
-  // Servers choose the codes of their own errors freely, so only the text is used.
+  // Servers choose the codes of their own errors freely, so only the text of such an error is used.
   const isSaid =
     name === 'McpError' &&
     !/: (?:Connection closed|Request timed out|the connection ended before the answer)$/.test(
@@ -51,8 +52,8 @@ export function toMcpError(error: unknown, where: string): AgentError {
       `The MCP server "${where}" did not answer in time.`,
       retryable,
     );
-  // The SDK's own code for a connection that ended. An error without a JSON-RPC code came from
-  // `fetch`.
+  // The code -32000 is the SDK's own code for a connection that ended. An error without a numeric
+  // code came from `fetch`.
   if (status === -32_000 || (typeof status !== 'number' && !isMisread(error))) {
     return new AgentError(
       'MCP_UNREACHABLE',
@@ -68,16 +69,20 @@ export function toMcpError(error: unknown, where: string): AgentError {
 }
 
 /**
- * Whether the server reports an unknown session, so that the request did not run. Some servers use
- * 400 instead of the specification's 404.
+ * Returns whether the server reports an unknown session. In that case, the request did not run.
+ * Some servers report 400 instead of the 404 that the specification requires.
  */
 export function isSessionUnknown(error: unknown): boolean {
   const { name, code } = Object(error) as { readonly name?: unknown; readonly code?: unknown };
-  // A protocol error may have any code, and its call did run.
+  // An error of the MCP protocol may have any code. The server handled its request, so the session
+  // is known.
   return name !== 'McpError' && (code === 404 || code === 400);
 }
 
-/** Whether the answer is not JSON, not a valid message, or of an unknown protocol version. */
+/**
+ * Returns whether the answer is not JSON, is not a valid message, or has an unknown protocol
+ * version.
+ */
 function isMisread(error: unknown): boolean {
   return (
     error instanceof SyntaxError ||

@@ -6,11 +6,11 @@ type RequestId = string | number;
 export interface McpFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   /**
-   * Ids of requests whose stream ended and can be resumed. Those without an answer so far still
-   * wait for one.
+   * Ids of requests whose stream ended but can be resumed. Such a request still waits, unless its
+   * answer has arrived already.
    */
   readonly ended: Set<RequestId>;
-  /** Stops resuming the streams of answers. */
+  /** Turns off resuming: a stream that ends later is not resumed. */
   giveUp(): void;
 }
 
@@ -21,18 +21,18 @@ interface JsonRpcMessage {
 }
 
 /**
- * Creates the `fetch` of the SDK's transport. It leaves no request waiting and no connection open
- * needlessly:
+ * Creates the `fetch` function of the SDK's transport. The function makes sure that no request
+ * waits forever and no connection stays open without a need:
  *
- * - If an answer's stream ends early, the request fails.
+ * - If the stream of an answer ends before the answer, the request fails.
  * - The stream of a canceled request is closed.
- * - A server without a notification stream is not asked again, whatever status it returns for it.
+ * - A server without a notification stream is not asked for it again, whatever status it returned.
  *
- * `onGone` is called when the server has forgotten the session.
+ * `onGone` is called when the server no longer knows the session.
  */
 export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch {
   const { fetch: fetchGiven, headers: given = {} } = options;
-  /** Functions that end a request before its answer arrives, by request id. */
+  /** Functions that end a request before its answer arrives, by the id of the request. */
   const open = new Map<RequestId, () => void>();
   const ended = new Set<RequestId>();
   let hadStream = false;
@@ -42,7 +42,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
     const headers = new Headers(init.headers);
     const own = typeof given === 'function' ? ask(given) : given;
     toHeaders(await own).forEach((value, name) => headers.set(name, value));
-    // Called as a plain function: browsers and workerd reject `fetch` called as a method.
+    // `fetch` must not be called as a method: browsers and workerd reject such a call.
     return (fetchGiven ?? fetch)(url, { ...init, headers });
   };
 
@@ -57,7 +57,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
       return response;
     }
     await response.body?.cancel();
-    // The protocol's status for a server without this stream.
+    // In MCP, status 405 means that the server has no notification stream.
     return new Response(null, { status: 405 });
   };
 
@@ -81,7 +81,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
         !response.body ||
         !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
       ) {
-        // Reads the whole body here, so that a cancellation can still end it.
+        // Reads the whole body here, so that a cancellation can still stop the download.
         const whole =
           response.body && response.status === 200
             ? new Response(await response.arrayBuffer(), response)
@@ -114,7 +114,10 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
   };
 }
 
-/** The JSON-RPC error of a lost answer, with the SDK's own code for a closed connection. */
+/**
+ * JSON-RPC error of an answer that was lost. The code is the SDK's own code for a closed
+ * connection.
+ */
 export const lostAnswer = {
   code: -32_000,
   message: 'the connection ended before the answer',
@@ -133,9 +136,10 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
 }
 
 /**
- * Wraps the stream of one answer. If it ends or breaks and can't be resumed (no event had an id),
- * adds an error answer at its end. Without one the SDK would wait forever. `end` closes the stream
- * with an empty answer that nobody waits for, so that the SDK does not resume it.
+ * Wraps the stream of one answer. A stream can be resumed if its events have ids. If another stream
+ * ends or breaks, an error answer is added at its end; otherwise the SDK would wait forever. `end`
+ * closes the stream of a canceled request. It adds an empty answer, so that the SDK does not resume
+ * the stream.
  */
 function answerStream(
   source: ReadableStream<Uint8Array>,

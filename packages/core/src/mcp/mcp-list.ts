@@ -6,13 +6,13 @@ import type { McpSdk } from './mcp-sdk.ts';
 
 export interface McpToolList {
   readonly tools: readonly ServerTool[];
-  /** Listed items that are not valid tools, as JSON. */
+  /** Listed items that are not valid tools, as JSON text. */
   readonly refused: readonly string[];
 }
 
 const mostTools = 10_000;
 
-/** Reads all pages of the tool list; empty if the server has no tools. */
+/** Reads all pages of the tool list. Returns an empty list if the server has no tools. */
 export async function listTools(
   sdk: McpSdk,
   client: Client,
@@ -26,7 +26,8 @@ export async function listTools(
   if (client.getServerCapabilities()?.tools) {
     do {
       const params = cursor === undefined ? {} : { cursor };
-      // Does not use the SDK's list schema: one invalid tool would reject the whole list.
+      // Does not use the SDK's schema for the list, which rejects the whole list if one tool is
+      // invalid.
       const page = await client.request({ method: 'tools/list', params }, sdk.ResultSchema, {
         timeout,
       });
@@ -45,7 +46,7 @@ export async function listTools(
   return { tools, refused };
 }
 
-/** Picks the used fields of a tool. Some servers send `null` for missing ones. */
+/** Returns the fields of a tool that are used. Some servers send `null` for a missing field. */
 function partsOf(item: unknown): Readonly<Record<string, unknown>> {
   const { name, title, description, inputSchema, annotations } = Object(item) as Record<
     string,

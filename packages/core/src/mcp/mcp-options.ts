@@ -5,71 +5,77 @@ import type { StandardSchema } from '../schema/to-schema.ts';
 import type { ReplayPolicy, Tool } from '../tool/tool.ts';
 
 export interface McpToolsOptions {
-  /** The server's Streamable HTTP endpoint: `http:` or `https:`. */
+  /** URL of the server's Streamable HTTP endpoint, with `http:` or `https:`. */
   readonly url: string | URL;
-  /** The server's name in errors, on its tools and in `allowedServers`. Default: the URL's host. */
+  /**
+   * Name of the server in errors, on its tools and in `allowedServers`. Default: the host of the
+   * URL.
+   */
   readonly name?: string;
   /**
-   * Names of the servers that may be used; default: any (Arc Reactor: allow-list of server names).
+   * Names of the servers that may be used. Default: all servers (Arc Reactor: allow-list of server
+   * names).
    */
   readonly allowedServers?: readonly string[];
   /**
-   * Headers of each request. A function is called for each request, so that it can renew a token.
-   * Errors never contain the headers' values.
+   * Headers of each request, or a function that returns them. The function is called for each
+   * request, so that it can renew a token. Errors never contain the values of headers.
    */
   readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
-  /** The `fetch` function; default: the platform's. */
+  /** `fetch` function for all requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch;
   /**
-   * The tools to offer, by the server's own names; default: all. Unknown names are no error,
+   * Tools to offer, by the server's own names. Default: all tools. An unknown name is not an error,
    * because the server's list may change.
    */
   readonly include?: readonly string[];
-  /** The tools to leave out, by the server's own names. */
+  /** Tools to leave out, by the server's own names. */
   readonly exclude?: readonly string[];
   /**
-   * Prefix of each tool's name, so that two servers can have tools of the same name. Letters,
-   * digits, `_` and `-`; at most 32.
+   * Prefix of each tool's name, so that two servers can have tools of the same name. At most 32
+   * letters, digits, `_` and `-`.
    */
   readonly prefix?: string;
   /**
-   * Maximum characters of text in a result; longer text is cut and marked. Default 50,000 (Arc
-   * Reactor).
+   * Maximum number of characters of text in a tool result. Longer text is cut, and a note says so.
+   * Default 50,000 (Arc Reactor).
    */
   readonly maxOutputChars?: number;
-  /** Milliseconds to connect and list the tools; default 30,000 (Arc Reactor). */
+  /**
+   * Time limit for connecting and listing the tools, in milliseconds. Default 30,000 (Arc Reactor).
+   */
   readonly connectTimeoutMs?: number;
   /**
-   * Milliseconds for one call of a tool; default 5 minutes, as for any tool. After that, the server
-   * is asked to cancel the call.
+   * Time limit for one tool call, in milliseconds. Default: 5 minutes, as for any tool. At the
+   * limit, the server is asked to cancel the tool call.
    */
   readonly timeoutMs?: number;
-  /** How to reconnect when the server is gone. */
+  /** How to reconnect after the connection or the session was lost. */
   readonly reconnect?: McpReconnectOptions;
   /**
-   * Whether `mcpTools()` resolves even if it can't connect. `onError` then receives the error, and
-   * the tools appear once the server is reachable. Default false.
+   * Whether `mcpTools()` also resolves if it cannot connect. `onError` then gets the error. The
+   * tools are added when the server can be reached. Default false.
    */
   readonly optional?: boolean;
   /**
-   * Creates the schema that checks arguments before they are sent: `jsonSchema` of
-   * `@isoloop/core/json-schema`. Default: the server checks them.
+   * Function that creates the schema for the arguments, which are checked before they are sent. Use
+   * `jsonSchema` of `@isoloop/core/json-schema`. Default: the server checks the arguments.
    */
   readonly schema?: (schema: JsonObject) => StandardSchema;
-  /** Whether calls need approval, for every tool of the server; as in `tool()`. */
+  /** Whether tool calls need approval, for all tools of the server. See `tool()`. */
   readonly needsApproval?: Tool['needsApproval'];
-  /** Replay policy of every tool of the server; as in `tool()`. */
+  /** Replay policy of all tools of the server. See `tool()`. */
   readonly replay?: ReplayPolicy;
-  /** The groups of the tools in a `Toolkit` that `list()` is put into. */
+  /** Groups of the tools, if you put `list()` into a `Toolkit`. */
   readonly group?: string | readonly string[];
-  /** The name and version that this client sends to the server. */
+  /** Name and version that this client sends to the server. */
   readonly clientInfo?: { readonly name: string; readonly version: string };
-  /** Receives the new tools after each change. */
+  /** Function that gets the new list of tools after each change. */
   readonly onToolsChanged?: (tools: readonly Tool[]) => void;
   /**
-   * Receives failures in the background, which no caller sees. They come from reconnecting, from
-   * listing again, and from listed items that are not valid tools. Default: a warning on the
-   * console.
+   * Function that gets errors in the background, which no caller gets. They come from reconnecting,
+   * from listing the tools again, and from listed items that are not valid tools. Default: logs a
+   * warning to the console.
    */
   readonly onError?: (error: AgentError) => void;
 }
@@ -77,17 +83,26 @@ export interface McpToolsOptions {
 export type McpHeaders = Readonly<Record<string, string>>;
 
 export interface McpReconnectOptions {
-  /** Attempts in the background; default 5 (Arc Reactor). With 0, only the next call reconnects. */
+  /**
+   * Number of attempts in the background. Default 5 (Arc Reactor). With 0, only the next tool call
+   * reconnects.
+   */
   readonly attempts?: number;
-  /** Milliseconds before the first attempt; doubled before each further one. Default 5,000. */
+  /**
+   * Wait before the first attempt, in milliseconds. It doubles before each further attempt. Default
+   * 5,000.
+   */
   readonly firstDelayMs?: number;
-  /** Maximum milliseconds before an attempt. Default 60,000. */
+  /** Maximum wait before an attempt, in milliseconds. Default 60,000. */
   readonly maxDelayMs?: number;
-  /** Waits; default `setTimeout`. The signal aborts when there is no reason to wait anymore. */
+  /**
+   * Function that waits. Default: uses `setTimeout`. The signal aborts when the wait is no longer
+   * needed.
+   */
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
 }
 
-/** Throws `CONFIGURATION` for an option of the wrong kind, and for a server that is not allowed. */
+/** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
   const kinds =
     'url:string|object name:string|? allowedServers:array|? headers:object|function|? fetch:function|? include:array|? exclude:array|? prefix:string|? ' +
@@ -149,8 +164,8 @@ export function serverName({ name, url }: McpToolsOptions): string {
 }
 
 /**
- * Converts headers. Throws `CONFIGURATION` for headers that HTTP can't send; the message does not
- * contain their values.
+ * Converts headers to a `Headers` object. Throws `CONFIGURATION` for headers that HTTP cannot send.
+ * The message does not contain the values of headers.
  */
 export function toHeaders(given: McpHeaders): Headers {
   checkFields('CONFIGURATION', 'mcpTools(): headers', given, '');

@@ -6,9 +6,9 @@ import type { ToolOutput } from '../tool/tool.ts';
 type McpContent = CallToolResult['content'][number];
 
 /**
- * Converts the result of an MCP tool to a tool output. Text stays text, media and binary resources
- * become blocks of their kind, and links become text. Text beyond `maxChars` is cut and marked.
- * Throws with the tool's own text if the tool reports a failure.
+ * Converts the result of an MCP tool to a tool output. Text stays text. Media and binary resources
+ * become blocks of their kind, and links become text. Text after the first `maxChars` characters is
+ * cut, and a note says so. If the tool reports a failure, throws an error with the tool's own text.
  */
 export function toToolOutput(
   { content, structuredContent, isError }: CallToolResult,
@@ -62,8 +62,8 @@ function mediaBlock(
 }
 
 /**
- * Cuts the text of blocks. Counts only text, because the cost of media does not depend on
- * characters.
+ * Cuts the text of blocks to `maxChars` characters. Media does not count, because its cost does not
+ * depend on characters.
  */
 function cut(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
   const total = blocks.reduce(
@@ -74,7 +74,7 @@ function cut(blocks: readonly ContentBlock[], maxChars: number): readonly Conten
   let left = maxChars;
   const kept = blocks.flatMap((block) => {
     if (block.type !== 'text') return block;
-    // Half a surrogate pair is not valid text.
+    // Removes half a surrogate pair, because it is not valid text.
     const text = block.text.slice(0, left).replace(/[\uD800-\uDBFF]$/, '');
     left = Math.max(0, left - block.text.length);
     return text ? { ...block, text } : [];

@@ -18,7 +18,8 @@ export interface McpSdk {
 }
 
 /**
- * Loads the parts of the SDK that a client needs. Throws `CONFIGURATION` if it is not installed.
+ * Loads the parts of the MCP SDK that a client needs. Throws `CONFIGURATION` if the SDK is not
+ * installed.
  */
 export async function loadMcpSdk(): Promise<McpSdk> {
   try {

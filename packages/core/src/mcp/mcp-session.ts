@@ -10,23 +10,23 @@ import { lostAnswer, mcpFetch } from './mcp-fetch.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
 import { loadMcpSdk } from './mcp-sdk.ts';
 
-/** One connection, from the handshake to its end. */
+/** One session with an MCP server, from the handshake to its end. */
 export interface McpSession {
-  /** The tools that the server listed at the handshake. */
+  /** Tools that the server listed after the handshake. */
   readonly listed: McpToolList;
   readonly instructions: string | undefined;
   list(): Promise<McpToolList>;
-  /** Calls a tool. Rejects with the SDK's own errors. */
+  /** Calls a tool of the server. Rejects with the SDK's own errors. */
   call(name: string, input: JsonObject, options: McpCallOptions): Promise<CallToolResult>;
   /**
-   * Ends the session without telling the server, after the running requests have their answers.
-   * Only its own answer tells whether a call was too late for the session and may be repeated in
-   * another.
+   * Closes the session on the client's side only, after all running requests have their answers.
+   * The answer of a request shows whether the server still knew the session. If it did not, the
+   * request may be repeated in a new session.
    */
   drop(): Promise<void>;
   /**
-   * Tells the server that the session is over, for `connectTimeoutMs` at most. Then closes
-   * everything open.
+   * Asks the server to end the session, and waits `connectTimeoutMs` at most. Then closes all
+   * connections.
    */
   close(): Promise<void>;
 }
@@ -37,12 +37,15 @@ export interface McpCallOptions {
 }
 
 export interface McpSessionListener {
-  /** Called when the server has forgotten the session or can't be reached anymore. */
+  /** Called when the server no longer knows the session or cannot be reached. */
   onGone(): void;
   onListChanged(): void;
 }
 
-/** Connects and lists the tools. Rejects with an `AgentError` and leaves nothing open then. */
+/**
+ * Connects and lists the tools. On a failure, closes all connections and rejects with an
+ * `AgentError`.
+ */
 export async function openMcpSession(
   options: McpToolsOptions,
   signal: AbortSignal,
@@ -59,7 +62,7 @@ export async function openMcpSession(
   const http = mcpFetch(options, () => listener.onGone());
   const transport = new sdk.StreamableHTTPClientTransport(new URL(options.url), {
     fetch: http.fetch,
-    // For a broken stream: after these retries the server counts as gone.
+    // These options apply to a stream that breaks. After these retries, the session counts as lost.
     reconnectionOptions: {
       initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),
       reconnectionDelayGrowFactor: 2,
@@ -83,7 +86,7 @@ export async function openMcpSession(
   const noted = <T>(request: Promise<T>): Promise<T> => {
     const end = (): void => {
       running.delete(request);
-      // All requests have their answers.
+      // No request is running, so none of these ids still needs an answer.
       if (!running.size) http.ended.clear();
     };
     running.add(request);
@@ -94,7 +97,7 @@ export async function openMcpSession(
     listTools(sdk, client, { timeout: connectTimeoutMs, server: name });
   try {
     const listed = await deadline.wait(async () => {
-      // The SDK's types do not compile under exactOptionalPropertyTypes.
+      // The cast is needed: the SDK's types do not compile under `exactOptionalPropertyTypes`.
       await client.connect(transport as Parameters<Client['connect']>[0], {
         timeout: longestTimeout,
       });
@@ -138,8 +141,8 @@ export async function openMcpSession(
 }
 
 /**
- * Accepts any value. The SDK's default validator compiles schemas with `eval`; the model judges a
- * tool's result.
+ * Accepts any result of a tool. The SDK's default validator compiles schemas with `eval`, which
+ * some platforms forbid.
  */
 const unchecked: NonNullable<ClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),

@@ -14,8 +14,8 @@ export interface McpToolOptions extends McpToolsOptions {
 }
 
 /**
- * Returns the tools to offer, each with a name that model providers accept. Replaces other
- * characters with `_`; adds a number to a name that is already taken.
+ * Returns the tools to offer, each with a name that model providers accept. Characters that are not
+ * allowed become `_`. A number is added to a name that is already taken.
  */
 export function nameTools(
   listed: readonly ServerTool[],
@@ -51,8 +51,8 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
 }
 
 /**
- * Creates the input schema of a tool. If `schema` refuses one, only the server checks that tool's
- * arguments; the other tools are not affected.
+ * Returns the input schema of a tool. If `schema` throws for a tool, only the server checks the
+ * arguments of that tool. Other tools are not affected.
  */
 function inputOf(
   { name, inputSchema }: ServerTool,

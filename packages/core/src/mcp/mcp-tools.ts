@@ -16,15 +16,16 @@ import type { ToolSet } from '../tool/tool-set.ts';
 
 /**
  * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package
- * `@modelcontextprotocol/sdk`; runs without `eval`.
+ * `@modelcontextprotocol/sdk`. Runs without `eval`.
  *
- * A failed call becomes an error result that the model sees. If the server has forgotten the
- * session, the call did not run; the client reconnects and repeats it. If the server can't be
- * reached, the client retries in the background as `reconnect` says, and again at the next call.
+ * A tool call that fails becomes an error result, which the model gets. If the server no longer
+ * knows the session, the tool call did not run. The client then reconnects and repeats the tool
+ * call. If the server cannot be reached, the client tries again in the background (see `reconnect`)
+ * and at the next tool call.
  *
  * Rejects with `CONFIGURATION` for an option of the wrong kind, a server that is not allowed, or a
- * missing package. Other failures have the `MCP_…` codes of `AgentErrorCode`; an `optional` server
- * does not reject with those.
+ * missing package. Rejects with an `MCP_…` code of `AgentErrorCode` for other failures, unless the
+ * server is `optional`.
  */
 export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
   checkMcpOptions(options);
@@ -34,20 +35,20 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 }
 
 /**
- * The tools of an MCP server. Use them as an agent's `tools`, alone or combined with others by
- * `joinTools`. Or put `list()` into a `Toolkit`. All agents that use them share one connection;
- * only `close()` ends it.
+ * The tools of an MCP server. Use this object as an agent's `tools`, alone or combined with other
+ * tools by `joinTools`. You can also put `list()` into a `Toolkit`. All agents with these tools
+ * share one connection. Only `close()` ends the connection.
  */
 export class McpTools implements ToolSet {
-  /** The server's name. */
+  /** Name of the server. */
   readonly name: string;
   readonly #options: McpToolsOptions;
   readonly #closing: AbortController = new AbortController();
   #session: McpSession | undefined;
   #opening: Promise<McpSession> | undefined;
-  /** Aborts when there is no need to reconnect anymore. */
+  /** Aborts the wait for the next attempt to reconnect. */
   #retrying: AbortController | undefined;
-  /** Whether the first connection attempt is over; only then `onToolsChanged` is called. */
+  /** Whether the first attempt to connect has ended. `onToolsChanged` is called only after that. */
   #isOpened = false;
   #listed = '';
   #tools: ReadonlyMap<string, Tool> = new Map();
@@ -56,13 +57,13 @@ export class McpTools implements ToolSet {
   #listAgain = false;
   #instructions: string | undefined;
 
-  /** Called by `mcpTools`. */
+  /** Creates the tools without a connection. Use `mcpTools()` instead. */
   constructor(options: McpToolsOptions) {
     this.name = serverName(options);
     this.#options = options;
   }
 
-  /** Makes the first connection. */
+  /** Connects for the first time. */
   async open(): Promise<void> {
     try {
       if (!this.#session) await this.#connect();
@@ -75,12 +76,14 @@ export class McpTools implements ToolSet {
     }
   }
 
-  /** Whether a session with the server is open, as far as this client knows. */
+  /**
+   * Whether a session with the server is open. A lost session is noticed only at the next request.
+   */
   get connected(): boolean {
     return this.#session !== undefined;
   }
 
-  /** The server's instructions for its tools, for the system prompt. */
+  /** Instructions of the server for the use of its tools. You can add them to the system prompt. */
   get instructions(): string | undefined {
     return this.#instructions;
   }
@@ -96,22 +99,22 @@ export class McpTools implements ToolSet {
     return this.#schemas;
   }
 
-  /** Returns the same object, because there is one connection. */
+  /** Returns this object itself, because all agents share one connection. */
   fork(): McpTools {
     return this;
   }
 
   /**
-   * Returns the present tools, in the server's order. A `Toolkit` of them does not follow later
-   * changes.
+   * Returns the current tools, in the server's order. A `Toolkit` with these tools does not change
+   * when the server's tools change.
    */
   list(): readonly Tool[] {
     return [...this.#tools.values()];
   }
 
   /**
-   * Lists the tools again; connects first if there is no connection. For servers that do not report
-   * changes.
+   * Lists the tools again. Connects first if there is no connection. Use `refresh` for servers that
+   * do not report changes.
    */
   async refresh(): Promise<void> {
     const session = this.#session;
@@ -126,8 +129,8 @@ export class McpTools implements ToolSet {
   }
 
   /**
-   * Ends the session at the server and closes everything open. Running calls fail, and the tools
-   * are gone. Never rejects.
+   * Ends the session and closes all connections. Running tool calls fail, and the tools are no
+   * longer available. Never rejects.
    */
   async close(): Promise<void> {
     const session = this.#session;
@@ -141,7 +144,7 @@ export class McpTools implements ToolSet {
     await session?.close();
   }
 
-  /** Connects; concurrent callers share one attempt. */
+  /** Connects to the server. Concurrent callers share one attempt. */
   #connect(): Promise<McpSession> {
     this.#opening ??= this.#openSession().finally(() => (this.#opening = undefined));
     return this.#opening;
@@ -154,7 +157,7 @@ export class McpTools implements ToolSet {
     const session = await openMcpSession(this.#options, signal, {
       onGone: () => {
         own.isGone = true;
-        // A session that was already replaced may still report this.
+        // A session that was already replaced may also call `onGone`.
         if (own.session) this.#lose(own.session);
       },
       onListChanged: () => {
@@ -175,7 +178,7 @@ export class McpTools implements ToolSet {
     this.#retrying?.abort();
     this.#retrying = undefined;
     this.#take(session.listed);
-    // The list changed while it was read.
+    // The server's list changed while it was read.
     if (own.isStale) void this.#listTools();
     return session;
   }
@@ -188,8 +191,8 @@ export class McpTools implements ToolSet {
   }
 
   /**
-   * Tries to reconnect: 5 times, first after 5 s, then after twice as long each time, at most 60 s
-   * (Arc Reactor).
+   * Tries to reconnect, as the option `reconnect` says. Default: 5 attempts; the first wait is 5 s,
+   * each further wait is twice as long, and 60 s is the maximum (Arc Reactor).
    */
   async #reconnect(): Promise<void> {
     const {
@@ -220,8 +223,8 @@ export class McpTools implements ToolSet {
   }
 
   /**
-   * Lists the tools after the server reported a change. Lists again if another report arrived
-   * meanwhile.
+   * Lists the tools after the server reported a change. If another report arrives during the
+   * request, lists them again.
    */
   async #listTools(): Promise<void> {
     this.#listAgain = true;

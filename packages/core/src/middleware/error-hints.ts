@@ -9,16 +9,20 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { perRun } from '../loop/use/per-run.ts';
 
 interface Hinting {
-  /** Text replies to a failed tool that were refused in this run. */
+  /**
+   * Number of replies in this run that were refused because they answered with text after a failed
+   * tool call.
+   */
   refused: number;
   isForced: boolean;
 }
 
 /**
- * Tells the model what to do about the newest tool results (Arc Reactor 6). If one failed, it should
- * correct the call and try again. If it answers with text, the text is withdrawn and the hint
- * becomes firmer, twice in a run at most. If a result has no entries, it should try other words. The
- * hints are part of one request and never stored.
+ * Adds a hint for the model about the newest tool results (Arc Reactor 6). If a tool call failed,
+ * the hint asks for a corrected tool call. If the model replies with text instead, the text is
+ * withdrawn and the next hint is stricter. This happens at most twice in a run. If a result has no
+ * entries, the hint asks for a search with other words. Hints are part of one model request and are
+ * never stored.
  */
 export function errorHints(): Middleware {
   const runs = perRun((): Hinting => ({ refused: 0, isForced: false }));
@@ -36,7 +40,7 @@ export function errorHints(): Middleware {
         return { ...event, messages: [...event.messages, userMessage(hint, about)] };
       },
       'post-reasoning': {
-        // After other hooks, to judge the reply as they changed it.
+        // Runs after other hooks, so that it checks the reply that they return.
         priority: 10_000,
         handle(event, control, context) {
           const hinting = runs.get(event.runId);
@@ -68,7 +72,10 @@ function refuseText(
   return { ...event, message: { ...message, content: [] } };
 }
 
-/** Returns the results after the model's last message. */
+/**
+ * Returns the tool results after the model's last message. Returns an empty list if a user's
+ * message follows that message.
+ */
 function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   const after = messages.slice(last + 1);

@@ -2,15 +2,15 @@ import { checkFields } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
-/** A text, or a function that returns one for a result's `error`. */
+/** A text for the user, or a function that returns a text for the `error` of a result. */
 export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
 
 /**
- * Sets a text for the user as the result's `text` if a call failed (OxyGent:
- * `friendly_error_text`). It applies to `throwOnError: false` and to `run-end`. Reason and `error`
- * stay, nothing is stored, and a call that throws still throws. `words` may be `errorMessage`. Text
- * that the model has already written is not replaced. Throws `CONFIGURATION` if `words` is neither
- * a string nor a function.
+ * Sets the `text` of a failed agent call's result to a text for the user (OxyGent:
+ * `friendly_error_text`). The text is in the result with `throwOnError: false`, and in the event
+ * `run-end`. `reason` and `error` do not change, and nothing is stored. An agent call that throws
+ * still throws. `words` may be `errorMessage`. If the model has already written text, that text
+ * stays. Throws `CONFIGURATION` if `words` is neither a string nor a function.
  */
 export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
   checkFields('CONFIGURATION', 'friendlyErrors()', { words }, 'words:string|function');
@@ -29,7 +29,10 @@ export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
 
 const ownWords = 'Something went wrong on my side. Please try again.';
 
-/** Returns the text for an error. If `words` throws, the default text must not hide the failure. */
+/**
+ * Returns the text for an error. If `words` throws, returns the default text, so that the original
+ * error is not lost.
+ */
 function wordsFor(
   words: Exclude<FriendlyWords, string>,
   error: Parameters<typeof words>[0],

@@ -4,9 +4,10 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 /**
- * Adds one `parallelId` to the events of all calls that the model requested at once (OxyGent:
- * `parallel_id`). It is the id of the requesting message, so it stays the same after a resume and
- * can be found in the log. Readers see it, hooks do not.
+ * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id
+ * (OxyGent: `parallel_id`). It is the id of the assistant message with the tool calls. It is
+ * therefore also in the session log and stays the same after a resume. Readers get the id, but hooks
+ * do not.
  */
 export function parallelIds(): Middleware {
   return { name: 'parallelIds', mapEvent: withId };

@@ -10,24 +10,30 @@ import { openCalls } from '../message/tool-pairs.ts';
 
 type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
 
-/** Handlers at the four positions. As with any hook, a returned event replaces the event. */
+/**
+ * Handlers at the four positions around agent and model. An event that a handler returns replaces
+ * the event, as with any hook.
+ */
 export interface PositionHook {
-  /** Name, unique in the list of hooks. */
+  /** Name of the hook. Two hooks must not have the same name. */
   readonly name: string;
-  /** Order of the hook; default 0. Lower runs first before agent and model, and last after them. */
+  /**
+   * Order of the hook. Before the agent and the model, lower priorities run first. After them,
+   * lower priorities run last. Default 0.
+   */
   readonly priority?: number;
   readonly onError?: AgentHook['onError'];
   /**
-   * Runs once per call. It does not run again when a later run continues the call, such as after a
-   * decision. A jump takes effect before the first request to the model.
+   * Runs once per agent call. It does not run again if a later run continues the agent call, for
+   * example after a decision. A jump takes effect before the first model request.
    */
   readonly beforeAgent?: Handler<'pre-call'>;
   readonly beforeModel?: Handler<'pre-reasoning'>;
   readonly afterModel?: Handler<'post-reasoning'>;
   /**
-   * Runs once per call, also if a jump ended it, but not if it was interrupted, aborted or
-   * rejected. If the call suspends, pauses or stops with open tool calls, it runs after the run that
-   * ends the call. It cannot jump.
+   * Runs once per agent call, also if a jump ended the agent call. It does not run if the agent
+   * call was interrupted, aborted or rejected. If the agent call suspends, pauses or stops with
+   * open tool calls, it runs in the run that ends the agent call. It cannot jump.
    */
   readonly afterAgent?: Handler<'post-call'>;
 }
@@ -35,11 +41,11 @@ export interface PositionHook {
 type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
 /**
- * Runs hooks around the agent and around each request to the model. Hooks before run in order,
- * hooks after in reverse order (Spring AI Alibaba). If one redirects the loop (`jumpTo`, `stop`,
- * `gotoReasoning`), the later hooks at that position do not run. `jumpTo('model')` before the model
- * only skips them. `priority` places the whole group among the agent's other hooks; default 100.
- * Throws `CONFIGURATION` for two hooks of the same name.
+ * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
+ * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
+ * (`jumpTo`, `stop`, `gotoReasoning`), the later hooks at that position do not run. Before the
+ * model, `jumpTo('model')` has only this effect. `priority` orders all these hooks among the
+ * agent's other hooks. Default: 100. Throws `CONFIGURATION` for two hooks of the same name.
  */
 export function positionHooks(
   hooks: readonly PositionHook[],
@@ -52,7 +58,8 @@ export function positionHooks(
   const runs: WeakMap<RunContext, RunOfCall> = new WeakMap();
   return {
     name: 'positionHooks',
-    // What gets here is not to be ignored: each hook's own setting has been applied.
+    // An error that reaches this point must fail the agent call: each hook's own `onError` was
+    // applied before.
     onError: 'fail',
     on: {
       'run-start': ({ resumes }, _control, context) => {
@@ -97,18 +104,19 @@ export function positionHooks(
   };
 }
 
-/** A run as one of the runs that a call takes. */
+/** State of one run. An agent call takes several runs if it suspends and continues. */
 interface RunOfCall {
-  /** Whether an earlier run began the call. */
+  /** Whether an earlier run began the agent call. */
   readonly isContinued: boolean;
   isSuspended: boolean;
-  /** Id of the log's last message when the run continued the call. */
+  /** Id of the last message in the session log when this run continued the agent call. */
   lastId?: string | undefined;
 }
 
 /**
- * Returns whether the call ends with this run. It does not if it waits for somebody, or if an
- * earlier run had ended it and only its answer is told again.
+ * Returns whether the agent call ends with this run. Returns false if the agent call waits for a
+ * decision or a result. Also returns false if an earlier run ended it and this run only returns the
+ * answer again.
  */
 function endsCall(run: RunOfCall | undefined, { messages }: RunContext, message: Msg): boolean {
   const isStored = messages.some(({ id }) => id === message.id);
@@ -117,7 +125,7 @@ function endsCall(run: RunOfCall | undefined, { messages }: RunContext, message:
   return !run?.isSuspended && !isToldAgain && !isOpen;
 }
 
-/** Throws `CONFIGURATION` for invalid hooks; the error names the function `where`. */
+/** Throws `CONFIGURATION` for invalid hooks. The message names the function `where`. */
 export function checkPositionHooks(where: string, hooks: readonly PositionHook[]): void {
   checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
   const names = new Set<string>();

@@ -8,10 +8,10 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 /**
- * Adds the steps of the call to its result as `reactMemory` (OxyGent: `extra.react_memory`). These
- * are the messages between question and answer, as in the log, with results in the order of their
- * calls. A resumed call includes the steps before it. Readers also get them in `run-end`; hooks do
- * not.
+ * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).
+ * The steps are the messages between the question and the answer. Tool results are in the order of
+ * their tool calls. An agent call that was resumed includes the steps before the resume. Readers
+ * also get the steps in `run-end`, but hooks do not.
  */
 export function reactMemory(): Middleware {
   return {
@@ -25,7 +25,7 @@ export function reactMemory(): Middleware {
 }
 
 function stepsOf({ message }: AgentResult, { promptId, messages }: RunContext): readonly Msg[] {
-  // The call ended before its input was stored.
+  // The agent call ended before its input was stored.
   if (promptId === undefined) return [];
   const turn = currentTurn(messages, promptId);
   const steps = turn.slice(stepsStart(turn));

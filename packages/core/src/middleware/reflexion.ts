@@ -13,14 +13,17 @@ import { offersTools } from '../text-protocol/request-teller.ts';
 
 export interface ReflexionOptions {
   /**
-   * Checks each answer; the model gets a returned text as a correction. Empty answers are corrected
-   * in any case. Default: only those.
+   * Checks each answer. A returned text is sent to the model as a correction. Empty answers are
+   * corrected in any case. Default: only empty answers are corrected.
    */
   readonly reflect?: Reflect;
 }
 
 interface Judging extends ReflexionOptions {
-  /** Last message of each request whose reply ends the call. */
+  /**
+   * Last message of each request that must be answered without a check: its reply ends the agent
+   * call.
+   */
   readonly last: WeakSet<Msg>;
   readonly signal: AbortSignal;
 }
@@ -28,13 +31,14 @@ interface Judging extends ReflexionOptions {
 const where = 'reflexion()';
 
 /**
- * Checks the answers of a model that calls tools itself, and sends bad ones back to it (OxyGent:
- * `func_reflexion`). For an agent's `use` list. With `textToolCalls`, use its `reflect` instead.
+ * Checks the answers of a model with native tool calling, and asks the model to correct bad answers
+ * (OxyGent: `func_reflexion`). Put this middleware in an agent's `use` list. With `textToolCalls`,
+ * use the option `reflect` of `textToolCalls` instead.
  *
- * Text streams before it is checked; a `step-reset` takes it back. A refused answer costs an
- * iteration: the log gets it and the correction as two messages with `metadata.correction`. Replies
- * that call tools and summaries are not checked. Throws `CONFIGURATION` for an option of the wrong
- * kind.
+ * Readers get the text before it is checked; a `step-reset` takes refused text back. A refused
+ * answer costs an iteration. The session log stores the refused answer and the correction as two
+ * messages with `metadata.correction`. Replies with tool calls and summaries are not checked.
+ * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reflexion(options: ReflexionOptions = {}): Middleware {
   checkFields('CONFIGURATION', where, options, 'reflect:function|?');
@@ -82,7 +86,7 @@ async function* judged(
       { ...finish, metadata },
     ];
   } catch (error) {
-    // Passes on the usage of the failed reply, because it has been paid for.
+    // The failed reply also costs tokens, so its usage is passed on.
     yield [finish];
     throw error;
   }
@@ -94,17 +98,17 @@ interface About {
   readonly finishReason: string;
 }
 
-/** Returns what is wrong with a reply, if it is an answer. */
+/** Returns the problem of a reply, or `undefined` if the reply is fine or is not an answer. */
 async function problemIn(
   content: readonly ContentBlock[],
   { request, options: { reflect, last, signal }, finishReason }: About,
 ): Promise<string | undefined> {
   const { messages, replyIs } = request;
-  // A note requested beside the conversation is not an answer.
+  // The reply to a side request, such as a summary, is not an answer.
   if (replyIs === 'note' || messages.some((message) => last.has(message))) return undefined;
   if (content.some(({ type }) => type === 'tool_use')) return undefined;
   const text = textOf(content);
-  // A reply with media needs no words.
+  // A reply with media is not empty, even without text.
   if (!text.trim() && content.some((block) => 'source' in block)) return undefined;
   const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
   const context: ReplyContext = {

@@ -8,21 +8,21 @@ import { perRun } from '../loop/use/per-run.ts';
 import { isSuspension } from '../tool/run-call.ts';
 
 export interface ReuseCallsOptions {
-  /** Names of the tools it applies to; default: all. */
+  /** Names of the tools whose results are reused. Default: all tools. */
   readonly tools?: readonly string[];
 }
 
 interface Reuse {
-  /** Successful results of this run, by tool and arguments. */
+  /** Successful results of this run, by tool name and arguments. */
   readonly results: Map<string, ToolResult>;
   hasRepeated: boolean;
 }
 
 /**
- * Answers a tool call that repeats a successful one of the same run with its result (Arc Reactor 6).
- * The tool does not run again. The next requests have no tools, and a hint tells the model to
- * answer. Leave out tools whose result changes from call to call. Throws `CONFIGURATION` for an
- * option of the wrong kind.
+ * Reuses the result of a successful tool call if the model repeats the tool call in the same run
+ * (Arc Reactor 6). The tool does not run again. The next model requests have no tools, and a hint
+ * asks the model to answer. Use `tools` to leave out tools that return a new result for the same
+ * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'reuseCalls()', options, 'tools:array|?');

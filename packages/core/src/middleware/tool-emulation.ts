@@ -12,34 +12,37 @@ import { perRun } from '../loop/use/per-run.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 export interface ToolEmulationOptions {
-  /** The model that invents the results. */
+  /** Model that invents the results. */
   readonly model: ChatModel;
   /**
-   * Names of the tools it replaces. Default: all except the tools of middleware and the tool of a
+   * Names of the tools to emulate. Default: all tools, except tools of middleware and the tool of a
    * structured answer.
    */
   readonly tools?: readonly string[];
-  /** Instruction for the model; the tool and its arguments follow it. */
+  /** Instruction for the model. The tool and its arguments are added after it. */
   readonly prompt?: string;
-  /** Settings for the model's requests: `temperature`, … */
+  /** Settings of the model's requests, such as `temperature`. */
   readonly generate?: GenerateOptions;
-  /** Largest time for one result, in milliseconds; default 30,000. */
+  /** Maximum time for one result, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
   /**
-   * What happens if the model gives no result. `run` (default, as in Spring AI Alibaba): the real
-   * tool runs. `error`: the result is an error.
+   * What happens if the model returns no result. `run` (default, as in Spring AI Alibaba) runs the
+   * real tool. `error` returns an error result.
    */
   readonly onFailure?: 'run' | 'error';
-  /** Called if the model gave no result. Default: a warning on the console. */
+  /**
+   * Function that gets the error if the model returns no result. Default: logs a warning to the
+   * console.
+   */
   readonly onError?: (error: AgentError, tool: string) => void;
 }
 
 /**
- * Lets a model invent the results of tools, for tests and for unfinished tools. Their `execute`
- * must exist, but is not called. Approvals are still requested. If the model fails, times out or
- * returns nothing, the real tool runs. Set `onFailure: 'error'` for tools that must not run. After
- * an abort, neither happens. The usage counts toward the call. Throws `CONFIGURATION` for an option
- * of the wrong kind.
+ * Lets a model invent the results of tools, for tests and for unfinished tools. The tools need an
+ * `execute` function, which is not called. Approvals are still requested. If the model fails, takes
+ * too long or returns nothing, the real tool runs. Set `onFailure: 'error'` for tools that must not
+ * run. After an abort, the real tool does not run and the model is not asked. The model's usage
+ * counts toward the agent call. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolEmulation(options: ToolEmulationOptions): Middleware {
   const fields =
@@ -70,7 +73,8 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
             AgentError.from(error),
             tool.name,
           );
-          // A plain error, because an error code of the model must not end the agent's call.
+          // Throws an error without a code, because some error codes of a model would end the agent
+          // call.
           if (onFailure === 'error')
             throw new Error(`The tool could not be emulated: ${messageOf(error)}`, {
               cause: error,

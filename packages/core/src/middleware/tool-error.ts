@@ -12,36 +12,37 @@ import type { Middleware } from '../loop/use/middleware.ts';
 export interface FailedTool {
   readonly name: string;
   readonly toolUseId: string;
-  /** Arguments of the call. */
+  /** Arguments of the tool call. */
   readonly input: unknown;
 }
 
 export interface ToolErrorOptions {
-  /** Names of the tools it applies to; default: all. */
+  /** Names of the tools whose failures are handled. Default: all tools. */
   readonly tools?: readonly string[];
   /**
-   * Returns the text for the model; default `Tool failed: …` with the error's message (Spring AI
-   * Alibaba).
+   * Returns the text that the model gets. Default: `Tool failed: …` with the message of the error
+   * (Spring AI Alibaba).
    */
   readonly format?: (error: unknown, call: FailedTool) => string;
   /**
-   * Whether a failure ends the agent's call with `TOOL_ERROR`, with the error as its `cause`.
+   * Returns whether a failure ends the agent call with `TOOL_ERROR` and the failure as its `cause`.
    * Default: never.
    */
   readonly rethrow?: (error: unknown, call: FailedTool) => boolean;
   /**
-   * Called with what `format` or `rethrow` threw; the model then gets the usual error result.
-   * Default: a warning on the console.
+   * Function that gets the error if `format` or `rethrow` throws. The model then gets the usual
+   * error result. Default: logs a warning to the console.
    */
   readonly onError?: (error: AgentError) => void;
 }
 
 /**
- * Rewords tool failures for the model, or lets them end the call. Without it, a thrown error
- * becomes the error result `Error: …`, and only an `AgentError` with `TOOL_ERROR` ends the call. A
- * time-out is a failure too (`TOOL_TIMEOUT`). Invalid arguments, suspensions and aborts are not.
- * With `toolRetry`, in either order, only the last try counts. Throws `CONFIGURATION` for an option
- * of the wrong kind.
+ * Rewords the failures of tools for the model, or ends the agent call after a failure. Without this
+ * middleware, a thrown error becomes the error result `Error: …`. Only an `AgentError` with code
+ * `TOOL_ERROR` then ends the agent call. A timeout is a failure too (`TOOL_TIMEOUT`). Invalid
+ * arguments, suspensions and aborts are not failures. If `toolRetry` is used too, before or after
+ * this middleware, only the last try counts. Throws `CONFIGURATION` for an option of the wrong
+ * kind.
  */
 export function toolError(options: ToolErrorOptions = {}): Middleware {
   const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
@@ -111,8 +112,8 @@ function watched({ tool, ...call }: ReadyCall, seen: Seen): ReadyCall {
 }
 
 /**
- * Returns the error of a failed call. After a time-out this is the signal's reason: an error that
- * the tool throws later is only a consequence.
+ * Returns the error of a failed tool call. After a timeout, returns the signal's reason: an error
+ * that the tool throws later is only a consequence.
  */
 function errorOf({ context, thrown }: Seen): unknown {
   return context?.signal.aborted ? context.signal.reason : thrown?.error;

@@ -7,17 +7,17 @@ import { isSuspension, type RunCallOptions } from '../tool/run-call.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {
-  /** Names of the tools it applies to; default: all. */
+  /** Names of the tools to retry. Default: all tools. */
   readonly tools?: readonly string[];
   /**
-   * Whether to try again after a failure. Default: if the tool threw an `AgentError` with
+   * Returns whether to try again after a failure. Default: if the tool threw an `AgentError` with
    * `retryable: true`.
    */
   readonly isTransient?: (error: unknown) => boolean;
 }
 
 /**
- * Runs a tool again after a transient failure; the model sees the result of the last try. All tries
+ * Runs a tool again after a transient failure. The model gets the result of the last try. All tries
  * share the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends or was aborted does
  * not run again. Throws `CONFIGURATION` for an option of the wrong kind.
  */

@@ -5,23 +5,32 @@ import type { ToolUse } from '../../message/content-block.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 
 export interface ApprovalRule {
-  /** Text for the person who decides: the `reason` of the pending call. */
+  /** Text for the person who decides. It becomes the `reason` of the pending tool call. */
   readonly description?: string;
-  /** Whether a call needs approval; default: all calls do. `input` has passed the tool's schema. */
+  /**
+   * Returns whether a tool call needs approval. `input` is valid by the tool's schema. Default: all
+   * tool calls of the tool need approval.
+   */
   readonly when?: (input: unknown, call: ToolUse) => Awaitable<boolean>;
 }
 
-/** Rules by the name of a tool, or by a pattern such as `mail_*`. A string is the description. */
+/**
+ * Approval rules by the name of a tool, or by a pattern such as `mail_*`. A string is the
+ * description.
+ */
 export type ApprovalRules = Readonly<Record<string, true | string | ApprovalRule>>;
 
 interface ApprovalRuleBook {
-  /** Returns the rule of a tool. The rule that names it wins over patterns, of which the first wins. */
+  /**
+   * Returns the rule of a tool. A rule with the tool's name has precedence over patterns. Of
+   * several patterns that match, the first is used.
+   */
   of(toolName: string): ApprovalRule | undefined;
-  /** Throws `CONFIGURATION` if a rule names a tool that the set does not know. */
+  /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */
   check(tools: ToolSet): void;
 }
 
-/** Reads the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
+/** Converts the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
 export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
   const rules = Object.entries(given).map(([key, rule]) => [key, toRule(key, rule)] as const);
   const named = new Map(rules.filter(([key]) => !isPattern(key)));
@@ -38,7 +47,8 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
 }
 
 /**
- * Checks a rule. An empty or misspelled rule covers all calls, so that none runs without approval.
+ * Converts one rule. An empty rule covers all calls of its tool, so that none of them runs without
+ * approval.
  */
 function toRule(key: string, rule: true | string | ApprovalRule): ApprovalRule {
   if (rule === true) return {};
@@ -53,8 +63,8 @@ function isPattern(key: string): boolean {
 }
 
 /**
- * Returns the pattern as a regular expression. Throws `CONFIGURATION` for characters that no tool's
- * name has: such a pattern, like `mail_.*`, would cover nothing.
+ * Converts a pattern to a regular expression. Throws `CONFIGURATION` for characters that the name
+ * of a tool cannot have. A pattern with such characters, like `mail_.*`, would match no tool.
  */
 function toRegExp(pattern: string): RegExp {
   if (!/^[\w*-]+$/.test(pattern))

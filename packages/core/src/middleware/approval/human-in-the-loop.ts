@@ -14,48 +14,52 @@ import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 
 export type { ApprovalRule } from './approval-rules.ts';
 
-/** The context of the call to decide about. */
+/** Context of the tool call that needs a decision. */
 export interface ApprovalContext {
   readonly sessionId: string;
-  /** Messages of the request that led to the call. */
+  /** Messages of the model request whose reply contains the tool call. */
   readonly messages: readonly Msg[];
-  /** Raised when the answer is no longer needed. */
+  /** Signal that aborts when the decision is no longer needed. */
   readonly signal: AbortSignal;
 }
 
 export interface HumanInTheLoopOptions {
   /**
-   * Tools whose calls need approval, in addition to tools with `needsApproval`. A key is a tool's
-   * name or a pattern such as `mail_*`, where `*` stands for any text. A name wins over patterns, and
-   * the first pattern wins over later ones. A string is the description.
+   * Tools whose calls need approval, in addition to tools with `needsApproval`. A key is the name
+   * of a tool or a pattern such as `mail_*`, where `*` matches any text. A name has precedence over
+   * patterns. Of several patterns that match, the first is used. A string as a value is the
+   * description.
    */
   readonly approvalOn?: ApprovalRules;
   /**
-   * Whether no call of a reply runs before all of its calls are decided, not even one that needs no
-   * approval. Default false: only the calls that need approval wait.
+   * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
+   * false: only tool calls that need approval wait.
    */
   readonly holdRound?: boolean;
   /**
-   * Decides about each call that needs approval, while the run waits. It is asked about the calls
-   * of a reply at the same time, up to `limits.parallelTools`. Its `signal` is raised when the
-   * answer is no longer needed. Without `decide`, or if it returns `undefined` or throws, the call
-   * suspends.
+   * Decides about each tool call that needs approval, while the run waits. The function is called
+   * for several tool calls of a reply at the same time, up to `limits.parallelTools`. Without
+   * `decide`, the tool call suspends. It also suspends if `decide` returns `undefined` or throws.
    */
   readonly decide?: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>;
   /**
-   * Largest time for `decide`, in milliseconds; default 5 minutes. After that the call is rejected.
+   * Maximum time for `decide`, in milliseconds. After that, the tool call is rejected. Default: 5
+   * minutes.
    */
   readonly timeoutMs?: number;
-  /** Called if `decide` throws or returns an invalid verdict; default: the console. */
+  /**
+   * Function that gets the error if `decide` throws or returns an invalid verdict. Default: logs it
+   * to the console.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Lets people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call
- * that waits for `decide` takes one of the `limits.parallelTools` places. Throws `CONFIGURATION`
- * for an option of the wrong kind. A call fails with `CONFIGURATION`, before anything is stored, if
- * a rule names a tool that the agent does not have, not even switched off. A pattern may match no
- * tool.
+ * Lets people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A tool
+ * call that waits for `decide` counts toward `limits.parallelTools`. Throws `CONFIGURATION` for an
+ * option of the wrong kind. If a rule names a tool that the agent does not have, agent calls fail
+ * with `CONFIGURATION` before anything is stored. A tool that is switched off counts as a tool of
+ * the agent. A pattern may match no tool.
  */
 export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   checkFields(
@@ -73,7 +77,7 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     const holds = await when(input, toolUse);
     return holds && description;
   };
-  // A call that was aborted before its turn has no input and needs no check.
+  // A call that was aborted before it began has no input, so the rules need no check.
   const wrapRun: Middleware['wrapRun'] = (next) => async (input, context) => {
     if (input) rules.check(context.tools);
     return next(input, context);

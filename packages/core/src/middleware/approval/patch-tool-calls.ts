@@ -4,17 +4,18 @@ import type { Middleware } from '../../loop/use/middleware.ts';
 
 export interface PatchToolCallsOptions {
   /**
-   * Returns the text for the model. `started`: the tool may have had effects. Default: says that
-   * another message came in first.
+   * Returns the text of the result that the model gets. If `started` is true, the tool may have had
+   * effects. Default: says that another message arrived first.
    */
   readonly words?: (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 }
 
 /**
- * Accepts new messages while tool calls are open. Those calls get an `interrupted` result that says
- * so, instead of the failure `PENDING_TOOL_CALLS`. Decisions, results and a call without input
- * continue the open calls as usual. If `words` throws, the call fails with `HOOK_ERROR`. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * Accepts new messages while tool calls have no result yet. Each such tool call gets an
+ * `interrupted` result with a text for the model. Without this middleware, the agent call fails
+ * with `PENDING_TOOL_CALLS`. Decisions, results and an agent call without input continue the tool
+ * calls as usual. If `words` throws, the agent call fails with `HOOK_ERROR`. Throws `CONFIGURATION`
+ * for an option of the wrong kind.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');

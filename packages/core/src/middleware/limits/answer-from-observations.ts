@@ -8,17 +8,18 @@ import { summarize, type OnLimit } from '../../loop/limit.ts';
 
 export interface AnswerFromObservationsOptions {
   /**
-   * Text for the model, after the agent's system prompt. Default: answer from the observations
-   * alone.
+   * Text for the model, after the agent's system prompt. Default: asks the model to answer from the
+   * tool results.
    */
   readonly prompt?: string;
 }
 
 /**
- * Answers with one more request, without tools, that is built anew (OxyGent: the fallback beyond
- * `max_react_rounds`). It contains the question, recalled messages, and the numbered results of all
- * tool calls, even those that context policies leave out. It does not contain the history before
- * the question. A call with an `output` is still asked for its value with the conversation.
+ * Asks the model for an answer in one more request without tools (OxyGent: the fallback after
+ * `max_react_rounds`). The request contains the question, recalled messages, and the numbered
+ * results of all tool calls. It also contains results that context policies leave out. It does not
+ * contain the messages before the question. If the agent call has an `output`, the request for its
+ * value contains the whole conversation.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
@@ -38,7 +39,7 @@ const ownPrompt =
   'If they are not enough, say what is missing.';
 
 function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
-  // Corrections of unreadable replies are user messages, but not part of the question.
+  // The corrections of invalid replies are user messages too, but not part of the question.
   const asked = turn.filter(({ role, metadata }) => role === 'user' && !metadata?.['correction']);
   const question = asked.flatMap(({ content }) => content.filter(isShown));
   const results = turn.flatMap(toolResultsOf);
@@ -50,7 +51,7 @@ function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
   ];
 }
 
-/** Returns the text of a result, then its media. */
+/** Returns the text of a tool result, followed by its media. */
 function observation({ name, state, output }: ToolResult, index: number): readonly ContentBlock[] {
   const text = `${index + 1}. ${name}${state === 'success' ? '' : ` (${state})`}: ${outputText(output)}`;
   return [{ type: 'text', text }, ...(typeof output === 'string' ? [] : output.filter(isMedia))];

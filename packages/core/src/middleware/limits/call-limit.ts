@@ -8,16 +8,16 @@ import type { StateKey } from '../../state/state-key.ts';
 import { ownName, ownState, type StateMiddleware } from '../../state/state-keys.ts';
 
 export interface CallLimitOptions {
-  /** Largest number in one run. A run that resumes after a suspension continues its count. */
+  /** Maximum number in one run. A run that resumes after a suspension continues the count. */
   readonly run?: number;
-  /** Largest number in all runs of the session. */
+  /** Maximum number in all runs of the session. */
   readonly session?: number;
   /**
-   * What happens at the limit. `end` (default): the call ends with our message and reason `limit`.
-   * `error`: the call fails with `LIMIT_EXCEEDED`.
+   * What happens at the limit. `end` (default) ends the agent call with `message` as its text and
+   * `limit` as its reason. `error` fails the agent call with `LIMIT_EXCEEDED`.
    */
   readonly exit?: 'end' | 'error';
-  /** The message; default: names the limit that is reached. */
+  /** Text of the final message or of the error. Default: names the limit that is reached. */
   readonly message?: string;
 }
 
@@ -26,8 +26,8 @@ interface Count {
   readonly run: number;
   readonly runId: string;
   /**
-   * Mark of the last item counted or refused. Limits of one kind share a count, and each of them
-   * asks to raise it.
+   * Mark of the last counted or refused item. Several limits of one kind share a count, and each of
+   * them tries to count the same item.
    */
   readonly last: string;
 }
@@ -36,7 +36,9 @@ type Counts = Readonly<Record<string, StateKey<Count, Count>>>;
 type JumpControl = Pick<HookControl, 'jumpTo'>;
 type InRun = Pick<RunInfo, 'runId'>;
 
-/** A count of calls in the session's state, and the action at its limits. */
+/**
+ * Counts model requests or tool calls in the session's state, and ends the agent call at a limit.
+ */
 export class CallLimit {
   readonly state: StateMiddleware<Counts>;
   readonly #key: string;
@@ -45,8 +47,8 @@ export class CallLimit {
   readonly #resumed: Map<string, string> = new Map();
 
   /**
-   * Throws `CONFIGURATION` if there is no limit, or one is not a number. `key` names the count,
-   * `what` names the counted calls.
+   * Creates a limit. `key` is the name of the count in the state, and `what` names the counted
+   * items in messages. Throws `CONFIGURATION` without a limit, or if a limit is not a number.
    */
   constructor(where: string, key: string, what: string, options: CallLimitOptions) {
     checkFields(
@@ -63,12 +65,15 @@ export class CallLimit {
     this.#options = options;
   }
 
-  /** Remembers which run this one resumes. The state is not available yet. */
+  /**
+   * Remembers which run this run resumes, because the session's state is not available at
+   * `run-start`.
+   */
   begin({ runId, resumes }: EventOf<'run-start'>): void {
     if (resumes !== undefined) this.#resumed.set(runId, resumes);
   }
 
-  /** Forgets a run that was refused at its start. */
+  /** Forgets a run that ended before `wrapRun` was called. */
   end({ runId }: EventOf<'run-end'>): void {
     this.#resumed.delete(runId);
   }
@@ -85,7 +90,10 @@ export class CallLimit {
     });
   }
 
-  /** Counts one more call, or ends the agent's call. Several limits of one kind share a count. */
+  /**
+   * Counts one model request, or ends the agent call. A request that another limit has counted is
+   * not counted again.
+   */
   take(event: EventOf<'pre-reasoning'>, control: JumpControl, mark: string): void {
     const count = this.#count(event);
     const isCounted = count.last === mark;
@@ -98,7 +106,10 @@ export class CallLimit {
     if (words === undefined) this.add(event, mark);
   }
 
-  /** Ends the agent's call if `more` would exceed a limit, and returns the message in that case. */
+  /**
+   * Ends the agent call if `more` further items would exceed a limit. In that case, returns the
+   * message.
+   */
   check(event: InRun, control: JumpControl, more: number, mark: string): string | undefined {
     const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
     const count = this.#count(event);
@@ -135,10 +146,13 @@ export class CallLimit {
   }
 }
 
-/** Priority after the hooks of other middleware, except observers at `Infinity`. */
+/**
+ * Priority that runs a hook after all hooks of other middleware, except hooks with priority
+ * `Infinity`.
+ */
 export const lastPriority: number = Number.MAX_SAFE_INTEGER;
 
-/** Returns the mark of a refused call, which no other limit counts. */
+/** Returns the mark of a refused item. No other limit counts an item with this mark. */
 function refused(mark: string): string {
   return `!${mark}`;
 }

@@ -6,14 +6,14 @@ import type { RunContext } from '../../loop/run/run-context.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**
- * Makes each call wait for a place of the semaphore and hold it until the call ends in any way.
- * Agents with the same semaphore share its places. The wait does not count toward
- * `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort or interrupt ends the wait,
- * and then the call, without asking the model. If the queue is too long, the call fails with
- * `OVERLOADED`.
+ * Limits how many agent calls run at the same time. An agent call waits for a place of the
+ * semaphore and keeps the place until it ends. Agents with the same semaphore share its places. The
+ * wait does not count toward `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort or
+ * interrupt during the wait ends the agent call without a model request. If the queue is full, the
+ * agent call fails with `OVERLOADED`.
  *
- * A call whose reader stops reading holds its place. An agent that is called as a tool needs
- * another semaphore than its caller, which keeps its own place meanwhile. Throws `CONFIGURATION` if
+ * An agent call keeps its place while its reader does not read. Use another semaphore for an agent
+ * that runs as a tool, because the calling agent keeps its own place. Throws `CONFIGURATION` if
  * `semaphore` is not a semaphore.
  */
 export function concurrency(semaphore: Semaphore): Middleware {
@@ -24,7 +24,7 @@ export function concurrency(semaphore: Semaphore): Middleware {
       if (!input) return next(input, context);
       const release = await enter(semaphore, context);
       try {
-        // The call was aborted or failed while it waited, so its input must not be stored.
+        // The agent call was aborted or failed during the wait, so its input must not be stored.
         return await next(context.cut === 'aborted' ? undefined : input, context);
       } finally {
         release?.();
@@ -33,7 +33,9 @@ export function concurrency(semaphore: Semaphore): Middleware {
   };
 }
 
-/** Waits for a place; `undefined` if an abort, an interrupt or a full queue ended the wait. */
+/**
+ * Waits for a place. Returns `undefined` if an abort, an interrupt or a full queue ends the wait.
+ */
 async function enter(semaphore: Semaphore, context: RunContext): Promise<Release | undefined> {
   if (context.cut) return undefined;
   try {

@@ -1,6 +1,6 @@
 import type { Middleware } from '../../loop/use/middleware.ts';
 
-/** Sets a time-out, in milliseconds, for tools without one of their own. */
+/** Sets the time limit, in milliseconds, of tools without a time limit of their own. */
 export function defaultToolTimeout(timeoutMs: number): Middleware {
   return {
     name: 'defaultToolTimeout',

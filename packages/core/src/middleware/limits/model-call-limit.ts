@@ -2,10 +2,10 @@ import { CallLimit, type CallLimitOptions } from './call-limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 
 /**
- * Limits the model requests of a run, of a session, or of both (Spring AI Alibaba:
- * `ModelCallLimitHook`). The count is kept with the session's state and checked before each request
- * of the loop. The closing request of `onLimit` does not count; a request that another hook cancels
- * does. Throws `CONFIGURATION` without a limit.
+ * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:
+ * `ModelCallLimitHook`). The count is part of the session's state and is checked before each
+ * request of the loop. The closing request of `onLimit` does not count. A request that another hook
+ * cancels counts. Throws `CONFIGURATION` without a limit.
  */
 export function modelCallLimit(options: CallLimitOptions): Middleware {
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);

@@ -2,18 +2,20 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 
 export interface SemaphoreOptions {
-  /** Largest number of waiting callers; one more fails with `OVERLOADED`. Default: no limit. */
+  /**
+   * Maximum number of waiting callers. A further caller fails with `OVERLOADED`. Default: no limit.
+   */
   readonly queue?: number;
 }
 
-/** Function that gives a place back. A second call does nothing. */
+/** Function that frees a place. Further calls do nothing. */
 export type Release = () => void;
 
-/** A fixed number of places, given out in the order of the requests. */
+/** Semaphore with a fixed number of places. Callers get a place in the order of their requests. */
 export class Semaphore {
   readonly size: number;
   readonly #queue: number;
-  /** Waiting callers in order of arrival; calling one gives it its place. */
+  /** Waiting callers, in the order of their requests. Each function gives its caller a place. */
   readonly #waiting: Set<() => void> = new Set();
   #taken = 0;
 
@@ -33,7 +35,7 @@ export class Semaphore {
     return this.#waiting.size;
   }
 
-  /** Takes a place if one is free; `undefined` if not. */
+  /** Takes a place if one is free, otherwise returns `undefined`. */
   tryAcquire(): Release | undefined {
     if (!this.free) return undefined;
     this.#taken += 1;
@@ -41,8 +43,8 @@ export class Semaphore {
   }
 
   /**
-   * Takes a place when it is this caller's turn. Rejects at once with `OVERLOADED` if the queue is
-   * full, and with the signal's reason when the signal is raised.
+   * Waits until a place is free and takes it. Rejects at once with `OVERLOADED` if the queue is
+   * full. Rejects with the signal's reason when the signal aborts.
    */
   acquire(signal?: AbortSignal): Promise<Release> {
     return new Promise((resolve, reject) => {
@@ -75,7 +77,7 @@ export class Semaphore {
 
   /**
    * Returns the function that frees a place. A freed place goes directly to the caller that has
-   * waited longest, so a later caller cannot take it.
+   * waited longest, so that no later caller gets it first.
    */
   #release(): Release {
     let isHeld = true;

@@ -7,17 +7,17 @@ import type { Middleware } from '../../loop/use/middleware.ts';
 import { perRun } from '../../loop/use/per-run.ts';
 
 export interface ToolCallLimitOptions extends CallLimitOptions {
-  /** The tool whose calls count; default: all tools. */
+  /** Name of the tool whose calls count. Default: all tools. */
   readonly tool?: string;
 }
 
 /**
- * Limits the calls of one tool, in a run or in a session, or all tool calls of a session (Spring AI
- * Alibaba: `ToolCallLimitHook`). The count is kept with the session's state. If a reply asks for
- * too many calls, none of them runs: they are closed as `interrupted`, with a text that says so. A
- * call counts once, when it is about to run; the calls of `structured()` do not count toward all
- * tools. Throws `CONFIGURATION` without a limit, and for a `run` of all tools: use
- * `limits.toolCalls`.
+ * Limits the calls of one tool in a run or in a session, or all tool calls of a session (Spring AI
+ * Alibaba: `ToolCallLimitHook`). The count is part of the session's state. If a reply asks for too
+ * many tool calls, none of them runs. They get the state `interrupted` and a text that names the
+ * limit. A tool call counts once, right before it runs. A tool call of `structured()` does not
+ * count toward a limit of all tools. Throws `CONFIGURATION` without a limit, or if `run` is set
+ * without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkFields('CONFIGURATION', 'toolCallLimit()', options, 'tool:string|?');
@@ -43,7 +43,8 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     name: 'toolCallLimit',
     onError: 'fail',
     wrapRun: (next) => limit.wrapRun(runs.wrapRun(next)),
-    // Runs after other hooks, to count replies and calls as those hooks changed them.
+    // These hooks run after other hooks, so that they count the replies and tool calls that other
+    // hooks return.
     on: {
       'run-start': (event) => limit.begin(event),
       'run-end': (event) => limit.end(event),

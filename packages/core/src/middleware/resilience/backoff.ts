@@ -7,50 +7,56 @@ import { tell } from '../../error/tell.ts';
 import { wait } from '../../model/wait.ts';
 
 export interface BackoffOptions {
-  /** Number of tries, the first included; default 3 (Arc Reactor). */
+  /** Maximum number of tries, including the first. Default 3 (Arc Reactor). */
   readonly attempts?: number;
-  /** Wait before the second try, in milliseconds, doubled before each further try. Default 1000. */
+  /**
+   * Wait before the second try, in milliseconds. It doubles before each further try. Default 1000.
+   */
   readonly firstDelayMs?: number;
   /**
-   * Longest of these waits, in milliseconds, before jitter of up to a quarter more or less. Default
-   * 10 000.
+   * Maximum of these waits, in milliseconds. A random part of at most a quarter is then added or
+   * subtracted. Default 10 000.
    */
   readonly maxDelayMs?: number;
   /**
-   * Longest `Retry-After` to wait for, in milliseconds. After a longer one the request fails at
-   * once. Default 60 000.
+   * Maximum `Retry-After` to wait for, in milliseconds. If the server asks for a longer wait, the
+   * request fails at once. Default 60 000.
    */
   readonly maxRetryAfterMs?: number;
   /**
-   * Whether to try again after a failure. Default: if `classifyError` calls it transient and it is
-   * not an open circuit breaker.
+   * Returns whether to try again after a failure. Default: tries again if `classifyError` calls the
+   * failure transient, except for an open circuit breaker.
    */
   readonly isTransient?: (error: unknown) => boolean;
-  /** Called before each wait. */
+  /** Function that is called before each wait. */
   readonly onRetry?: (retry: Retry) => void;
   /**
-   * Waits; default `setTimeout`. A raised signal ends the wait even if this function ignores it.
+   * Function that waits. Default: uses `setTimeout`. If the signal aborts, the wait ends even if
+   * this function ignores the signal.
    */
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
-  /** Random number from 0 to below 1, for the jitter; default `Math.random`. */
+  /**
+   * Returns a random number, at least 0 and less than 1, for the random part of the wait. Default
+   * `Math.random`.
+   */
   readonly random?: () => number;
 }
 
 export interface Retry {
-  /** Number of the failed try, from 1. */
+  /** Number of the failed try. The first try has number 1. */
   readonly attempt: number;
   readonly delayMs: number;
   readonly error: AgentError;
-  /** The model's id, or the tool's name. */
+  /** Id of the model, or name of the tool. */
   readonly of: string;
-  /** The run it belongs to; absent if no run made the request. */
+  /** Run that made the request or tool call. Absent if it was made outside a run. */
   readonly run?: RunInfo;
 }
 
 /** A failed try. */
 export interface FailedTry {
   readonly error: unknown;
-  /** Number of the try, from 1. */
+  /** Number of the failed try. The first try has number 1. */
   readonly attempt: number;
   readonly of: string;
   readonly signal: AbortSignal;
@@ -58,17 +64,17 @@ export interface FailedTry {
 }
 
 /**
- * Waits and resolves to true, or at once to false if there is no further try. Rejects with the
- * signal's reason when the signal is raised.
+ * Decides whether to try again. Resolves to true after the wait, or to false at once if the failure
+ * is final. Rejects with the signal's reason when the signal aborts.
  */
 export type Backoff = (failed: FailedTry) => Promise<boolean>;
 
-/** Caps the exponent: a delay of 0 times infinity would be NaN. */
+/** Maximum exponent of the wait. Without it, `firstDelayMs` 0 times infinity would be NaN. */
 const mostDoublings = 50;
 
 /**
- * Returns exponential waits with jitter, as in Arc Reactor. Throws `CONFIGURATION` for an option of
- * the wrong kind.
+ * Returns a function that waits between tries, exponentially longer and with random jitter, as Arc
+ * Reactor does. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function backoff(where: string, options: BackoffOptions): Backoff {
   const kinds =
@@ -88,9 +94,9 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
   const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
   return async ({ error, attempt, of, signal, run }) => {
     const known = classifyError(error);
-    // Errors of other code may carry any value here.
+    // Errors of other code may have any value in `retryAfterMs`.
     const retryAfterMs = known.retryAfterMs || 0;
-    // A cancellation must not be retried.
+    // A cancellation must not be retried, and a longer wait than allowed makes the failure final.
     if (
       attempt >= attempts ||
       signal.aborted ||
@@ -117,7 +123,10 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
   };
 }
 
-/** Returns whether to try again by default. Retrying an open breaker would defeat its purpose. */
+/**
+ * Returns whether to try again by default. An open circuit breaker must not be retried: it exists
+ * to stop requests.
+ */
 function isWorthIt({ code, transient }: ErrorClass): boolean {
   return transient && code !== 'CIRCUIT_OPEN';
 }

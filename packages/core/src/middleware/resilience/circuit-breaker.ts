@@ -10,37 +10,40 @@ export type CircuitState = 'closed' | 'open' | 'half-open';
 export interface CircuitChange {
   readonly from: CircuitState;
   readonly to: CircuitState;
-  /** The failure that opened the breaker. */
+  /** Failure that opened the breaker. Absent for other changes. */
   readonly error?: AgentError;
 }
 
 export interface CircuitBreakerOptions {
-  /** Number of failures in a row that open the breaker; default 5 (Arc Reactor). */
+  /** Number of failures in a row that open the breaker. Default 5 (Arc Reactor). */
   readonly failures?: number;
-  /** Time that the breaker stays open, in milliseconds; then it is half open. Default 30 000. */
+  /** Time that the breaker stays open before it is half open, in milliseconds. Default 30 000. */
   readonly openMs?: number;
   /**
-   * Number of requests that a half-open breaker lets through at the same time, and that must
-   * succeed to close it. One failure opens it again. Default 1.
+   * Number of trial requests in the half-open state: this many may run at the same time and must
+   * succeed to close the breaker. One failure opens the breaker again. Default 1.
    */
   readonly halfOpenTrials?: number;
   /**
-   * Whether an error counts. Default: all except cancellations, guard rejections and invalid
-   * requests (4xx, but not 408 and 429).
+   * Returns whether an error counts as a failure. Default: all errors except cancellations, guard
+   * rejections and invalid requests (4xx, but not 408 and 429).
    */
   readonly isFailure?: (error: unknown) => boolean;
   readonly onStateChange?: (change: CircuitChange) => void;
-  /** Any clock in milliseconds; default `Date.now`. */
+  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface CircuitBreaker extends ModelMiddleware {
   readonly state: CircuitState;
-  /** Closes the breaker and forgets all failures. */
+  /** Closes the breaker and sets the count of failures to 0. */
   reset(): void;
 }
 
-/** Errors that the request, its caller or an output guard causes: the model server is healthy. */
+/**
+ * Errors that the request, its caller or an output guard causes. They say nothing about the health
+ * of the model's server.
+ */
 const clientErrors: readonly AgentErrorCode[] = [
   'ABORTED',
   'MODEL_AUTH',
@@ -57,10 +60,10 @@ type Outcome =
   | { readonly type: 'failure'; readonly error: unknown };
 
 /**
- * Stops requests to a model after several failures in a row. They fail with `CIRCUIT_OPEN`,
- * retryable, until the model is tried again. One breaker guards all agents and models that it is
- * given to. Place it around `retry()`, so that a whole sequence of tries counts once. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * Stops requests to a model after several failures in a row. Requests then fail with `CIRCUIT_OPEN`
+ * (retryable) until the model gets a trial request. Agents and models with the same breaker share
+ * its state. Put the breaker before `retry()` in the list, so that all tries of a request count as
+ * one. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
   const kinds =
@@ -86,7 +89,7 @@ async function* guarded(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { signal } = context;
   const settle = circuit.enter();
-  // A model that ignores the signal must not keep its place as the only trial.
+  // An aborted trial frees its place, even if the model ignores the signal.
   const leave = (): void => settle({ type: 'none' });
   signal.addEventListener('abort', leave);
   try {
@@ -104,7 +107,9 @@ async function* guarded(
 class Circuit {
   readonly #options: CircuitBreakerOptions;
   #state: CircuitState = 'closed';
-  /** Increases with each change of state, so that results of earlier requests are ignored. */
+  /**
+   * Number of state changes. The outcome of a request that began before the last change is ignored.
+   */
   #era = 0;
   #failures = 0;
   #successes = 0;
@@ -124,16 +129,16 @@ class Circuit {
   }
 
   /**
-   * Lets a request through and returns a callback for its outcome, which counts once. Throws
-   * `CIRCUIT_OPEN`.
+   * Lets a request through and returns a function that takes its outcome once. Throws
+   * `CIRCUIT_OPEN` if the request must not run.
    */
   enter(): (outcome: Outcome) => void {
     if (this.#state === 'open' && this.#wait <= 0) this.move('half-open');
     const isTrial = this.#state === 'half-open';
     const { halfOpenTrials = 1, openMs = 30_000 } = this.#options;
     if (this.#state === 'open' || (isTrial && this.#trials >= Math.max(1, halfOpenTrials))) {
-      // When half open, the time depends on the trial: none if it succeeds, else `openMs` from its
-      // end.
+      // In the half-open state, the wait depends on the trial request. `openMs` is the wait after a
+      // failed trial.
       const retryAfterMs = isTrial ? openMs : this.#wait;
       throw new AgentError(
         'CIRCUIT_OPEN',

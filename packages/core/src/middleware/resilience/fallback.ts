@@ -8,18 +8,18 @@ import type { ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface FallbackOptions {
   /**
-   * Whether to ask the next model after a failure. Default: after any failure except a
-   * cancellation, so after a refused request or key too.
+   * Returns whether to ask the next model after a failure. Default: after any failure except a
+   * cancellation, so also after a rejected request or key.
    */
   readonly when?: (error: unknown) => boolean;
   /**
-   * Returns the request for `model`, for example without another provider's `providerOptions`.
-   * Default: the same request.
+   * Returns the request for `model`. For example, it can remove `providerOptions` of another
+   * provider. Default: the same request.
    */
   readonly request?: (request: ModelRequest, model: ChatModel) => ModelRequest;
   /**
-   * Whether it also takes over after the first delta. A `reset` delta comes first (`step-reset` for
-   * readers). Default true.
+   * Whether the next model is also asked if the model fails after its first delta. A `reset` delta
+   * then discards the text so far; readers get a `step-reset`. Default true.
    */
   readonly afterFirstDelta?: boolean;
   readonly onFallback?: (fallback: Fallback) => void;
@@ -29,18 +29,19 @@ export interface Fallback {
   readonly from: ChatModel;
   readonly to: ChatModel;
   readonly error: AgentError;
-  /** The run it belongs to; absent if no run made the request. */
+  /** Run that made the request. Absent if it was made outside a run. */
   readonly run?: RunInfo;
 }
 
 /**
- * Asks the next of `models` if the model fails, with the same history and tools. Each request
- * starts with the first model again. A model that takes no tools gets none. The combined model has
- * the name and features of the first model, and the smallest context window of all. If all fail,
- * the request fails with the last model's error.
+ * Asks the next model of `models` if a model fails, with the same messages and tools. Each request
+ * begins with the first model again. A model without tool calling gets no tools. The combined model
+ * has the name and features of the first model, and the smallest context window of all models. If
+ * all models fail, the request fails with the error of the last model.
  *
- * Throws `CONFIGURATION` for an invalid model and for an empty list. `wrapModel` throws it if
- * `outputGuards` stand after this in the list, because they would not check the other models.
+ * Throws `CONFIGURATION` for an invalid model or an empty list. `wrapModel` throws `CONFIGURATION`
+ * if `outputGuards` comes after `fallback` in the list. In that order, the guards would not check
+ * the other models.
  */
 export function fallback(
   models: readonly ChatModel[],

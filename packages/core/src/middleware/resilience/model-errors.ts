@@ -4,8 +4,8 @@ import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../mo
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 /**
- * Gives the errors of a custom model their codes, by `classifyError` (Arc Reactor). Without it, an
- * error that is not an `AgentError` ends the call with `INTERNAL`.
+ * Adds codes to the errors of a custom model, as `classifyError` does (Arc Reactor). Without this
+ * middleware, an error that is not an `AgentError` ends the agent call with `INTERNAL`.
  */
 export function modelErrors(): ModelMiddleware {
   return {

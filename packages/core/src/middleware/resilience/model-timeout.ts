@@ -5,23 +5,25 @@ import { Deadline } from '../../model/deadline.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface ModelTimeoutOptions {
-  /** Longest time to the first delta, in milliseconds. */
+  /** Maximum time to the first delta, in milliseconds. Default: no limit. */
   readonly firstDeltaMs?: number;
-  /** Longest silence between two reads of a reply, in milliseconds. */
+  /** Maximum time between two reads of a reply, in milliseconds. Default: no limit. */
   readonly silenceMs?: number;
   /**
-   * Longest time for the whole reply, in milliseconds. Time that the reader takes does not count.
+   * Maximum time for the whole reply, in milliseconds. Time that the reader takes does not count.
+   * Default: no limit.
    */
   readonly totalMs?: number;
-  /** Any clock in milliseconds, for `totalMs`; default `Date.now`. */
+  /** Returns the time of any clock, in milliseconds, for `totalMs`. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Ends a model request that takes too long with `MODEL_TIMEOUT`, retryable, and raises the model's
- * signal. Without `silenceMs` and `totalMs`, a reply that has begun has no limit here. Inside
- * `retry()` the times apply to each try; around it, to all tries and waits together. Throws
- * `CONFIGURATION` if no time is given, or one is not a number of 0 or more.
+ * Ends a model request that takes too long with `MODEL_TIMEOUT` (retryable), and aborts the model's
+ * signal. `firstDeltaMs` alone does not limit a reply that has begun. If `retry()` comes before
+ * this middleware in the list, the limits apply to each try. Otherwise they apply to all tries and
+ * waits together. Throws `CONFIGURATION` if no limit is given, or if a limit is not a number of 0
+ * or more.
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
@@ -77,7 +79,7 @@ async function* timed(
     }
   } finally {
     deadline.end();
-    // Does not wait: a model that hangs may also hang during clean-up.
+    // Does not wait for `return()`: a model that does not answer may also not answer here.
     iterator?.return?.()?.catch(() => {});
   }
 }

@@ -16,56 +16,65 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface ResponseCacheOptions {
   /**
-   * Store for the replies. Default: 1000 replies in memory; the least recently used are removed
-   * first.
+   * Store for the replies. Default: keeps 1000 replies in memory and removes the least recently
+   * used reply first.
    */
   readonly store?: ResponseStore;
-  /** Lifetime of a reply, in milliseconds; default an hour. */
+  /** Time that a stored reply is used, in milliseconds. Default: one hour. */
   readonly ttlMs?: number;
   /**
-   * Highest temperature of requests that are looked up; default 0 (Arc Reactor). A request without
-   * a temperature is looked up only if this is `Infinity`.
+   * Maximum temperature of requests that use the cache. Default 0 (Arc Reactor). A request without a
+   * temperature uses the cache only if this option is `Infinity`.
    */
   readonly maxTemperature?: number;
-  /** Whether to store replies that call tools too. Default false. */
+  /** Whether to store replies with tool calls too. Default false. */
   readonly toolCalls?: boolean;
   /**
-   * Returns a text; only requests with the same text share replies. Return a user's id, for
-   * example, if users must not see each other's replies. `undefined`: this request is not looked
-   * up. Default: all requests share.
+   * Returns a text: only requests with the same text share replies. For example, return the id of
+   * the user if users must not see each other's replies. If it returns `undefined`, the request does
+   * not use the cache. Default: all requests share replies.
    */
   readonly scope?: (run: RunInfo | undefined, request: ModelRequest) => string | undefined;
-  /** Called for each request that was looked up. For `Metrics.cache`. */
+  /**
+   * Function that is called for each request that uses the cache. You can use `Metrics.cache` as
+   * this function.
+   */
   readonly onLookup?: (lookup: CacheLookup) => void;
   /**
-   * Called if the store threw or returned an invalid reply; the model is then asked. Default: the
-   * console.
+   * Function that gets the error if the store throws or returns an invalid reply. The model is then
+   * asked. Default: logs the error to the console.
    */
   readonly onError?: (error: unknown) => void;
-  /** Clock in milliseconds since 1970; default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface CacheLookup {
-  /** `exact`: the same request; `semantic`: a request that the store considers equivalent. */
+  /**
+   * `exact`: the reply to the same request. `semantic`: the reply to a request that the store
+   * considers equivalent.
+   */
   readonly found: 'exact' | 'semantic' | 'nothing';
   readonly provider: string;
   readonly modelId: string;
-  /** The run it belongs to; absent if no run made the request. */
+  /** Run that made the request. Absent if it was made outside a run. */
   readonly run?: RunInfo;
 }
 
 /**
  * Answers a repeated request from a store, without asking the model (Arc Reactor: its response
- * cache). Requests are the same if model, messages, tools and options are, regardless of ids and
- * dates. Only complete replies that ended by themselves are stored. Replies are not stored if they
- * failed, were cut off, reached their length limit, were refused, or came from another model by
- * `fallback()`. A reply from the store costs no tokens: its usage is zero, and its message has
- * `metadata.cached`. A request waits for the store, but never fails because of it.
+ * cache). Two requests are the same if their model, messages, tools and options are the same. Ids
+ * and dates of messages do not count.
  *
- * First in the list, a stored reply skips all other middleware around the model. After
- * `outputGuards()`, replies are stored unchecked, and the guards check them on each use. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * A reply is stored only if it is complete. A reply is not stored if it failed, was cut off,
+ * reached its length limit or was refused. A reply of another model of `fallback()` is not stored
+ * either. A stored reply costs no tokens: its usage is zero, and its message has `metadata.cached`.
+ * A request waits for the store, but a failure of the store does not fail the request.
+ *
+ * If the cache is first in the list, a stored reply skips all other middleware around the model. If
+ * the cache comes after `outputGuards()`, replies are stored before the guards check them, and the
+ * guards check each stored reply when it is used. Throws `CONFIGURATION` for an option of the wrong
+ * kind.
  */
 export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {
   const where = 'responseCache()';
@@ -95,7 +104,10 @@ async function* cached(
   const { store, ttlMs = 3_600_000, toolCalls = false, onLookup, onError, now = Date.now } = cache;
   const { signal, run } = context;
   const { provider, modelId } = model;
-  /** Runs cache work so that its failure does not fail the request. */
+  /**
+   * Runs work with the store. Returns `undefined` if the work fails, so that the request does not
+   * fail.
+   */
   const safely = async <T>(work: () => PromiseLike<T> | T): Promise<T | undefined> => {
     try {
       return await abortable(Promise.resolve().then(work), signal);
@@ -135,7 +147,7 @@ async function* cached(
   await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(said) }, request));
 }
 
-/** Returns the key of a request; `undefined` if it must not be looked up. */
+/** Returns the key of a request, or `undefined` if the request does not use the cache. */
 async function keyOf(
   model: ChatModel,
   request: ModelRequest,
@@ -147,10 +159,10 @@ async function keyOf(
   return typeof within === 'string' ? responseKey(model, request, within) : undefined;
 }
 
-/** Finish reasons of providers for a reply that was not cut off. */
+/** Finish reasons of different providers for a complete reply. */
 const ended = /^(stop|end_?turn|stop_sequence|eos|completed?|tool[-_](calls?|use)|function_call)$/i;
 
-/** Returns whether a reply has content and ended by itself. */
+/** Returns whether a reply has content and is complete. */
 function isWhole(deltas: readonly ModelDelta[]): boolean {
   const last = deltas.at(-1);
   const says = deltas.some((delta) =>
@@ -167,7 +179,7 @@ const fields: Readonly<Partial<Record<ModelDelta['type'], string>>> = {
   finish: 'reason:string',
 };
 
-/** Checks a reply from the store, which may return anything. */
+/** Checks a reply from the store, which may contain invalid data. */
 function checked(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
   checkFields('INVALID_STATE', 'A cached reply', reply, 'key:string expiresAt:number deltas:array');

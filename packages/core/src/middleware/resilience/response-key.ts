@@ -4,10 +4,10 @@ import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 
 /**
- * Returns the same key for requests that ask the same. Of messages only the content for the model
- * counts, not ids, dates or marks of the log; tools count in any order. The key is SHA-256 as hex,
- * or the text itself if the platform has no `crypto.subtle` (pages without HTTPS). Rejects for
- * options that are not JSON.
+ * Returns a key for a request. Requests with the same content for the model have the same key. Ids,
+ * dates and log metadata of messages do not count, and the order of tools does not count. The key
+ * is a SHA-256 hash as hex. If the platform has no `crypto.subtle` (pages without HTTPS), the key
+ * is the text of the request. Rejects if the options are not JSON.
  */
 export async function responseKey(
   model: ChatModel,
@@ -30,7 +30,7 @@ export async function responseKey(
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Replaces the ids of tool calls by their position: each provider makes its own ids. */
+/** Replaces the ids of tool calls with numbers, because each reply has new ids. */
 function conversation(messages: readonly Msg[]): unknown {
   const places = new Map<string, number>();
   const placeOf = (id: string): number => {
@@ -41,7 +41,7 @@ function conversation(messages: readonly Msg[]): unknown {
     if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
     return block.type === 'tool_result' ? { ...block, toolUseId: placeOf(block.toolUseId) } : block;
   };
-  // `multiAgent` reads `name` and `bypassHistory`.
+  // The `multiAgent` formatter reads `name` and `bypassHistory`.
   return messages.map(({ role, name, content, metadata }) => [
     role,
     name,
@@ -50,7 +50,7 @@ function conversation(messages: readonly Msg[]): unknown {
   ]);
 }
 
-/** Returns JSON that does not depend on the order of an object's keys. */
+/** Returns JSON text in which the keys of each object are sorted. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
     isRecord(item) && !Array.isArray(item)

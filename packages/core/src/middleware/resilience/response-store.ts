@@ -4,18 +4,18 @@ import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 
 /** The complete reply of a model, as plain JSON. */
 export interface CachedReply {
-  /** Key of the request that it answered. */
+  /** Key of the request that the reply answers. */
   readonly key: string;
-  /** End of its lifetime, in milliseconds since 1970, by the cache's clock. */
+  /** Time until which the reply is used, in milliseconds since 1970, by the cache's clock. */
   readonly expiresAt: number;
-  /** The model's deltas, joined within each block; the last is `finish`. */
+  /** Deltas of the model, joined within each block. The last delta is `finish`. */
   readonly deltas: readonly ModelDelta[];
 }
 
 /**
- * Store for the replies of a cache. `get` may also return the reply to an equivalent request, found
- * by similarity, for example. Such a reply has a `key` that differs from the requested one (Arc
- * Reactor: a semantic hit). Errors that either method throws go to the cache's `onError`.
+ * Store for the replies of a cache. `get` may also return the reply to an equivalent request, which
+ * a store can find by similarity. The `key` of such a reply differs from the requested key (Arc
+ * Reactor: a semantic hit). If a method throws, the cache's `onError` gets the error.
  */
 export interface ResponseStore {
   get(
@@ -26,15 +26,15 @@ export interface ResponseStore {
 }
 
 /**
- * Stores replies in this process. Above `maxEntries` (1000), the least recently used reply is
- * removed. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Stores replies in this process. If there are more than `maxEntries` replies (default 1000), the
+ * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
   checkFields('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new Map<string, CachedReply>();
   const touch = (reply: CachedReply): CachedReply => {
-    // Moves the reply to the end, because the first reply is removed when there are too many.
+    // Moves the reply to the end, because the first reply is removed when the store is full.
     replies.delete(reply.key);
     replies.set(reply.key, reply);
     return reply;
@@ -52,8 +52,8 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
 }
 
 /**
- * Stores replies in a key-value store, for several processes. Expired replies stay there until they
- * are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
+ * Stores replies in a key-value store that several processes can share. Expired replies stay in the
+ * store until they are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
  */
 export function storedResponses(
   store: KeyValueStore,

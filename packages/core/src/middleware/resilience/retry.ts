@@ -5,15 +5,15 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface RetryOptions extends BackoffOptions {
   /**
-   * Whether to ask again if a reply breaks off after its first delta. A `reset` delta discards the
-   * text so far; readers see it as `step-reset`. Default false: such a failure is final.
+   * Whether to ask again if a reply fails after its first delta. A `reset` delta then discards the
+   * text so far; readers get a `step-reset`. Default false: the request fails.
    */
   readonly afterFirstDelta?: boolean;
 }
 
 /**
- * Asks the model again after a transient failure: 1 s, 2 s, 4 s … later, or when the server says
- * (`Retry-After`). It never retries a cancellation, which ends a wait at once. Throws
+ * Asks the model again after a transient failure. Waits 1 s, 2 s, 4 s and so on, or as long as the
+ * server says in `Retry-After`. A cancellation ends the wait at once and is never retried. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {

@@ -1,13 +1,13 @@
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 
-/** A request that failed. */
+/** A model request that failed. */
 export interface FailedRequest {
   readonly error: unknown;
-  /** Number of failed requests, this one included. */
+  /** Number of failed requests so far, including this request. */
   readonly attempt: number;
   readonly model: ChatModel;
-  /** Whether the reader has received deltas of any of them. */
+  /** Whether the reader has received deltas of any failed request. */
   readonly begun: boolean;
 }
 
@@ -19,16 +19,16 @@ export interface Attempt {
 export interface TryOptions {
   readonly first: Attempt;
   readonly context: ModelContext;
-  /** Reason of the `reset` delta, for the reader. */
+  /** Reason of the `reset` delta that the reader gets. */
   readonly reason: string;
-  /** Returns the next attempt after a failure; `undefined`: the failure is final. */
+  /** Returns the next attempt after a failure, or `undefined` if the failure is final. */
   next(failed: FailedRequest): Promise<Attempt | undefined>;
 }
 
 /**
- * Makes one reply out of several tries. If the reader has deltas of a failed try, `reset` precedes
- * the first deltas of the next try, and is sent only with them. Token counts of a failed try are
- * added to those of the next one.
+ * Returns one reply from several tries. If the reader has received deltas of a failed try, a
+ * `reset` delta comes right before the first deltas of the next try. The token usage of failed
+ * tries is added to the usage of the reply.
  */
 export async function* tryInTurn({
   first,

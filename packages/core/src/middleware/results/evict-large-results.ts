@@ -15,39 +15,48 @@ import { readResultTool, readToolName } from './read-result-tool.ts';
 import { fitting, linesOf } from './result-lines.ts';
 
 export interface EvictLargeResultsOptions {
-  /** Store for the results. They survive the process if the store does. */
+  /** Store for the results. Results outlive the process if the store does. */
   readonly store: KeyValueStore;
-  /** Largest number of estimated tokens in a result's text. Default 20,000 (Spring AI Alibaba). */
+  /**
+   * Maximum number of estimated tokens of a result's text. A longer result is moved to the store.
+   * Default 20,000 (Spring AI Alibaba).
+   */
   readonly maxTokens?: number;
   /**
-   * Number of lines that stay, of at most 1,000 characters each. Default 10 (Spring AI Alibaba).
+   * Number of lines that stay in the result, with at most 1,000 characters each. Default 10 (Spring
+   * AI Alibaba).
    */
   readonly headLines?: number;
-  /** Names of tools whose results always stay whole. */
+  /** Names of tools whose results are never shortened. */
   readonly exclude?: readonly string[];
-  /** Profile that estimates tokens. Default `arc`. */
+  /** Token profile that estimates the text. Default `arc`. */
   readonly profile?: TokenProfile;
-  /** Called if a result could not be stored. Default: a warning on the console. */
+  /**
+   * Function that gets the error if a result cannot be stored. Default: logs a warning to the
+   * console.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface LargeResultEviction extends Middleware {
   /**
-   * Deletes the stored results of a session; call it when you delete the session's log. If the
-   * store's lists lag, keys that another process has just written may stay.
+   * Deletes the stored results of a session. Call `forget` when you delete the session's log. If
+   * the store's list of keys is out of date, results that another process has just stored may stay.
    */
   forget(sessionId: string): Promise<void>;
 }
 
 /**
- * Moves the text of large tool results to a store before they enter the log. Their first lines
- * stay, and so do other blocks (images). The tool `read_result` reads the rest by lines, or finds
- * lines that contain a text. Hooks of other middleware see the whole result first. Results belong
- * to the session: another process finds them with the same store and `sessionId`.
+ * Moves the text of large tool results to a store before they enter the session log. The first
+ * lines of a result stay, and so do its other blocks, such as images. The model reads the rest with
+ * the tool `read_result`, by line numbers or by a search text. Hooks of other middleware get the
+ * whole result first. Results belong to the session: another process with the same store and
+ * `sessionId` can read them.
  *
- * If the store fails, the result stays whole and `onError` is called. If a result is missing,
- * `read_result` says so. If the result is the answer (`returnDirect`), the answer is only its first
- * lines: name such tools in `exclude`. Throws `CONFIGURATION` for an option of the wrong kind.
+ * If the store fails, the whole result stays and `onError` is called. If a stored result is
+ * missing, `read_result` returns an error. If the result is the answer (`returnDirect`), the answer
+ * contains only the first lines. Name such tools in `exclude`. Throws `CONFIGURATION` for an option
+ * of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
   const fields =
@@ -82,10 +91,10 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   return {
     name: 'evictLargeResults',
     onError: 'fail',
-    // Half the limit, so that a page does not fill the window that eviction keeps free.
+    // Half the limit, so that one read does not use all the tokens that the shorter result saved.
     tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
     on: {
-      // Runs after hooks that change results, to store the changed result.
+      // Runs after hooks that change results, so that the changed result is stored.
       'post-acting': { handle: evict, priority: 10_000 },
     },
     forget: (sessionId) => store.delete(sessionId),

@@ -4,19 +4,20 @@ import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../../memory/log/format/split-value.ts';
 
 /**
- * Largest number of sessions whose keys are remembered. Only a server has more sessions at once.
- * For the others, `delete` relies on the store's list alone.
+ * Maximum number of sessions whose keys are remembered, because a server can have many sessions.
+ * For other sessions, `delete` uses only the store's list of keys.
  */
 const maxSessions = 1_000;
 
 /**
- * Stored result texts by session and tool call. A text over the store's value size is split into
- * pieces.
+ * Texts of results, by session and tool call. A text that is longer than the store's maximum value
+ * size is split into several values.
  */
 export class LargeResultStore {
   readonly #store: KeyValueStore;
   /**
-   * Keys that this process has written, by session: lists of an eventually consistent store lag.
+   * Keys that this process has written, by session. They are needed because the key list of an
+   * eventually consistent store may be out of date.
    */
   readonly #written: Map<string, Set<string>> = new Map();
 
@@ -28,7 +29,7 @@ export class LargeResultStore {
     const key = keyOf(sessionId, toolUseId);
     const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
     const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
-    // Writes the head last: if it exists, so do all pieces.
+    // The value under `key` is written last: if it exists, all pieces exist too.
     const entries =
       values.length === 1
         ? [[key, values[0]!] as const]
@@ -41,7 +42,7 @@ export class LargeResultStore {
     await this.#store.setMany(entries);
   }
 
-  /** Reads a text; `undefined` if it, or a piece of it, is missing. */
+  /** Returns a text, or `undefined` if the text or a piece of it is missing. */
   async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
     const key = keyOf(sessionId, toolUseId);
     let value = parseJson((await this.#store.get(key)) ?? '');
@@ -64,7 +65,7 @@ export class LargeResultStore {
 }
 
 /**
- * Returns a key that cannot collide in a store shared with the session log, whose keys begin with
+ * Returns the key of a text. The same store may hold the session log; keys of the log begin with
  * `s:`.
  */
 function keyOf(sessionId: string, toolUseId: string): string {

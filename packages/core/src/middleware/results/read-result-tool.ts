@@ -7,7 +7,7 @@ import { findLines, fitting, linesOf } from './result-lines.ts';
 
 export interface ReadResultOptions {
   readonly store: LargeResultStore;
-  /** Largest number of estimated tokens in one answer, which has at least one line. */
+  /** Maximum number of estimated tokens in one answer. An answer always has at least one line. */
   readonly maxTokens: number;
   readonly profile: TokenProfile;
 }
@@ -15,7 +15,8 @@ export interface ReadResultOptions {
 export const readToolName = 'read_result';
 
 /**
- * Returns the tool that reads stored results: a range of lines, or the lines that contain a text.
+ * Returns the tool that reads stored results. It returns a range of lines, or the lines that
+ * contain a text.
  */
 export function readResultTool({ store, maxTokens, profile }: ReadResultOptions): Tool {
   return tool({
@@ -53,8 +54,8 @@ interface ReadInput {
 }
 
 /**
- * Reads the arguments. Models also send `null` and `""` for omitted fields, and numbers as text.
- * Throws `INVALID_INPUT`, which the model sees.
+ * Reads the arguments of the tool call. Some models send `null` or `""` for omitted fields, and
+ * numbers as text. Throws `INVALID_INPUT`, and the model gets the message.
  */
 function readInput(input: unknown): ReadInput {
   const given = Object(input) as Readonly<Record<string, unknown>>;

@@ -1,15 +1,15 @@
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
-/** One line of a text, of bounded length. */
+/** One line of a text, or a piece of a long line. */
 export interface ResultLine {
   readonly text: string;
-  /** Whether the next line continues the same line of the text. */
+  /** Whether the next item continues the same line of the text. */
   readonly goesOn: boolean;
 }
 
 /**
- * Largest length of a line, in UTF-16 units. A longer one, such as JSON without line breaks, is
+ * Maximum length of a line, in UTF-16 units. A longer line, such as JSON without line breaks, is
  * split.
  */
 const longest = 1_000;
@@ -19,7 +19,7 @@ export function linesOf(text: string): readonly ResultLine[] {
     const pieces: ResultLine[] = [];
     let rest = line;
     while (rest.length > longest) {
-      // Does not split a surrogate pair.
+      // A cut must not separate the two halves of a surrogate pair.
       const end = /[\ud800-\udbff]/.test(rest[longest - 1]!) ? longest - 1 : longest;
       pieces.push({ text: rest.slice(0, end), goesOn: true });
       rest = rest.slice(end);
@@ -29,8 +29,9 @@ export function linesOf(text: string): readonly ResultLine[] {
 }
 
 /**
- * Returns the indexes of the lines that contain a text, in any case and character width. If the
- * match spans two lines, the first one counts.
+ * Returns the indexes of the lines that contain a text. Case and character width do not count. If a
+ * match begins in one piece of a long line and ends in the next, the index of the first piece is
+ * returned.
  */
 export function findLines(lines: readonly ResultLine[], query: string): readonly number[] {
   const wanted = fold(query);
@@ -44,7 +45,7 @@ export function findLines(lines: readonly ResultLine[], query: string): readonly
   });
 }
 
-/** Returns how many of the first texts together stay within `maxTokens`. */
+/** Returns the number of texts, from the first, that together have at most `maxTokens` tokens. */
 export function fitting(
   texts: readonly string[],
   maxTokens: number,
@@ -57,7 +58,7 @@ export function fitting(
   return over < 0 ? texts.length : over;
 }
 
-/** Normalizes a text, so that texts that read the same compare equal. */
+/** Normalizes case and character width, so that texts that look the same compare equal. */
 function fold(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }

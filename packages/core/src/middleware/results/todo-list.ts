@@ -19,18 +19,22 @@ export interface Todo {
 }
 
 export interface TodoListOptions {
-  /** Text after the system prompt; empty: none. Default: when to keep a list, and how. */
+  /**
+   * Text that is added to the system prompt. Empty: no text. Default: explains when and how to keep
+   * a list.
+   */
   readonly prompt?: string;
-  /** Description of `write_todos` for the model. */
+  /** Description of the tool `write_todos` for the model. */
   readonly description?: string;
 }
 
 /**
- * Gives the model a to-do list, which it keeps with the tool `write_todos` (Spring AI Alibaba: todo
- * list interceptor). The list is in the log as the tool's last result: `todosOf` reads it, also
- * after a resume. If a context policy has removed that call, the request has the list in a message
- * before the history. A list of the wrong form, or two lists in one reply, is an error result and
- * changes nothing. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Gives the model a to-do list, which the model writes with the tool `write_todos` (Spring AI
+ * Alibaba: todo list interceptor). The newest result of that tool in the session log is the list,
+ * so `todosOf` can also read the list after a resume. If a context policy has removed that tool
+ * call, the request gets the list in a message before the conversation. A list of the wrong form,
+ * or two lists in one reply, is an error result and does not change the list. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
@@ -83,7 +87,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
   };
 }
 
-/** Returns the latest list of a conversation; empty if there is none. */
+/** Returns the newest list of a conversation, or an empty list. */
 export function todosOf(messages: readonly Msg[]): readonly Todo[] {
   return listOf(messages)?.todos ?? [];
 }
@@ -92,7 +96,8 @@ interface List {
   readonly todos: readonly Todo[];
   readonly toolUseId: string;
   /**
-   * The list as the model sees it; the same object each time, so that its tokens are counted once.
+   * Message with the list for the model. It is the same object each time, so that its tokens are
+   * counted once.
    */
   readonly message: Msg;
 }
@@ -115,7 +120,8 @@ function readList({ name, state, output, toolUseId }: ToolResult): List | undefi
   if (!todos) return undefined;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
-  // Nobody said this message, so it must stay out of a multi-agent formatter's history.
+  // This message is not part of the conversation, so a multi-agent formatter must not add it to the
+  // history.
   const message = createMessage('user', text, {
     id: `todos-${toolUseId}`,
     metadata: { bypassHistory: true },
@@ -124,7 +130,7 @@ function readList({ name, state, output, toolUseId }: ToolResult): List | undefi
   return { todos, toolUseId, message };
 }
 
-/** Returns whether the call that wrote the list is there and its arguments are not cleared. */
+/** Returns whether the messages have the tool call that wrote the list, with its arguments. */
 function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
   return (
     messages.findLast((message) =>
