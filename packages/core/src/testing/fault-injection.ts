@@ -12,64 +12,79 @@ import { openCalls } from '../message/tool-pairs.ts';
 import { historyFaults } from './history-faults.ts';
 import { makeWitness, MortalProcess, type Life, type Witness } from './mortal-process.ts';
 
-/** A conversation that the test cuts off at each point. */
+/** Conversation for `injectFaults`, which lets its process die at every possible point. */
 export interface FaultScenario {
   readonly name: string;
-  /** The user's messages, one per turn. */
+  /** Messages of the user, in order. Each is the input of one agent call. */
   readonly turns: readonly string[];
-  /** Makes the agent in a new process, with the memory, models and tools of that process. */
+  /** Creates the agent in a new process, with the memory, models and tools of that process. */
   open(process: MortalProcess): Awaitable<ReActAgent>;
-  /** Decides on a pending call. Default: approves it. */
+  /** Decides about a pending tool call. Default: approves the tool call. */
   readonly decide?: (pending: PendingCall) => Decision;
   /**
-   * Returns whether a cut-off run may end with `lines` where the uncut run ends with `expected`.
-   * Default `isSameButInterrupted`.
+   * Returns whether the conversation's `lines` after a death are acceptable. `expected`: the lines
+   * without a death. Default: `isSameButInterrupted`.
    */
   readonly isFine?: (lines: readonly string[], expected: readonly string[]) => boolean;
 }
 
-/** A place for the processes of one conversation, on one store. */
+/** Environment that runs the processes of one conversation on one store. */
 export interface FaultHost {
-  /** Runs one process. Reports the same witness, or a copy with later observations. */
+  /**
+   * Runs one process until its end or its death. The report has the same witness, or a copy with
+   * later observations.
+   */
   live(witness: Witness, life: Life): Promise<LifeReport>;
-  /** Reads the stored messages of a session, at the end. */
+  /** Reads the stored messages of a session. Called after the last process. */
   read(sessionId: string): Promise<readonly Msg[]>;
 }
 
+/** What happened in one process. */
 export interface LifeReport {
   readonly witness: Witness;
+  /** Names of the points that the process reached. */
   readonly points: readonly string[];
-  /** The conversation; missing if the process died. */
+  /** Messages of the conversation. Missing if the process died. */
   readonly messages?: readonly Msg[];
 }
 
 export interface FaultOptions {
-  /** Makes a host with an empty store for each try. `localHost` is one in this process. */
+  /**
+   * Creates a host with an empty store, for each try. `localHost` creates a host in this process.
+   */
   readonly makeHost: () => Awaitable<FaultHost>;
-  /** Returns the indexes of the points of an uncut run to die at. Default: all. */
+  /**
+   * Returns the indexes of the points at which the first process dies. `count`: number of points
+   * without a death. Default: all points.
+   */
   readonly points?: (count: number) => readonly number[];
   /**
-   * Returns the indexes of the points at which the continuing process dies too. Default: it lives.
+   * Returns the indexes of the points at which the second process dies. `first`: the point at which
+   * the first process died. Default: the second process does not die.
    */
   readonly again?: (first: number) => readonly number[];
 }
 
 export interface FaultReport {
   readonly scenario: string;
-  /** Number of points of the uncut run. */
+  /** Number of points in the conversation without a death. */
   readonly points: number;
-  /** Number of tries, with one or two deaths each. */
+  /** Number of tries. Each try has one or two deaths. */
   readonly kills: number;
-  /** Descriptions of what went wrong, each with its try. */
+  /** Descriptions of the faults. Each names the points at which the processes of its try died. */
   readonly faults: readonly string[];
 }
 
 /**
- * Runs a scenario once to count its points, then again for each of them with a process that dies
- * there. A new process continues from the store. Each time, the history must be valid and match
- * that of the uncut run. No acknowledged message may be lost. No tool may run again after its
- * result was acknowledged. A tool that has started may run twice only if it is `safe`. Each request
- * must be valid.
+ * Runs a scenario once without a death to count its points. Then runs the scenario again for each
+ * point, with a process that dies at that point. A new process continues the conversation from the
+ * store. The report lists a fault if one of these rules is broken:
+ *
+ * - The history is valid and matches the history without a death.
+ * - No acknowledged message is lost.
+ * - No tool runs again after its result was acknowledged.
+ * - A tool that has started runs twice only if its `replay` is `safe`.
+ * - Each model request is valid.
  */
 export async function injectFaults(
   scenario: FaultScenario,
@@ -97,7 +112,7 @@ export async function injectFaults(
   return { scenario: scenario.name, points: uncut.points.length, kills, faults };
 }
 
-/** Selects at most `most` points, evenly spread; for `FaultOptions.points`. */
+/** Returns a function for `FaultOptions.points` that selects up to `most` evenly spread points. */
 export function spreadPoints(most: number): (count: number) => readonly number[] {
   return (count) =>
     Array.from({ length: Math.min(most, count) }, (_, index) =>
@@ -105,7 +120,7 @@ export function spreadPoints(most: number): (count: number) => readonly number[]
     );
 }
 
-/** Makes a host whose processes are objects in this process. */
+/** Creates a host that simulates each process by a `MortalProcess` object. */
 export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultHost {
   return {
     live: (witness, life) => liveAndDie(scenario, store, witness, life),
@@ -113,7 +128,9 @@ export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultH
   };
 }
 
-/** Runs one process, which continues the conversation from the store to its end, or dies. */
+/**
+ * Runs one process. The process continues the conversation from the store until its end, or dies.
+ */
 export async function liveAndDie(
   scenario: FaultScenario,
   store: KeyValueStore,
@@ -126,7 +143,9 @@ export async function liveAndDie(
   return { witness, points: process.points, ...(messages !== 'dead' && { messages }) };
 }
 
-/** Converts messages to lines that are the same in each run: without ids and times. */
+/**
+ * Converts messages to lines without ids and times, so that the lines are the same in every try.
+ */
 export function toLines(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ role, content }) =>
     content.map((block) => {
@@ -138,8 +157,8 @@ export function toLines(messages: readonly Msg[]): readonly string[] {
 }
 
 /**
- * Returns whether the lines are the same, in any order of the results of one reply. A call that was
- * cut off may have an `interrupted` result.
+ * Returns whether the lines of two conversations match. Tool results may be in another order. A
+ * tool call may have an `interrupted` result.
  */
 export function isSameButInterrupted(
   lines: readonly string[],

@@ -10,7 +10,7 @@ import { isSameButInterrupted } from './fault-injection.ts';
 import type { MortalProcess } from './mortal-process.ts';
 import type { ScriptedReply } from './scripted-model.ts';
 
-/** Returns the conversations that must survive on every store. */
+/** Returns the conversations that must survive the death of a process on every store. */
 export function faultScenarios(): readonly FaultScenario[] {
   return [
     plainAnswer,
@@ -28,8 +28,8 @@ export function faultScenarios(): readonly FaultScenario[] {
 }
 
 /**
- * Selects the reply by the number of assistant messages since the user last spoke. A repeated
- * request gets the same reply.
+ * Returns a model's reply function. The function selects the reply by the number of assistant
+ * messages since the last user message. A repeated request therefore gets the same reply.
  */
 const script =
   (...replies: readonly ((turn: number) => ScriptedReply)[]) =>
@@ -66,7 +66,7 @@ function agent(
   });
 }
 
-/** Makes ids that do not repeat within a try and are the same in each try. */
+/** Creates ids that are unique within one try and the same in every try. */
 function ids({ generation }: MortalProcess): () => string {
   let count = 0;
   return () => `g${generation}-${(count += 1)}`;
@@ -115,7 +115,7 @@ const eightAtOnce: FaultScenario = {
 const safeTools: FaultScenario = {
   name: 'tools that may run again',
   turns: ['Go.'],
-  // No result may be lost.
+  // Tools that may run again must have all results, so none may be `interrupted`.
   isFine: (lines, expected) => lines.toSorted().join() === expected.toSorted().join(),
   open: (process) => {
     const safe = process.tool({
@@ -228,8 +228,8 @@ const summary: FaultScenario = {
 const interrupt: FaultScenario = {
   name: 'interrupt',
   turns: ['Go.', 'And now?'],
-  // If the interrupt was not acknowledged, the caller has to repeat it, so the run may go on to the
-  // next answer.
+  // If the process dies before the interrupt is stored, nobody repeats the interrupt. The run may
+  // then continue to its answer.
   isFine: (lines, expected) =>
     isSameButInterrupted(lines, expected) || lines.some((line) => line.includes('turn 1')),
   open: (process) => {
@@ -260,7 +260,8 @@ const textProtocol: FaultScenario = {
       `[${call(2)}, ${call(3)}]`,
       'All done.',
     ];
-    // Results and corrections come back as user messages here.
+    // With the text protocol, results and corrections are user messages, so their number selects
+    // the reply.
     const model = process.model(
       ({ messages }) => replies[messages.filter(({ role }) => role === 'user').length - 1]!,
       {

@@ -2,8 +2,8 @@ import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
 /**
- * Returns where a log is not a valid history. Each tool call must have one result, or none if it is
- * `open`. Each id must be unique.
+ * Returns the faults of a message history. Each id must be unique. Each tool call must have exactly
+ * one result. The tool calls in `open` must have no result.
  */
 export function historyFaults(
   messages: readonly Msg[],
@@ -26,8 +26,8 @@ export function historyFaults(
 }
 
 /**
- * Returns where a request breaks the rule of the model servers: results follow their calls at once,
- * in the order of the calls (law 3).
+ * Returns the faults of a model request. Model servers require that the results of tool calls
+ * directly follow the tool calls, in the same order.
  */
 export function requestFaults(messages: readonly Msg[]): readonly string[] {
   const faults: string[] = [];

@@ -6,13 +6,16 @@ import type { Msg } from '../message/msg.ts';
 import type { TestFramework } from './test-framework.ts';
 
 export interface MemoryConformanceOptions {
-  /** Whether memories opened with the same session id share what was flushed. Default false. */
+  /**
+   * Whether a memory has all messages that another memory of the same session id flushed. Default:
+   * false.
+   */
   readonly persistent?: boolean;
 }
 
 /**
- * Defines the tests that every `Memory` must pass, in the given vitest. `open` returns a new object
- * for a session each time.
+ * Defines the tests that every `Memory` must pass, with the given functions of vitest. `open` must
+ * return a new memory object each time.
  */
 export function memoryConformance(
   { describe, expect, test }: TestFramework,
@@ -31,7 +34,7 @@ export function memoryConformance(
       expect(await memory.read()).toEqual([]);
     });
 
-    test('messages come back in order, with all they hold', async () => {
+    test('messages are read in order, with all their fields', async () => {
       const { memory } = await setUp();
       const turn = aTurn();
       await memory.append(turn.slice(0, 2));
@@ -40,7 +43,7 @@ export function memoryConformance(
       expect(await memory.read()).toEqual(turn);
     });
 
-    test('what was read does not change when more is appended', async () => {
+    test('a list that was read does not change when messages are appended', async () => {
       const { memory } = await setUp();
       await memory.append([userMessage('one', { id: '1' })]);
       const read = await memory.read();
@@ -49,7 +52,7 @@ export function memoryConformance(
       expect(idsOf(await memory.read())).toEqual(['1', '2']);
     });
 
-    test('calls that nobody waited for keep their order', async () => {
+    test('operations take effect in order, even if nobody awaits them', async () => {
       const { memory } = await setUp();
       const appended = Array.from({ length: 10 }, (_, n) =>
         memory.append([userMessage(String(n), { id: String(n) })]),
@@ -59,7 +62,7 @@ export function memoryConformance(
       await Promise.all([...appended, deleted]);
     });
 
-    test('deleted messages are gone, unknown ids are ignored', async () => {
+    test('delete removes the messages and ignores unknown ids', async () => {
       const { memory } = await setUp();
       await memory.append(['1', '2', '3'].map((id) => userMessage(id, { id })));
       await memory.delete(['2', 'unknown']);
@@ -69,7 +72,7 @@ export function memoryConformance(
       expect(idsOf(await memory.read())).toEqual(['1', '3', '2']);
     });
 
-    test('a cleared session is empty and goes on', async () => {
+    test('a cleared session is empty and accepts new messages', async () => {
       const { memory } = await setUp();
       await memory.append(aTurn());
       await memory.clear();
@@ -78,7 +81,7 @@ export function memoryConformance(
       expect(idsOf(await memory.read())).toEqual(['n']);
     });
 
-    test('sessions do not see each other', async () => {
+    test('sessions do not share messages', async () => {
       const { memory, sessionId } = await setUp();
       const ids = [
         `${sessionId}:`,
@@ -100,8 +103,8 @@ export function memoryConformance(
   });
 
   if (!persistent) return;
-  describe(`${name} outlives its object`, () => {
-    test('a second object finds what the first flushed', async () => {
+  describe(`${name} keeps a session after its object`, () => {
+    test('a second object reads the messages that the first object flushed', async () => {
       const { memory, sessionId } = await setUp();
       const turns = Array.from({ length: 40 }, (_, n) => aTurn(`${n}-`));
       for (const turn of turns) {
@@ -118,7 +121,7 @@ export function memoryConformance(
       expect(second.sessionVersion).toBe(memory.sessionVersion);
     });
 
-    test('after a clear a second object finds nothing', async () => {
+    test('a second object reads no messages after the first object cleared the session', async () => {
       const { memory, sessionId } = await setUp();
       await memory.append(aTurn());
       await memory.flush?.();
@@ -126,7 +129,7 @@ export function memoryConformance(
       expect(await (await open(sessionId)).read()).toEqual([]);
     });
 
-    test('an object that never read can clear', async () => {
+    test('an object can clear a session without reading it', async () => {
       const { memory, sessionId } = await setUp();
       await memory.append(aTurn());
       await memory.flush?.();
@@ -134,7 +137,7 @@ export function memoryConformance(
       expect(await (await open(sessionId)).read()).toEqual([]);
     });
 
-    test('of two writers that take turns, neither loses a message', async () => {
+    test('two writers that take turns lose no message', async () => {
       const { memory, sessionId } = await setUp();
       const other = await open(sessionId);
       for (let n = 0; n < 5; n++) {

@@ -8,15 +8,18 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { requestFaults } from './history-faults.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedModelOptions } from './scripted-model.ts';
 
-/** Observations of one conversation's processes from outside; can be cloned. */
+/**
+ * Observations of the processes of one conversation, made outside these processes.
+ * `structuredClone` can copy it.
+ */
 export interface Witness {
-  /** Ids of acknowledged messages that nobody deleted, by session. */
+  /** Ids of the acknowledged messages by session, without deleted messages. */
   readonly kept: Map<string, Set<string>>;
-  /** Ids of the tool calls whose result was acknowledged. */
+  /** Ids of the tool calls whose result the memory acknowledged. */
   readonly finished: Set<string>;
   /** Number of runs of each tool call, by its idempotency key. */
   readonly runs: Map<string, number>;
-  /** Descriptions of what should not have happened. */
+  /** Descriptions of the observed faults. */
   readonly faults: string[];
 }
 
@@ -24,25 +27,28 @@ export function makeWitness(): Witness {
   return { kept: new Map(), finished: new Set(), runs: new Map(), faults: [] };
 }
 
+/** Options of one process. */
 export interface Life {
-  /** Number of the process in its conversation; the first is 0. */
+  /** Number of the process in its conversation, from 0. */
   readonly generation: number;
-  /** Index of the point at which the process dies. Default: it lives. */
+  /** Index of the point at which the process dies. Default: the process does not die. */
   readonly dieAt?: number;
 }
 
 /**
- * One host of an agent, which dies at a given point. After that it does nothing, and nothing it
- * waits for arrives. Points are each store operation, each request and delta of a model, and each
- * start and end of a tool. A write has two points: before anything is written, and after all is
- * written but before the caller knows.
+ * Simulated process that hosts an agent and dies at a given point. A dead process does nothing
+ * more: every operation that it awaits stays pending.
+ *
+ * These are the points: each store operation, each model request, each delta of a model, and each
+ * start and end of a tool. A write to the store has two points: before anything is written, and
+ * after everything is written but before the caller knows.
  */
 export class MortalProcess {
   readonly generation: number;
   readonly witness: Witness;
-  /** The store as this process reaches it. */
+  /** Store with the points of this process around each operation. */
   readonly store: KeyValueStore;
-  /** Names of the points so far. */
+  /** Names of the points that the process has reached. */
   readonly points: string[] = [];
   /** Resolves when the process dies. */
   readonly death: Promise<'dead'>;
@@ -59,11 +65,12 @@ export class MortalProcess {
     this.death = new Promise((resolve) => (this.#onDeath = resolve));
   }
 
-  /** Signal for each call, so that a dead process leaves no timers behind. */
+  /** Signal for each agent call. It aborts at the end of the process, so that no timers remain. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
+  /** Marks a point of the process. Never resolves if the process is dead or dies at this point. */
   async point(name: string): Promise<void> {
     if (!this.#dead && this.points.push(name) > this.#dieAt) {
       this.#dead = true;
@@ -72,20 +79,20 @@ export class MortalProcess {
     if (this.#dead) await new Promise<never>(() => {});
   }
 
-  /** Ends the process, if it still lives, and frees what it holds. */
+  /** Ends the process, dead or alive, and aborts `signal`. */
   bury(): void {
     this.#dead = true;
     this.#controller.abort();
   }
 
-  /** Opens a session; the witness records its acknowledged messages. */
+  /** Opens the memory of a session. The witness records the acknowledged messages. */
   memory(sessionId: string, options?: SessionMemoryOptions): SessionMemory {
     return new WitnessedMemory(this.store, sessionId, this.witness, options);
   }
 
   /**
-   * Makes a model whose answer depends only on the request. A repeated request gets the same
-   * answer.
+   * Creates a model whose reply depends only on the request, so that a repeated request gets the
+   * same reply.
    */
   model(
     reply: (request: ModelRequest) => ScriptedReply,
@@ -109,7 +116,7 @@ export class MortalProcess {
     return { provider, modelId, features, stream: stream.bind(this) };
   }
 
-  /** Makes a tool; the witness records its runs. */
+  /** Creates a tool. The witness records each execution of the tool. */
   tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
     const { execute, replay } = options;
     if (!execute) return tool(options);
@@ -205,7 +212,7 @@ class WitnessedMemory extends SessionMemory {
   }
 }
 
-/** Returns the part of a key that names its content. */
+/** Returns the third part of a key, which names the kind of content. */
 function nameOf(key: string): string {
   return key.split(':').slice(2, 3).join();
 }

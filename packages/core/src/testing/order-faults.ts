@@ -2,31 +2,35 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** State that carries over from event to event. */
+/** State of the check, which `checkEvent` updates with each event. */
 interface Course {
   phase: 'idle' | 'reasoning' | 'summary';
-  /** Text since the request began or was reset. */
+  /** Text that was streamed since the model request began or was reset. */
   text: string;
   /**
-   * Whether the model said anything since the request began. A request that a hook cancels ends
+   * Whether the model request has produced output. If a hook cancels a request, the request ends
    * without output.
    */
   spoken: boolean;
-  /** Message that the last `step-reset` announced. */
+  /** Replacement message of the last `step-reset`. */
   replacement: Msg | undefined;
+  /** Whether the run continues an earlier run. */
   readonly resumed: boolean;
-  /** State of each tool call of this run. */
+  /**
+   * State of each tool call of this run, by tool call id. `asked`: the model made the tool call.
+   * `begun`: after `pre-acting`. `over`: after `post-acting`.
+   */
   readonly calls: Map<string, 'asked' | 'begun' | 'over'>;
-  /** Arguments of each call that has begun, as JSON. */
+  /** Arguments of each tool call that has begun, as JSON. */
   readonly inputs: Map<string, string>;
 }
 
-/** Reasons for which a run may end with its own words as the answer. */
+/** Reasons of a run's end with which the agent, not a model, may write the answer. */
 const ownWords = /^(interrupted|rejected|return-direct|limit|stopped-by-hook)$/;
 
 /**
- * Returns where the events of a whole run break the order law (DESIGN, laws 1 and 2). The list is
- * empty if they keep it.
+ * Checks the order of all events of a run, and that the streamed text matches the messages. Returns
+ * a description of each fault.
  */
 export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
   const [first] = events;
@@ -63,8 +67,8 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     if (index < events.length - 1 && event.type === 'run-end') fault('not last');
     checkEvent(event, before, course, fault);
     if (event.type === 'reasoning-chunk' || event.type === 'tool-input-chunk') {
-      // Text that no model wrote comes whole, last, and in a block of its own.
-      // An answer that an earlier run stored comes whole, too.
+      // An answer that no model wrote comes last, as one chunk with its own block. An answer that
+      // an earlier run stored also comes as one chunk.
       const isStored = course.resumed && before?.type === 'step-reset';
       const isOwn =
         (ownWords.test(reason) || isStored) &&
@@ -99,7 +103,7 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     expectCount('pre-call', true);
   if (count('pre-call') && position('pre-call') !== 1)
     faults.push('pre-call is not the first of the loop');
-  // An abort after the answer leaves out what the wrappers had not passed on.
+  // If an abort comes after `post-call`, the result may have an empty message.
   const isLate = reason === 'aborted' && count('post-call') === 1 && !message.content.length;
   if (reason !== 'error')
     expectCount('post-call', isLate || (reason !== 'interrupted' && reason !== 'aborted'));
@@ -175,7 +179,7 @@ function checkEvent(
     case 'pre-acting': {
       const { id, input } = event.toolUse;
       const state = course.calls.get(id);
-      // An approver's edit repeats the event with other arguments.
+      // If an approver changes the arguments, the event comes again with the new arguments.
       const isEdit = state === 'begun' && course.inputs.get(id) !== JSON.stringify(input);
       if (course.phase !== 'idle' || state === 'over' || (state === 'begun' && !isEdit))
         fault('out of turn');
@@ -184,7 +188,7 @@ function checkEvent(
       break;
     }
     case 'acting-chunk':
-      // A call that was already open when this run started had begun in an earlier run.
+      // A tool call that was open when this run started had begun in an earlier run.
       if (
         course.calls.get(event.toolUseId) !==
         (course.resumed && !course.calls.has(event.toolUseId) ? undefined : 'begun')
@@ -201,7 +205,7 @@ function checkEvent(
   }
 }
 
-/** Returns the text as its deltas give it, without the line breaks between blocks. */
+/** Returns the text of a message as its deltas contain it, without line breaks between blocks. */
 function plain(message: Msg): string {
   return message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }

@@ -1,6 +1,6 @@
 /**
- * Makes a generator of numbers from 0 to below 1. The same seed gives the same numbers
- * (mulberry32).
+ * Returns a function that returns pseudorandom numbers from 0 to below 1 (mulberry32). The same
+ * seed produces the same numbers.
  */
 export function randomOf(seed: number): () => number {
   let state = seed;

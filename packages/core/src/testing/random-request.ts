@@ -5,16 +5,19 @@ import type { Msg, Role } from '../message/msg.ts';
 import { randomOf } from './random-of.ts';
 
 export interface RandomRequest extends ContextRequest {
+  /** Number of messages before the history: the system prompt and recalled messages. */
   readonly head: number;
+  /** Id of the current prompt. */
   readonly promptId: string;
-  /** Ids of the calls without a result. */
+  /** Ids of the tool calls without a result. */
   readonly open: readonly string[];
 }
 
 /**
- * Makes a random request of the kinds that an agent makes. System prompt and recalled messages are
- * at the head. Turns of all kinds follow, with parallel calls, media, thinking, steering and system
- * messages. The current prompt is in the last turn, and calls may be open at the end.
+ * Returns a random request such as an agent makes. The request begins with the system prompt and
+ * recalled messages. Turns of all kinds follow, with parallel tool calls, media, thinking and
+ * system messages. A turn may have further user messages between its tool calls. The last turn has
+ * the current prompt. Tool calls may be open at the end.
  */
 export function randomRequest(seed: number): RandomRequest {
   const random = randomOf(seed);
@@ -71,7 +74,7 @@ export function randomRequest(seed: number): RandomRequest {
   const rounds = (): void => {
     for (let left = below(4); left > 0; left -= 1) {
       const calls = round();
-      // In an imported log, a user's message may hold the results, with words beside them.
+      // In an imported conversation, a user message may contain both tool results and text.
       if (chance(0.1)) add('user', [...calls.map(result), ...(chance(0.5) ? blocks() : [])]);
       else for (const call of calls) add('tool', [result(call)]);
       if (chance(0.1)) add('user', blocks());

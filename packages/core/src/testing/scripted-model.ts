@@ -3,37 +3,49 @@ import type { JsonValue } from '../message/json.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
+/** Tool call of a scripted reply. */
 export interface ScriptedToolCall {
   readonly name: string;
-  /** Arguments of the call. Default `{}`; a string is sent unchanged, to test invalid JSON. */
+  /**
+   * Arguments of the tool call. A string is sent unchanged, to test invalid JSON. Default: `{}`.
+   */
   readonly input?: JsonValue;
-  /** Id of the call. Default `call_<n>`, counted over the model's life. */
+  /**
+   * Id of the tool call. Default: `call_<n>`, where `n` counts the tool calls of the model from 1.
+   */
   readonly id?: string;
 }
 
+/** Part of a scripted reply. */
 export interface ScriptedStep {
   /**
-   * Promise to wait for before the step says anything, or a function that makes one from the
-   * request's signal. An abort ends the wait.
+   * Promise to await before the step's output, or a function that gets the request's signal and
+   * returns such a promise. An abort ends the wait.
    */
   readonly wait?: PromiseLike<unknown> | ((signal: AbortSignal) => PromiseLike<unknown>);
   readonly thinking?: string;
-  /** Text of the reply, streamed in one delta per word. */
+  /** Text of the reply, streamed as one delta per word. */
   readonly text?: string;
   readonly toolCalls?: readonly ScriptedToolCall[];
-  /** Deltas in place of the three fields above, one array per network read. */
+  /** Deltas that replace `thinking`, `text` and `toolCalls`, one array per network read. */
   readonly deltas?: readonly (readonly ModelDelta[])[];
-  /** Error to throw after the step's output. */
+  /** Error that the model throws after the step's output. */
   readonly error?: unknown;
-  /** Whether the step then waits until the request is aborted. */
+  /** Whether the step waits after its output until the request is aborted. Default: false. */
   readonly hang?: boolean;
-  /** Usage of the reply. Default 10 in, 5 out; of several steps, the last one's counts. */
+  /**
+   * Usage of the reply. If several steps have a usage, the last one counts. Default: 10 input
+   * tokens and 5 output tokens.
+   */
   readonly usage?: Usage;
 }
 
 type Said = string | ScriptedStep | readonly ScriptedStep[];
 
-/** One reply: its text, its one step, its steps in order, or a function of the request. */
+/**
+ * One reply: a text, one step, several steps in order, or a function that returns one of these for
+ * the request.
+ */
 export type ScriptedReply = Said | ((request: ModelRequest) => Said);
 
 export interface ScriptedModelOptions {
@@ -42,16 +54,19 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model for tests that plays a script, one reply per request. It fails if a request finds no
- * reply left.
+ * Model for tests that sends scripted replies, one per request. Throws `MODEL_SERVER` if a request
+ * comes after the last reply.
  */
 export class ScriptedModel implements ChatModel {
   readonly provider = 'scripted';
   readonly modelId: string;
   readonly features: ModelFeatures;
-  /** Every request so far, in order. */
+  /** All requests so far, in order. */
   readonly requests: ModelRequest[] = [];
-  /** Number of network reads so far, over all requests. They must stop when the reader stops. */
+  /**
+   * Number of network reads so far, over all requests. The number must not grow after the reader
+   * stops.
+   */
   reads = 0;
   readonly #replies: readonly ScriptedReply[];
   #calls = 0;
@@ -62,7 +77,10 @@ export class ScriptedModel implements ChatModel {
     this.features = { tools: true, media: ['image'], ...options.features };
   }
 
-  /** Throws unless each reply was requested once. For the end of a test. */
+  /**
+   * Throws if the number of requests differs from the number of replies. Call it at the end of a
+   * test.
+   */
   assertDone(): void {
     const replies = this.#replies.length;
     const requests = this.requests.length;

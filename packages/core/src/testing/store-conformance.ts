@@ -3,8 +3,8 @@ import type { KeyValueStore } from '../memory/key-value-store.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /**
- * Defines the tests that every `KeyValueStore` must pass, in the given vitest. They use their own
- * keys, so several may share one store.
+ * Defines the tests that every `KeyValueStore` must pass, with the given functions of vitest. Each
+ * test uses its own keys, so `makeStore` may always return the same store.
  */
 export function keyValueStoreConformance(
   { describe, expect, test }: TestFramework,
@@ -18,14 +18,14 @@ export function keyValueStoreConformance(
   };
 
   describe(`${name} is a KeyValueStore`, () => {
-    test('a key that was never set holds nothing', async () => {
+    test('a key that was never set has no value', async () => {
       const { store, key } = await setUp();
       expect(await store.get(key('a'))).toBeUndefined();
       expect(await store.getMany([key('a'), key('b')])).toEqual(new Map());
       expect(await store.keys(key(''))).toEqual([]);
     });
 
-    test('what was set is read back to the letter, and overwritten', async () => {
+    test('a value is read unchanged and can be overwritten', async () => {
       const { store, key } = await setUp();
       const value = JSON.stringify({
         text: '東京 😀 "quoted" \\ \n é',
@@ -38,7 +38,7 @@ export function keyValueStoreConformance(
       expect(await store.get(key('a'))).toBe('1');
     });
 
-    test('many are written at once and read at once, only those that exist', async () => {
+    test('setMany writes many values, and getMany reads those that exist', async () => {
       const { store, key } = await setUp();
       const entries = Array.from({ length: 250 }, (_, n) => [key(`n${n}`), String(n)] as const);
       await store.setMany(entries);
@@ -49,7 +49,7 @@ export function keyValueStoreConformance(
       expect((await store.getMany([])).size).toBe(0);
     });
 
-    test('deleted keys are gone, absent ones are ignored', async () => {
+    test('delete removes the keys and ignores absent keys', async () => {
       const { store, key } = await setUp();
       await store.setMany([
         [key('a'), '1'],
@@ -62,7 +62,7 @@ export function keyValueStoreConformance(
       expect(await store.get(key('a'))).toBeUndefined();
     });
 
-    test('keys come by prefix, in code-point order', async () => {
+    test('keys with a prefix are listed in code-point order', async () => {
       const { store, key } = await setUp();
       const suffixes = ['B', 'a:10', 'a:2', 'a:9', 'a;', 'b', '~'];
       await store.setMany(suffixes.toReversed().map((suffix) => [key(suffix), '0'] as const));
@@ -80,13 +80,13 @@ export function keyValueStoreConformance(
       await store.delete([long]);
     });
 
-    test('the features are told truly', async () => {
+    test('the features are stated correctly', async () => {
       const { store } = await setUp();
       expect(store.features.maxValueBytes).toBeGreaterThan(0);
       expect(store.compareAndSet !== undefined).toBe(store.features.compareAndSet);
     });
 
-    test('where it can compare and set, of writers at the same moment only one wins', async () => {
+    test('if the store has compareAndSet, exactly one of several concurrent writers succeeds', async () => {
       const { store, key } = await setUp();
       const compareAndSet = store.compareAndSet?.bind(store);
       if (!compareAndSet) return;

@@ -1,8 +1,8 @@
 import type { describe, expect, test } from 'vitest';
 
 /**
- * The parts of vitest that a test file uses. Tests pass them to the conformance suites, so that
- * this entry loads without vitest.
+ * Functions of vitest that the conformance suites use. Your test file passes them in, so that
+ * `@isoloop/core/testing` loads without vitest.
  */
 export interface TestFramework {
   readonly describe: typeof describe;

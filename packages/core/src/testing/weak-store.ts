@@ -1,7 +1,7 @@
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 
-/** Makes a store without compare-and-set that writes one value at a time, as Cloudflare KV does. */
+/** Creates a store without `compareAndSet` that writes one value at a time, like Cloudflare KV. */
 export function weakStore(store: MemoryStore = new MemoryStore()): KeyValueStore {
   return {
     features: { ...store.features, atomic: false, compareAndSet: false },

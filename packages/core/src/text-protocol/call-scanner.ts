@@ -2,8 +2,8 @@ import type { TextCall } from './parsed-reply.ts';
 import { callsIn, readJson } from './text-calls.ts';
 
 /**
- * * Result of a scan. `rest`: text at the end that was held back but is not a tool call. `calls`:
- * the tool calls in the text. `problem`: why a tool call in the text is invalid.
+ * Result of a scan. `rest`: text at the end that was held back but is not a tool call. `calls`: the
+ * tool calls in the text. `problem`: why a tool call in the text is invalid.
  */
 export interface Scan {
   readonly rest: string;
@@ -15,7 +15,7 @@ const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
 const deepest = 200;
 
 /**
- * * Reads a text piece by piece, each character once, and separates tool calls from words. A tool
+ * Reads a text piece by piece, each character once, and separates tool calls from words. A tool
  * call is a JSON object or a list of JSON objects. The scanner holds back text that may be a tool
  * call, including a code fence and white space before it. It does not return words after the first
  * tool call.
@@ -259,7 +259,7 @@ export class CallScanner {
   }
 
   /**
-   * * Returns whether the model wrote a tool result itself after its tool calls. Later tool calls
+   * Returns whether the model wrote a tool result itself after its tool calls. Later tool calls
    * depend on the invented result, so they are ignored.
    */
   #isMadeUp(): boolean {

@@ -8,7 +8,7 @@ import type { Msg } from '../message/msg.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
 /**
- * * Value of `metadata.correction`. `reply` marks an invalid reply. `message` marks the correction
+ * Value of `metadata.correction`. `reply` marks an invalid reply. `message` marks the correction
  * that the model got.
  */
 export type CorrectionPart = 'reply' | 'message';
@@ -24,7 +24,7 @@ export function refuseEmpty(reply: string): string | undefined {
 }
 
 /**
- * * Returns a correction for an answer that is not accepted. An empty answer is never accepted;
+ * Returns a correction for an answer that is not accepted. An empty answer is never accepted;
  * `reflect` may return its own correction for an empty answer.
  */
 export async function problemWith(
@@ -38,8 +38,8 @@ export async function problemWith(
 }
 
 /**
- * * Returns hooks that ask the model to correct an invalid reply. `last` collects the last message
- * of each summary request. The reply to a summary request ends the agent call, so the model cannot
+ * Returns hooks that ask the model to correct an invalid reply. `last` collects the last message of
+ * each summary request. The reply to a summary request ends the agent call, so the model cannot
  * correct that reply.
  */
 export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {

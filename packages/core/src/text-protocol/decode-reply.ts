@@ -21,7 +21,7 @@ interface DecodeOptions {
 }
 
 /**
- * * Decodes a text reply into the deltas that a model with native tool calls would send. An invalid
+ * Decodes a text reply into the deltas that a model with native tool calls would send. An invalid
  * reply gets no text; its metadata says what is wrong.
  */
 export async function* decodeReply(

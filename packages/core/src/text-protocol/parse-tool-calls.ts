@@ -6,7 +6,7 @@ import { ReplyReader } from './reply-reader.ts';
 export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs' | 'parallel'>>;
 
 /**
- * * Parses a reply. This is the default parser. A tool call is a JSON object with `tool_name` and
+ * Parses a reply. This is the default parser. A tool call is a JSON object with `tool_name` and
  * `arguments`. `arguments` is an object, or a string that contains the JSON of an object. A list of
  * such objects makes several tool calls, which run in parallel. A tool call may have a code fence
  * or words around it. JSON without `tool_name` is an answer. If a tool call is cut off, malformed

@@ -13,7 +13,7 @@ export interface TextCall {
    */
   readonly think?: string;
   /**
-   * * Whether the model marked the tool's result as the answer, with its flag `trust_mode`.
+   * Whether the model marked the tool's result as the answer, with its flag `trust_mode`.
    * `trustedCalls` reads this field.
    */
   readonly returnDirect?: boolean;
@@ -37,8 +37,8 @@ export interface ReplyContext {
   /** Reason why the reply ended, in the provider's words. `length`: the reply was cut off. */
   readonly finishReason: string | undefined;
   /**
-   * * `value` if the request asks for JSON or YAML, as `jsonMode()` does. JSON in such a reply is
-   * an answer.
+   * `value` if the request asks for JSON or YAML, as `jsonMode()` does. JSON in such a reply is an
+   * answer.
    */
   readonly replyIs: ModelRequest['replyIs'];
   /** Whether the reply may make several tool calls. */
@@ -48,7 +48,7 @@ export interface ReplyContext {
 }
 
 /**
- * * Parser of a reply's text, without the thinking. `fallback` is the parser that is used without a
+ * Parser of a reply's text, without the thinking. `fallback` is the parser that is used without a
  * `parse` option: `parseToolCalls`, or `parseOxygent` with the preset `oxygent()`.
  */
 export type ParseReply = (

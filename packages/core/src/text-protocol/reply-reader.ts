@@ -1,7 +1,7 @@
 import { CallScanner, type Scan } from './call-scanner.ts';
 
 /**
- * * Piece of a reply's text. `retract`: all text so far was thinking; pieces of thinking with the
+ * Piece of a reply's text. `retract`: all text so far was thinking; pieces of thinking with the
  * same text follow.
  */
 export type TextPiece =
@@ -14,11 +14,10 @@ const open = '<think>';
 const close = '</think>';
 
 /**
- * * Separates a reply's thinking from its text, and words in the text from possible tool calls.
- * Reads the reply piece by piece. A `<think>` or `</think>` tag may be split over two pieces. A tag
- * in a string of a tool call is text. Thinking without an end tag continues to the end of the
- * reply. If an end tag has no start tag, all text before it is thinking, as in DeepSeek's
- * templates.
+ * Separates a reply's thinking from its text, and words in the text from possible tool calls. Reads
+ * the reply piece by piece. A `<think>` or `</think>` tag may be split over two pieces. A tag in a
+ * string of a tool call is text. Thinking without an end tag continues to the end of the reply. If
+ * an end tag has no start tag, all text before it is thinking, as in DeepSeek's templates.
  */
 export class ReplyReader {
   #scanner: CallScanner | undefined;

@@ -6,7 +6,7 @@ import type { TextCall } from './parsed-reply.ts';
 export type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
 
 /**
- * * Finds the tool calls of a JSON value, which is an object with `tool_name` or a list of such
+ * Finds the tool calls of a JSON value, which is an object with `tool_name` or a list of such
  * objects. Returns `undefined` if no object has `tool_name`.
  */
 export function callsIn(value: JsonValue): FoundCalls | undefined {

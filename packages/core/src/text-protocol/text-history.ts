@@ -11,7 +11,7 @@ interface Told {
 }
 
 /**
- * * Writes the tool calls and results of a conversation as text, for a model without native tool
+ * Writes the tool calls and results of a conversation as text, for a model without native tool
  * calls. Returns the same object for the same messages, because the wire form and the token count
  * are cached by object.
  */
@@ -24,7 +24,7 @@ export class TextHistory {
   }
 
   /**
-   * * Converts tool calls into text of the assistant, with the model's original text if the log has
+   * Converts tool calls into text of the assistant, with the model's original text if the log has
    * it. Converts consecutive tool results into one user message. Drops assistant messages without
    * words, media or tool calls. Returns other messages unchanged.
    */

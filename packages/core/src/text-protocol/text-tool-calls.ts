@@ -11,20 +11,20 @@ import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 
 export interface TextToolCallsOptions {
   /**
-   * * Parser of replies. Default: `parseToolCalls`. With any other parser, the whole text of a
-   * reply is held back until its end. Text is not held back if the request has neither tools nor
-   * earlier tool calls.
+   * Parser of replies. Default: `parseToolCalls`. With any other parser, the whole text of a reply
+   * is held back until its end. Text is not held back if the request has neither tools nor earlier
+   * tool calls.
    */
   readonly parse?: ParseReply;
   /**
-   * * Function that checks each answer. If it returns a text, the model gets that text as a
+   * Function that checks each answer. If it returns a text, the model gets that text as a
    * correction. The model always gets a correction for an empty answer. Default: no further check.
    */
   readonly reflect?: Reflect;
   /** Whether a reply may make several tool calls, which run in parallel. Default: true. */
   readonly parallel?: boolean;
   /**
-   * * Function that returns the text that tells the model about its tools. The text is added after
+   * Function that returns the text that tells the model about its tools. The text is added after
    * the system prompt unchanged. Default: `toolsPrompt`, an English text.
    */
   readonly prompt?: (context: ToolsPromptContext) => string;
@@ -35,10 +35,10 @@ export const protocolFields =
   'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?';
 
 /**
- * * * Creates middleware with which a model without native tool calling can use tools: the model
- * writes tool calls as JSON in its text. (OxyGent: the protocol of its ReAct agent.) In an agent's
- * `use` list, put it after `outputGuards`, and before `fallback` and `retry`. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * Creates middleware with which a model without native tool calling can use tools: the model writes
+ * tool calls as JSON in its text. (OxyGent: the protocol of its ReAct agent.) In an agent's `use`
+ * list, put it after `outputGuards`, and before `fallback` and `retry`. Throws `CONFIGURATION` for
+ * an option of the wrong kind.
  *
  * The model gets its tools as text after the system prompt, and earlier tool calls and results as
  * text messages. Tool calls in a reply become ordinary tool calls, and `<think>` parts become

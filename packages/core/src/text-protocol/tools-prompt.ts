@@ -3,7 +3,7 @@ import type { ToolChoice, ToolSchema } from '../model/chat-model.ts';
 export interface ToolsPromptContext {
   readonly tools: readonly ToolSchema[];
   /**
-   * * Name, description and JSON Schema of each tool as text, with blank lines between the tools.
+   * Name, description and JSON Schema of each tool as text, with blank lines between the tools.
    * Empty if the system prompt already has this text.
    */
   readonly toolsText: string;
@@ -41,7 +41,7 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
 }
 
 /**
- * * Returns the names, descriptions and schemas of the tools as text. `known`: cache of each tool's
+ * Returns the names, descriptions and schemas of the tools as text. `known`: cache of each tool's
  * text.
  */
 export function describeTools(

@@ -10,7 +10,7 @@ import type { Msg } from '../message/msg.ts';
 export const trustMark = { providerMetadata: { textProtocol: { returnDirect: true } } } as const;
 
 /**
- * * Returns true if the model marked the tool's result as the answer. Pass this function as
+ * Returns true if the model marked the tool's result as the answer. Pass this function as
  * `returnDirect` of an agent or an agent call. The model marks a tool call by `"trust_mode": 1`
  * beside `tool_name` (OxyGent). A custom parser marks it by `returnDirect: true`. Without a mark,
  * the tool's own `returnDirect` decides. Your prompt has to describe the flag `trust_mode` to the

@@ -1,9 +1,10 @@
 import type { TokenProfile } from './token-profile.ts';
 
 /**
- * Arc Reactor's heuristic. One token is four ASCII characters, an emoji, or three other characters;
- * three CJK characters are two tokens. A media block counts 1600 tokens, the most that most
- * providers charge for an image. Arc Reactor does not count media.
+ * Profile with Arc Reactor's heuristic. Four ASCII characters, one emoji, or three other characters
+ * count as one token. Three CJK characters count as two tokens. A media block counts as 1600
+ * tokens, the maximum that most providers charge for an image. (Arc Reactor itself does not count
+ * media.)
  */
 export const arc: TokenProfile = {
   name: 'arc',
@@ -35,7 +36,7 @@ function countText(text: string): number {
   return Math.max(1, tokens);
 }
 
-/** Matches Han, Hangul syllables, Hiragana and Katakana. */
+/** Returns whether a UTF-16 unit is Han, a Hangul syllable, Hiragana or Katakana. */
 function isCjk(unit: number): boolean {
   return (
     (unit >= 0x4e00 && unit <= 0x9fff) ||
@@ -44,7 +45,7 @@ function isCjk(unit: number): boolean {
   );
 }
 
-/** Matches symbols, dingbats and variation selectors. */
+/** Returns whether a UTF-16 unit from U+2600 on is a symbol, a dingbat or a variation selector. */
 function isBmpEmoji(unit: number): boolean {
   return unit <= 0x27bf || (unit >= 0xfe00 && unit <= 0xfe0f);
 }
@@ -57,7 +58,10 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Returns false for the `NaN` after the end of a text. */
+/**
+ * Returns whether a UTF-16 unit is a low surrogate. Returns false for `NaN`, which `charCodeAt`
+ * returns after the end of a text.
+ */
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -2,10 +2,12 @@ import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import type { TokenCalibration } from './token-calibration.ts';
 
 /**
- * Wraps a model so that a calibration learns from its requests, under the model's name. It learns
- * from the usage at the end of each reply. Put it directly around the model, inside wrappers that
- * repeat, replace or extend requests. `retry()` sums the usage of its attempts, and a cached reply
- * has the usage of another request. Calibrate each model of a `fallback()` by itself.
+ * Wraps a model so that a calibration learns from the usage that the model reports. The calibration
+ * stores the result under the model's name.
+ *
+ * Wrap the model itself, inside all other wrappers. `retry()` adds up the usage of several
+ * attempts, and a cached reply has the usage of an earlier request. With `fallback()`, wrap each
+ * model separately.
  */
 export function calibrated(model: ChatModel, calibration: TokenCalibration): ChatModel {
   const { provider, modelId, features } = model;

@@ -11,29 +11,29 @@ import type { TokenProfile } from './token-profile.ts';
 type Counts = WeakMap<object, number>;
 
 /**
- * Counts by profile and object. Messages and tool schemas are never mutated, so each is counted
+ * Cached counts by profile and object. Messages and tool schemas never change, so each is counted
  * once per profile.
  */
 const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
 
 /**
  * Estimates the tokens of a message: text, thinking, tool calls with their arguments, and tool
- * results. Adds the profile's tokens for the message and each call. An inline image counts by its
- * size, other media at a flat rate, never by their bytes. Throws `INVALID_MESSAGE` if the content
- * is not a list of blocks.
+ * results. Adds the profile's fixed costs of the message and of each tool call. With `imagePixels`
+ * in the profile, an inline image counts by its size in pixels. Other media count as `perMedia`.
+ * Throws `INVALID_MESSAGE` if the content is not a list of blocks.
  */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
   return Math.round(tokensOf(message, profile));
 }
 
-/** Estimates the tokens of several messages, rounded once. */
+/** Estimates the tokens of several messages. Rounds only the sum. */
 export function countMessages(messages: readonly Msg[], profile: TokenProfile = arc): number {
   return Math.round(sumOf(messages, profile));
 }
 
 /**
- * Estimates the tokens of the tools' names, descriptions and parameters, in the form that a model
- * of this profile gets.
+ * Estimates the tokens of the tools' names, descriptions and parameters, in the form that models of
+ * this profile receive.
  */
 export function countTools(tools: readonly ToolSchema[], profile: TokenProfile = arc): number {
   if (tools.length === 0) return 0;
@@ -43,7 +43,7 @@ export function countTools(tools: readonly ToolSchema[], profile: TokenProfile =
   return Math.round(tools.reduce((sum, tool) => sum + cached(tool, profile, definition), once));
 }
 
-/** Estimates the tokens of a whole request, with its frame. */
+/** Estimates the tokens of a whole request, including the fixed cost of a request. */
 export function countRequest(
   { messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>,
   profile: TokenProfile = arc,
@@ -62,8 +62,8 @@ function tokensOf(message: Msg, profile: TokenProfile): number {
 }
 
 /**
- * Returns the cached count of a key. `count` runs before the key is stored, and rejects a key that
- * is not an object.
+ * Returns the cached count of a key. If there is none, calls `count` and stores its result. `count`
+ * throws if the key is not an object, so such a key is never stored.
  */
 function cached<T extends object>(
   key: T,
@@ -79,7 +79,10 @@ function cached<T extends object>(
   return tokens;
 }
 
-/** Counts calls that the model wrote as text by that text, because the model gets it again. */
+/**
+ * Counts the blocks of a message. If the model wrote tool calls as text, counts that text, because
+ * the next request repeats the text.
+ */
 function countContent(message: Msg, profile: TokenProfile): number {
   const written = message?.metadata?.['written'] && writtenText(message);
   if (typeof written !== 'string') return countBlocks(message?.content, profile);
@@ -111,8 +114,8 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
 }
 
 /**
- * Counts an image as 255 tokens plus its pixels. The smallest image costs 255 tokens with the most
- * expensive provider.
+ * Counts an image as 255 tokens plus one token per `imagePixels` pixels, up to `perMedia`. The most
+ * expensive provider charges 255 tokens for the smallest image.
  */
 function countMedium(block: MediaBlock, { perMedia, imagePixels }: TokenProfile): number {
   const size = imagePixels && imageSize(block);

@@ -4,9 +4,10 @@ import type { TokenProfile } from './token-profile.ts';
 
 /**
  * Estimates the tokens of a text in one pass, without a vocabulary. The default profile is `arc`,
- * the heuristic of Arc Reactor; the fitted ones (`o200k`, `claude5`, …) are closer to their models.
- * Counts the text as it is. If the model's tokenizer normalizes (NFC) or the wire escapes
- * (`\uXXXX`), the caller must do so first. Throws `INVALID_INPUT` if `text` is not a string.
+ * the heuristic of Arc Reactor. The fitted profiles (`o200k`, `claude5`, …) are more exact for
+ * their models. Counts the text unchanged. If the model's tokenizer normalizes the text to NFC,
+ * normalize it first. If the provider escapes characters as `\uXXXX`, escape them first. Throws
+ * `INVALID_INPUT` if `text` is not a string.
  */
 export function estimateTokens(text: string, profile: TokenProfile = arc): number {
   if (typeof text !== 'string')

@@ -2,10 +2,13 @@ import { countFeatures } from './features/text-features.ts';
 import type { TokenProfile, ToolCosts } from './token-profile.ts';
 
 /**
- * Makes a profile that estimates a text by the weighted sum of its counters. `weights` has one
- * character per counter (`decodeWeight`). Frame and tool calls cost as much as in the most
- * expensive known chat template. Media cost as much as a full-size image. So a request is not
- * longer than estimated.
+ * Creates a profile that estimates a text by the weighted sum of its feature counters
+ * (`countFeatures`). `weights` has one character per counter, which `decodeWeight` converts to a
+ * number.
+ *
+ * The fixed costs of requests, messages and tool calls are those of the most expensive known chat
+ * template. Media cost as much as a full-size image. These costs are high so that a request does
+ * not have more tokens than estimated.
  */
 export function fittedProfile(
   name: string,
@@ -37,8 +40,9 @@ export function fittedProfile(
 }
 
 /**
- * Decodes a weight. `R` to `~`, then `#` to `Q`, stand for -1.43 to 4.43. The steps grow with the
- * distance from `s`, which is 0.
+ * Converts a character to a weight from -1.43 (`R`) to 4.43 (`Q`). The characters from `R` to `~`
+ * come first, then those from `#` to `Q`. `s` is 0. The difference between neighbors grows with the
+ * distance from `s`.
  */
 export function decodeWeight(character: string): number {
   const steps = ((character.charCodeAt(0) + 10) % 92) - 33;

@@ -7,18 +7,18 @@ export interface ImageSize {
 }
 
 /**
- * Number of base64 characters to read, 96 kB. A JPEG has its size after its thumbnail and color
- * profile.
+ * Number of base64 characters to read, which are 96 kB. A JPEG file has its size after a thumbnail
+ * and a color profile, so the size may be far from the start.
  */
 const headLength = 131_072;
 
 /**
- * Reads the size from the head of an inline PNG, GIF, WebP or JPEG. Returns `undefined` for other
- * media, and for an image behind a URL.
+ * Reads the size of an inline PNG, GIF, WebP or JPEG image from the first bytes of the image.
+ * Returns `undefined` for other media, and for an image with a URL other than `data:`.
  */
 export function imageSize({ type, source }: MediaBlock): ImageSize | undefined {
   if (type !== 'image') return undefined;
-  // A URL other than `data:` cannot be decoded: its colon or dot is not base64.
+  // `decode` returns an empty string for a URL other than `data:`, because a colon is not base64.
   const data =
     source.type === 'url'
       ? source.url.slice(0, headLength).replace(/^data:[^,]*,/, '')
@@ -28,7 +28,10 @@ export function imageSize({ type, source }: MediaBlock): ImageSize | undefined {
   return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** Decodes whole groups of four characters. Returns an empty string if the input is not base64. */
+/**
+ * Decodes all complete groups of four base64 characters. Returns an empty string if the input is
+ * not base64.
+ */
 function decode(base64: string): string {
   try {
     return atob(base64.slice(0, base64.length & ~3));
@@ -47,7 +50,10 @@ function gifSize(head: string): ImageSize | undefined {
   return { width: littleEndian(head, 6, 2), height: littleEndian(head, 8, 2) };
 }
 
-/** Reads the size of a WebP. Lossy, lossless and extended files have it in different places. */
+/**
+ * Reads the size of a WebP image. Lossy, lossless and extended files store the size in different
+ * places.
+ */
 function webpSize(head: string): ImageSize | undefined {
   if (head.slice(8, 12) !== 'WEBP' || head.length < 30) return undefined;
   const kind = head.slice(12, 16);
@@ -64,7 +70,7 @@ function webpSize(head: string): ImageSize | undefined {
     : undefined;
 }
 
-/** Walks over the segments to the frame segment, which has the size. */
+/** Skips the segments of a JPEG file up to the frame segment, which has the size. */
 function jpegSize(head: string): ImageSize | undefined {
   if (!head.startsWith('\xff\xd8')) return undefined;
   for (
@@ -80,7 +86,7 @@ function jpegSize(head: string): ImageSize | undefined {
   return undefined;
 }
 
-/** Reads an unsigned number, its highest byte first. */
+/** Reads an unsigned big-endian number of `size` bytes. */
 function number(bytes: string, at: number, size: number): number {
   let value = 0;
   for (let i = at; i < at + size; i++) value = value * 256 + bytes.charCodeAt(i);

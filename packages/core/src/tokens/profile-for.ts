@@ -16,34 +16,37 @@ import {
 import type { TokenProfile } from './token-profile.ts';
 import { jsonTools } from './tool-costs.ts';
 
-/** Grok's tokenizer is close to that of `o200k`; its costs of tools and media differ. */
+/**
+ * Profile of Grok. Grok's tokenizer is similar to that of `o200k`; its costs of tools and media
+ * differ.
+ */
 const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200kWeights, jsonTools);
 
 /**
- * Returns the profile of a model by its name, with or without a vendor's prefix: `gpt-5-mini`,
+ * Returns the profile for a model name. The name may have a vendor's prefix: `gpt-5-mini`,
  * `openai/gpt-5-mini`, `us.anthropic.claude-sonnet-4-20250514-v1:0`, `models/gemini-2.5-pro`.
- * Returns `generic` for a name of no known family. Bundles all profiles; to bundle just one, import
- * it.
+ * Returns `generic` if the name belongs to no known family. This function bundles all profiles. To
+ * bundle only one profile, import that profile instead.
  */
 export function profileFor(modelId: string): TokenProfile {
   if (typeof modelId !== 'string')
     throw new AgentError('INVALID_INPUT', 'profileFor() needs the name of a model.');
   const id = modelId.toLowerCase();
-  // Matches claude-3-5, claude-opus-4, claude-opus-4-20250514 and claude-opus-4.6, but neither
-  // claude-opus-4-7 nor claude-opus-5.
+  // Matches claude-3-5, claude-opus-4, claude-opus-4-20250514 and claude-opus-4.6. Does not match
+  // claude-opus-4-7 and claude-opus-5.
   if (/claude\D{0,40}(?:[1-3]|4(?![.-](?:[7-9]|[1-9]\d)(?!\d)))(?!\d)/.test(id)) return claude3;
   if (id.includes('claude')) return claude5;
-  // The tokenizers of these models are older than those of the profiles.
+  // These models have older tokenizers, for which there is no profile.
   if (/mixtral|mistral-7b|codellama|llama-?v?2/.test(id)) return generic;
-  // A distilled model's name also contains the model it learned from, so its own family is tested
-  // first.
+  // The name of a distilled model also contains the name of its teacher, as in
+  // DeepSeek-R1-Distill-Qwen. The families of such models are therefore tested first.
   if (/qwen|qwq|qvq|glm/.test(id)) return qwen3;
   if (id.includes('llama')) return llama3;
   if (id.includes('deepseek')) return deepseek3;
   if (/gemini|gemma/.test(id)) return gemma3;
   if (/[sx]tral/.test(id)) return mistral;
   if (id.includes('grok')) return grok;
-  // Matches gpt-4 and gpt-4-1106, but not gpt-4o, gpt-4.1 and gpt-41.
+  // Matches gpt-4 and gpt-4-1106. Does not match gpt-4o, gpt-4.1 and gpt-41.
   if (/gpt-?(?:3|4(?![o.]|-?[15](?!\d)))/.test(id)) return cl100k;
   return /gpt|codex|kimi|moonshot|(?:^|[/.:])o\d/.test(id) ? o200k : generic;
 }

@@ -14,7 +14,7 @@ import {
 import type { TokenProfile } from './token-profile.ts';
 import { claudeTools, compactTools, jsonTools } from './tool-costs.ts';
 
-/** GPT-4o, 4.1 and 5, o1 to o4, gpt-oss. Close to Kimi and Grok. */
+/** Profile for GPT-4o, GPT-4.1 and GPT-5, o1 to o4, and gpt-oss. Also close for Kimi and Grok. */
 export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile(
   'o200k',
   o200kWeights,
@@ -23,31 +23,31 @@ export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile(
   700,
 );
 
-/** GPT-4 and 3.5. */
+/** Profile for GPT-4 and GPT-3.5. */
 export const cl100k: TokenProfile = /* @__PURE__ */ fittedProfile(
   'cl100k',
   cl100kWeights,
   compactTools,
 );
 
-/** Qwen 2, 2.5 and 3. Close to GLM. */
+/** Profile for Qwen 2, 2.5 and 3. Also close for GLM. */
 export const qwen3: TokenProfile = /* @__PURE__ */ fittedProfile('qwen3', qwen3Weights, jsonTools);
 
-/** Llama 3. */
+/** Profile for Llama 3. */
 export const llama3: TokenProfile = /* @__PURE__ */ fittedProfile(
   'llama3',
   llama3Weights,
   jsonTools,
 );
 
-/** DeepSeek V3 and R1. */
+/** Profile for DeepSeek V3 and R1. */
 export const deepseek3: TokenProfile = /* @__PURE__ */ fittedProfile(
   'deepseek3',
   deepseek3Weights,
   jsonTools,
 );
 
-/** Gemma 3. Close to Gemini. */
+/** Profile for Gemma 3. Also close for Gemini. */
 export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile(
   'gemma3',
   gemma3Weights,
@@ -55,14 +55,14 @@ export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile(
   1100,
 );
 
-/** Mistral with the Tekken tokenizer: Nemo, Pixtral and newer. */
+/** Profile for Mistral models with the Tekken tokenizer: Nemo, Pixtral and newer. */
 export const mistral: TokenProfile = /* @__PURE__ */ fittedProfile(
   'mistral',
   mistralWeights,
   jsonTools,
 );
 
-/** Claude 3 to Opus 4.6. */
+/** Profile for Claude 3 to Claude Opus 4.6. */
 export const claude3: TokenProfile = /* @__PURE__ */ fittedProfile(
   'claude3',
   claude3Weights,
@@ -71,7 +71,7 @@ export const claude3: TokenProfile = /* @__PURE__ */ fittedProfile(
   750,
 );
 
-/** Claude Opus 4.7 and newer. */
+/** Profile for Claude Opus 4.7 and newer. */
 export const claude5: TokenProfile = /* @__PURE__ */ fittedProfile(
   'claude5',
   claude5Weights,
@@ -80,7 +80,10 @@ export const claude5: TokenProfile = /* @__PURE__ */ fittedProfile(
   750,
 );
 
-/** Fitted to the geometric mean of all of these but `cl100k`, for a model of an unknown family. */
+/**
+ * Profile for a model of an unknown family. Fitted to the geometric mean of all other profiles
+ * except `cl100k`.
+ */
 export const generic: TokenProfile = /* @__PURE__ */ fittedProfile(
   'generic',
   genericWeights,

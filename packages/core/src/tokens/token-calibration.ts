@@ -7,39 +7,39 @@ import { countRequest } from './count-message.ts';
 import type { TokenProfile } from './token-profile.ts';
 
 export interface TokenCalibrationOptions {
-  /** The profile that the ratios correct. Default `arc`. */
+  /** Profile whose estimates the calibration corrects. Default: `arc`. */
   readonly profile?: TokenProfile;
-  /** Weight of a new request against the known ratio, above 0 and up to 1. Default 0.3. */
+  /** Weight of a new request in the moving average, above 0 and up to 1. Default: 0.3. */
   readonly weight?: number;
-  /** Initial ratios by model, as `ratios()` returns them. */
+  /** Initial ratios by model name, as `ratios()` returns them. Default: none. */
   readonly ratios?: Readonly<Record<string, number>>;
 }
 
-/** A request as it was sent, with the usage that its provider reported. */
+/** Request as it was sent, with the usage that the provider reported. */
 export interface ObservedRequest extends Pick<ModelRequest, 'messages' | 'responseSchema'> {
   /**
-   * Tools that were sent; an empty array if there were none. If `tools` is `undefined`, the
-   * calibration does not learn from the request.
+   * Tools that were sent, or an empty array. If `tools` is `undefined`, the calibration ignores the
+   * request.
    */
   readonly tools: ModelRequest['tools'] | undefined;
-  /** Usage as the model reported it. Not every provider does. */
+  /** Usage that the model reported. Some providers report none. */
   readonly usage: Usage | undefined;
 }
 
-/** Limits of a ratio. The tokenizer does not explain a larger deviation. */
+/** Limits of a ratio. A larger deviation has another cause than the tokenizer. */
 const lowest = 0.6;
 const highest = 2;
 
 /**
- * Estimated tokens from which a request counts fully. Most tokens of a short one are added by the
- * provider.
+ * Number of estimated tokens from which a request has its full weight. A shorter request has less
+ * weight, because tokens that the provider adds distort its ratio.
  */
 const fullSize = 1000;
 
 /**
- * Learns, for each model, how many tokens its provider reports per token that a profile estimates.
- * Each model name has its own ratio: a moving average that stays between 0.6 and 2. A correction is
- * a factor, so that messages counted before need not be counted again.
+ * Learns a ratio for each model name: the tokens that the provider reports, divided by the tokens
+ * that a profile estimates. The ratio is a moving average between 0.6 and 2. `correct` multiplies
+ * an estimate by the ratio, so earlier counts of messages stay usable.
  */
 export class TokenCalibration {
   readonly #profile: TokenProfile;
@@ -47,8 +47,7 @@ export class TokenCalibration {
   readonly #models = new Map<string, { ratio: number; requests: number }>();
 
   /**
-   * Throws `CONFIGURATION` for a weight that is not above 0 and up to 1, or a ratio that is not
-   * above 0.
+   * Throws `CONFIGURATION` if the weight is not above 0 and up to 1, or if a ratio is not above 0.
    */
   constructor({ profile = arc, weight = 0.3, ratios = {} }: TokenCalibrationOptions = {}) {
     if (!(weight > 0 && weight <= 1))
@@ -63,9 +62,12 @@ export class TokenCalibration {
   }
 
   /**
-   * Learns from a request. Returns false if it is not usable: with media, with a response schema,
-   * or without reported tokens. It also returns false if `tools` is `undefined` or the usage has
-   * more cached than input tokens.
+   * Learns from a request. Ignores the request and returns false in these cases:
+   *
+   * - the messages have media;
+   * - the request has a response schema;
+   * - the provider reported no input tokens, or more cached than input tokens;
+   * - `tools` is `undefined`.
    */
   observe(modelId: string, { messages, tools, responseSchema, usage }: ObservedRequest): boolean {
     const reported = usage?.inputTokens ?? 0;
@@ -81,12 +83,17 @@ export class TokenCalibration {
     return true;
   }
 
-  /** Returns the reported tokens per estimated token; 1 for a model that was not observed. */
+  /**
+   * Returns the number of reported tokens per estimated token. Returns 1 for a model that was not
+   * observed.
+   */
   ratioOf(modelId: string): number {
     return this.#models.get(modelId)?.ratio ?? 1;
   }
 
-  /** Corrects an estimate of the calibration's profile for a model. */
+  /**
+   * Returns a corrected estimate for a model. `tokens`: the estimate of the calibration's profile.
+   */
   correct(modelId: string, tokens: number): number {
     return Math.round(tokens * this.ratioOf(modelId));
   }

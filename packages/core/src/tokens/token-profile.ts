@@ -1,47 +1,46 @@
 import type { MediaBlock } from '../message/content-block.ts';
 
 /**
- * Counts of one family of models: its text estimator, and the cost of a request beside its text.
- * All in tokens.
+ * How to estimate tokens for one family of models. A profile has an estimator for texts, and fixed
+ * costs in tokens.
  */
 export interface TokenProfile {
   readonly name: string;
-  /** Estimates the tokens of a text, not necessarily a whole number; 0 for an empty text. */
-  countText(text: string): number;
-  /** Tokens added once for each request: its frame, and the beginning of the answer. Default 0. */
-  readonly perRequest?: number;
-  /** Tokens added for each message: its role and delimiters. */
-  readonly perMessage: number;
-  /** Tokens added for each tool call, beside its name and arguments. */
-  readonly perToolCall: number;
   /**
-   * Tokens of an image, recording or file of unknown size, and the most that an image costs. Bytes
-   * are never counted as text.
+   * Estimates the tokens of a text. The result may have a fraction. Returns 0 for an empty text.
    */
+  countText(text: string): number;
+  /** Tokens that each request costs in addition to its messages and tools. Default: 0. */
+  readonly perRequest?: number;
+  /** Tokens that each message costs in addition to its content, for the role and the delimiters. */
+  readonly perMessage: number;
+  /** Tokens that each tool call costs in addition to its name and arguments. */
+  readonly perToolCall: number;
+  /** * Tokens of a media block of unknown size. Also the maximum for an image of known size. */
   readonly perMedia: number;
   /**
-   * Pixels per token of an inline image, whose size is read from its head. Default: each image
-   * costs `perMedia`.
+   * Pixels per token of an inline image. `imageSize` reads the size from the image. Default: each
+   * image costs `perMedia`.
    */
   readonly imagePixels?: number | undefined;
   /**
-   * Counts a media block in place of `perMedia` and `imagePixels`. Returns `undefined` to leave it
-   * to them.
+   * Returns the tokens of a media block. If it returns `undefined`, `perMedia` and `imagePixels`
+   * apply.
    */
   countMedia?(block: MediaBlock): number | undefined;
   /**
-   * Whether the model gets its own thinking again, as models of the AI SDK do. `openai()` sends it
-   * only with `sendThinking`, `dashscope()` never. Default true, so that a request is not longer
-   * than estimated.
+   * Whether requests contain the thinking of earlier replies. With models of the AI SDK they do,
+   * with `openai()` only if `sendThinking` is set, and with `dashscope()` never. Default: true, so
+   * that no thinking is left out of the estimate.
    */
   readonly thinking?: boolean;
-  /** Cost of the tool definitions. Default: their JSON. */
+  /** Cost of the tool definitions. Default: the tokens of their JSON. */
   readonly tools?: ToolCosts;
 }
 
 /**
- * Cost of the tools in a request. It is `once`, and for each tool `each` plus `factor` times the
- * tokens of its JSON.
+ * Cost of the tools in a request, in tokens. The cost is `once` for the request. Each tool adds
+ * `each`, plus `factor` times the tokens of its JSON.
  */
 export interface ToolCosts {
   readonly once: number;

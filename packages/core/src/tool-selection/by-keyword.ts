@@ -4,19 +4,19 @@ import type { ToolSelector } from './select-tools.ts';
 
 export interface ToolCategory {
   /**
-   * * Keywords of the category. The category matches if the question contains one of its keywords,
+   * Keywords of the category. The category matches if the question contains one of its keywords,
    * even inside a word. Letter case and character width do not matter.
    */
   readonly keywords: readonly string[];
   /**
-   * * Names of the tools in the category. A `*` at the end matches all names that begin with the
-   * text before it. A tool may be in several categories.
+   * Names of the tools in the category. A `*` at the end matches all names that begin with the text
+   * before it. A tool may be in several categories.
    */
   readonly tools: readonly string[];
 }
 
 /**
- * * Creates a selector for `selectTools` (Arc Reactor: keyword selector). The selector chooses the
+ * Creates a selector for `selectTools` (Arc Reactor: keyword selector). The selector chooses the
  * tools of all categories that match the question, and the tools without a category. If no category
  * matches, the selector chooses all tools. Throws `CONFIGURATION` if `keywords` or `tools` of a
  * category is not a list of strings.
@@ -51,7 +51,7 @@ export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
 }
 
 /**
- * * Converts a text to one form for comparison: lower case, normal width, and single Hangul letters
+ * Converts a text to one form for comparison: lower case, normal width, and single Hangul letters
  * joined into syllables.
  */
 function fold(text: string): string {

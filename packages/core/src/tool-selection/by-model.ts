@@ -13,8 +13,8 @@ export interface ByModelOptions {
   /** Model that chooses the tools. A small model is enough. */
   readonly model: ChatModel;
   /**
-   * * Maximum number of tools to choose, in addition to `alwaysInclude`. If there are this many
-   * tools or fewer, all are chosen and the model is not asked. Default: 10.
+   * Maximum number of tools to choose, in addition to `alwaysInclude`. If there are this many tools
+   * or fewer, all are chosen and the model is not asked. Default: 10.
    */
   readonly maxTools?: number;
   /** Names of tools that are always chosen. The model is not asked about these tools. */
@@ -28,11 +28,11 @@ export interface ByModelOptions {
 }
 
 /**
- * * Creates a selector for `selectTools` that asks a model which tools the question needs (Spring
- * AI Alibaba: tool selection interceptor). The usage of this model is added to the usage of the
- * agent call. The selector rejects if the model fails, times out, returns no JSON, or names only
- * unknown tools. `selectTools` then offers all tools and reports the failure to its `onError`. An
- * empty list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Creates a selector for `selectTools` that asks a model which tools the question needs (Spring AI
+ * Alibaba: tool selection interceptor). The usage of this model is added to the usage of the agent
+ * call. The selector rejects if the model fails, times out, returns no JSON, or names only unknown
+ * tools. `selectTools` then offers all tools and reports the failure to its `onError`. An empty
+ * list is a valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =

@@ -24,7 +24,7 @@ export interface BySimilarityOptions {
    */
   readonly threshold?: number;
   /**
-   * * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
+   * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
    * nothing is embedded. Default: 10 (Arc Reactor).
    */
   readonly limit?: number;
@@ -36,7 +36,7 @@ export interface BySimilarityOptions {
 const mostKept = 2_000;
 
 /**
- * * Creates a selector for `selectTools` (Arc Reactor: semantic selector). The selector chooses the
+ * Creates a selector for `selectTools` (Arc Reactor: semantic selector). The selector chooses the
  * tools whose name and description are closest in meaning to the question. If no tool is close
  * enough, the selector chooses all tools. The selector caches the tools' vectors, which all agents
  * with this selector share. Throws `CONFIGURATION` for an option of the wrong kind. The selector
@@ -70,7 +70,7 @@ export function checkThreshold(where: string, threshold: number): void {
 }
 
 /**
- * * Creates a selector that returns the names of the tools whose similarity reaches the threshold,
+ * Creates a selector that returns the names of the tools whose similarity reaches the threshold,
  * most similar first.
  */
 export function similarTools(embed: Embed, threshold: number): ToolSelector {
@@ -120,7 +120,7 @@ function isOfNumbers(vector: Embedding): boolean {
 }
 
 /**
- * * Returns the cosine of two vectors. Returns 0 if a vector has only zeros. Also returns 0 if the
+ * Returns the cosine of two vectors. Returns 0 if a vector has only zeros. Also returns 0 if the
  * lengths differ, because the model behind `embed` has then changed.
  */
 function cosine(a: Embedding, b: Embedding): number {

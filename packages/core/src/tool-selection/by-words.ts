@@ -5,7 +5,7 @@ import { toolSearch } from './tool-search.ts';
 
 export interface ByWordsOptions {
   /**
-   * * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen.
+   * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen.
    * Default: 10.
    */
   readonly limit?: number;
@@ -14,7 +14,7 @@ export interface ByWordsOptions {
 }
 
 /**
- * * Creates a selector for `selectTools`. The selector chooses the tools with words of the question
+ * Creates a selector for `selectTools`. The selector chooses the tools with words of the question
  * in their name, description or parameters, best match first. If no tool matches, the selector
  * chooses all tools. The selector works in any language but does not know synonyms; `bySimilarity`
  * finds synonyms too. Throws `CONFIGURATION` for an option of the wrong kind.

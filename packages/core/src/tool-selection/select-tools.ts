@@ -13,23 +13,23 @@ import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
   /**
-   * * Selector that chooses among the tools that are not local, for example from `byWords`,
+   * Selector that chooses among the tools that are not local, for example from `byWords`,
    * `byKeyword`, `bySimilarity` or `byModel`. Default: all tools are chosen.
    */
   readonly by?: ToolSelector;
   /**
-   * * Maximum number of tools in one request, including the local tools. Default: 20 (Arc Reactor).
+   * Maximum number of tools in one request, including the local tools. Default: 20 (Arc Reactor).
    * The tool of a structured answer is not counted.
    */
   readonly maxTools?: number;
   /**
-   * * Names of the local tools, which come first in a request and are not passed to `by`. Default
+   * Names of the local tools, which come first in a request and are not passed to `by`. Default
    * with `by`: the tools of middleware, `metaTool()` and the search tool of `toolSourcing()`.
    * Default without `by`: all tools except those of MCP servers (`mcpTools`).
    */
   readonly local?: readonly string[];
   /**
-   * * Function that gets the error of a selector. The request then has all tools, up to `maxTools`.
+   * Function that gets the error of a selector. The request then has all tools, up to `maxTools`.
    * Default: a warning on the console.
    */
   readonly onError?: (error: AgentError) => void;
@@ -55,11 +55,11 @@ export type ToolSelector = (
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
- * * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit
- * the user's last message (Arc Reactor: `ToolSelector`). Local tools come first and skip the
- * selection. `maxTools` limits all tools together. If the model calls a hidden tool, it gets an
- * error result. Tool calls that an earlier run left open still run. Throws `CONFIGURATION` for an
- * option of the wrong kind.
+ * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
+ * user's last message (Arc Reactor: `ToolSelector`). Local tools come first and skip the selection.
+ * `maxTools` limits all tools together. If the model calls a hidden tool, it gets an error result.
+ * Tool calls that an earlier run left open still run. Throws `CONFIGURATION` for an option of the
+ * wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkFields(
@@ -126,9 +126,9 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * * Returns the user's last message. Skips messages that the agent itself wrote with the role
- * `user`, such as a request to correct an answer. Such a message has no `runId` in its metadata, or
- * has a `correction`.
+ * Returns the user's last message. Skips messages that the agent itself wrote with the role `user`,
+ * such as a request to correct an answer. Such a message has no `runId` in its metadata, or has a
+ * `correction`.
  */
 function askedIn(view: readonly Msg[]): Msg | undefined {
   return (
@@ -139,8 +139,8 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * * Chooses again if the question or the tools have changed. Does nothing after an abort, because
- * no request follows.
+ * Chooses again if the question or the tools have changed. Does nothing after an abort, because no
+ * request follows.
  */
 async function select(
   { context, selection }: Selecting,

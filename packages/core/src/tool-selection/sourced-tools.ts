@@ -16,7 +16,7 @@ export class SourcedTools implements ToolSet {
   readonly #set: ToolSet;
   readonly #options: SourcedToolsOptions;
   /**
-   * * For each found tool, by name: the number of the search hit that found it last. Tools stay in
+   * For each found tool, by name: the number of the search hit that found it last. Tools stay in
    * the order of their first hit, so that consecutive requests begin with the same text.
    */
   readonly #found: Map<string, number> = new Map();
@@ -44,8 +44,8 @@ export class SourcedTools implements ToolSet {
   }
 
   /**
-   * * Offers found tools from the next request on. If there are more than `maxTools`, drops the
-   * tools that were found longest ago.
+   * Offers found tools from the next request on. If there are more than `maxTools`, drops the tools
+   * that were found longest ago.
    */
   add(names: readonly string[]): void {
     for (const name of names) this.#found.set(name, (this.#finds += 1));

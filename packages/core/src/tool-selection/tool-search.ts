@@ -8,7 +8,7 @@ import type { ToolSchema } from '../model/chat-model.ts';
 const nameWeight = 3;
 
 /**
- * * Creates a function that searches tools by words in their names, descriptions and parameters, in
+ * Creates a function that searches tools by words in their names, descriptions and parameters, in
  * any language. The function returns the names of the matching tools, best first (BM25 without
  * length normalization). It uses only the start and the end of a long query.
  */

@@ -36,7 +36,7 @@ export class ToolSelection implements ToolSet {
   }
 
   /**
-   * * Sets the chosen tools. `order`: all tools in the order of the request. `names`: names of the
+   * Sets the chosen tools. `order`: all tools in the order of the request. `names`: names of the
    * chosen tools. `key`: identifies the question and the tools.
    */
   choose(key: string, order: readonly ToolSchema[], names: readonly string[]): void {

@@ -20,19 +20,19 @@ export interface ToolSourcingOptions {
   /** Names of tools that the model gets from the start, without a search. */
   readonly alwaysInclude?: readonly string[];
   /**
-   * * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
+   * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
    * true.
    */
   readonly subAgents?: boolean;
   /** Maximum number of tools that one search finds. Default: 5. */
   readonly limit?: number;
   /**
-   * * Maximum number of found tools to offer at the same time. If there are more, the tools found
+   * Maximum number of found tools to offer at the same time. If there are more, the tools found
    * longest ago are dropped. Default: 20.
    */
   readonly maxTools?: number;
   /**
-   * * Function that embeds texts, for a search by meaning. Default: a search for words in names,
+   * Function that embeds texts, for a search by meaning. Default: a search for words in names,
    * descriptions and parameters, in any language.
    */
   readonly embed?: Embed;
@@ -41,12 +41,12 @@ export interface ToolSourcingOptions {
   /** Custom search that replaces the search by words or by meaning. */
   readonly search?: ToolSelector;
   /**
-   * * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, so few tools
+   * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, so few tools
    * are all offered without a search. Default: true.
    */
   readonly evenWhenFew?: boolean;
   /**
-   * * Text to add after the system prompt. An empty string adds nothing. Default: a text that tells
+   * Text to add after the system prompt. An empty string adds nothing. Default: a text that tells
    * the model to search for tools.
    */
   readonly prompt?: string;
@@ -180,8 +180,8 @@ function searchTool(
 }
 
 /**
- * * Shortens a description in a search result. The model gets the whole description with the tool
- * in its next request.
+ * Shortens a description in a search result. The model gets the whole description with the tool in
+ * its next request.
  */
 function shortened(description: string): string {
   return description.length > 500

@@ -4,10 +4,10 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * * Returns a tool call's arguments without each `null` that a model wrote for an optional
- * argument. Keeps a `null` if the schema allows it or if the argument is required. Also searches
- * nested objects and lists. `hidden`: parameters of the tool that the schema does not list. Returns
- * the same value if nothing changes.
+ * Returns a tool call's arguments without each `null` that a model wrote for an optional argument.
+ * Keeps a `null` if the schema allows it or if the argument is required. Also searches nested
+ * objects and lists. `hidden`: parameters of the tool that the schema does not list. Returns the
+ * same value if nothing changes.
  */
 export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject = {}): JsonValue {
   if (!isRecord(value)) return value;

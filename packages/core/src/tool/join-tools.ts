@@ -6,8 +6,8 @@ import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 /**
- * * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit`
- * or the tools of MCP servers. If a source later adds a tool whose name an earlier source has, the
+ * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit` or
+ * the tools of MCP servers. If a source later adds a tool whose name an earlier source has, the
  * earlier source's tool is used. A server therefore cannot replace your own tool. Throws
  * `CONFIGURATION` if two tools have the same name from the start, or if more than one source has
  * tool groups.

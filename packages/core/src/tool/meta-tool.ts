@@ -18,7 +18,7 @@ interface MetaInput {
 }
 
 /**
- * * * Returns a tool with which the model switches the tool groups of its `Toolkit` (AgentScope:
+ * Returns a tool with which the model switches the tool groups of its `Toolkit` (AgentScope:
  * `reset_equipped_tools`). The tool activates the groups that the model names. With `exactly: true`
  * it also deactivates all other groups. The tool's result lists the active groups. Their tools are
  * in the model's next request. A fork of the toolkit gets a tool of its own. Adding this tool to
@@ -66,7 +66,7 @@ function toToolkit(set: ToolSet): Toolkit {
 }
 
 /**
- * * Returns the tool's description. The text does not say which groups are active, so it stays the
+ * Returns the tool's description. The text does not say which groups are active, so it stays the
  * same when groups are switched.
  */
 function describe(groups: readonly ToolGroup[]): string {

@@ -12,8 +12,8 @@ export interface ReadyCall {
   readonly toolUse: ToolUse;
   readonly input: unknown;
   /**
-   * * Whether the tool call still needs approval; a string gives the reason. If so, the
-   * middleware's `decide` is called.
+   * Whether the tool call still needs approval; a string gives the reason. If so, the middleware's
+   * `decide` is called.
    */
   readonly needs?: boolean | string;
 }

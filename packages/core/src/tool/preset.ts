@@ -5,7 +5,7 @@ import type { Schema } from '../schema/schema.ts';
 import type { ForkOptions } from './tool-set.ts';
 
 /**
- * * Returns the schema without the preset parameters. Its `validate` adds the preset values to the
+ * Returns the schema without the preset parameters. Its `validate` adds the preset values to the
  * arguments and then checks all of them.
  */
 export function presetInput(

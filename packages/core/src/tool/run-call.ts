@@ -13,8 +13,8 @@ import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
 /**
- * * Outcome of a tool call that has no result yet because the tool asked to wait. `kind:
- * 'approval'`: the tool call waits because the approver did not decide.
+ * Outcome of a tool call that has no result yet because the tool asked to wait. `kind: 'approval'`:
+ * the tool call waits because the approver did not decide.
  */
 export interface Suspension {
   readonly kind?: 'approval';
@@ -30,8 +30,8 @@ export interface RunCallOptions extends RunInfo {
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
   /**
-   * * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the
-   * tool ignores the signal.
+   * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the tool
+   * ignores the signal.
    */
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
@@ -49,7 +49,7 @@ export type RunCall = (
 ) => Promise<ToolResult | Suspension>;
 
 /**
- * * Runs one prepared tool call and returns its result. Rejects only if the tool throws an
+ * Runs one prepared tool call and returns its result. Rejects only if the tool throws an
  * `AgentError` with code `TOOL_ERROR`, which ends the agent call.
  */
 export async function runCall(

@@ -32,8 +32,8 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
 }
 
 /**
- * * Returns the result of an interrupted tool call. Without a `state`, nobody knows whether the
- * tool ran.
+ * Returns the result of an interrupted tool call. Without a `state`, nobody knows whether the tool
+ * ran.
  */
 export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResult {
   return toolResult(
@@ -44,15 +44,15 @@ export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResu
 }
 
 /**
- * * Returns whether a tool call may have started. Without a state, another host ran the tool call.
- * A pending tool call has started, except one that waits for approval.
+ * Returns whether a tool call may have started. Without a state, another host ran the tool call. A
+ * pending tool call has started, except one that waits for approval.
  */
 export function mayHaveStarted(state: CallState | undefined): boolean {
   return !state || !!state.started || (state.pending?.kind ?? 'approval') !== 'approval';
 }
 
 /**
- * * Returns a tool's output as a result for the model. An error becomes an error result. So does a
+ * Returns a tool's output as a result for the model. An error becomes an error result. So does a
  * value without a JSON form; the result then says what the tool has to return.
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
@@ -72,7 +72,7 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
 }
 
 /**
- * * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. If it
+ * Returns a copy of the tool result that a `wrapTool` returned, in JSON form for the log. If it
  * returned anything else, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {

@@ -4,7 +4,7 @@ import type { Tool } from './tool.ts';
 
 export interface ForkOptions {
   /**
-   * * Whose value is used if a preset and the model both set a parameter. Default: `preset`. The
+   * Whose value is used if a preset and the model both set a parameter. Default: `preset`. The
    * AgentScope document uses `model`.
    */
   readonly presetPriority?: 'preset' | 'model';
@@ -16,12 +16,12 @@ export interface ForkOptions {
  */
 export interface ToolSet {
   /**
-   * * Returns the tool of that name. Returns a string with the reason if the tool exists but cannot
+   * Returns the tool of that name. Returns a string with the reason if the tool exists but cannot
    * be called now. Returns `undefined` if no tool has the name.
    */
   find(name: string): Tool | string | undefined;
   /**
-   * * Returns the tools that the model may call now. Returns the same array until the tools change,
+   * Returns the tools that the model may call now. Returns the same array until the tools change,
    * so callers can cache values that they derive from the array.
    */
   schemas(): readonly ToolSchema[];
@@ -35,8 +35,8 @@ export interface ToolSet {
   /** Returns the names of the active tool groups. Absent if the set has no groups. */
   activeGroups?: (() => readonly string[]) | undefined;
   /**
-   * * Activates these groups and deactivates all others. Throws `INVALID_INPUT` for an unknown
-   * group, and changes nothing then.
+   * Activates these groups and deactivates all others. Throws `INVALID_INPUT` for an unknown group,
+   * and changes nothing then.
    */
   setActiveGroups?: ((names: readonly string[]) => void) | undefined;
 }

@@ -17,7 +17,7 @@ export interface ToolContext {
   /** Signal that aborts when the tool call is aborted or times out. Pass it to `fetch`. */
   readonly signal: AbortSignal;
   /**
-   * * Signal that aborts when somebody interrupts the agent call. The tool may then end early; the
+   * Signal that aborts when somebody interrupts the agent call. The tool may then end early; the
    * agent call waits for the tool's end. Absent for tools that run on a page.
    */
   readonly interruptSignal?: AbortSignal;
@@ -32,7 +32,7 @@ export interface ToolContext {
   /** Key that is the same for every attempt at the same tool call. */
   readonly idempotencyKey: string;
   /**
-   * * Sends a copy of the value to hooks and to readers of the stream (AgentScope: `ToolEmitter`).
+   * Sends a copy of the value to hooks and to readers of the stream (AgentScope: `ToolEmitter`).
    * The model never sees the value. Throws `INVALID_INPUT` if the value has no JSON form.
    */
   emit(progress: JsonValue): void;
@@ -41,31 +41,31 @@ export interface ToolContext {
   /** Adds events of another agent to this run's stream. Readers get these events; hooks do not. */
   forward(events: readonly AgentEvent[]): void;
   /**
-   * * Returns the value for a token. A value of the agent call comes first, then one of the agent,
+   * Returns the value for a token. A value of the agent call comes first, then one of the agent,
    * then one of the toolkit. Throws `CONFIGURATION` if none of them has a value for the token.
    */
   get<T>(token: ContextToken<T>): T;
   /**
-   * * Ends this tool call without a result (AgentScope: `ToolSuspendException`). The run finishes
-   * the other tool calls and ends as `suspended`. A decision in a later agent call settles this
-   * tool call. Never returns.
+   * Ends this tool call without a result (AgentScope: `ToolSuspendException`). The run finishes the
+   * other tool calls and ends as `suspended`. A decision in a later agent call settles this tool
+   * call. Never returns.
    */
   suspend(reason: string): never;
   /**
-   * * Asks the agent call to stop, to pause or to add messages, like `agent.interrupt()`. The
-   * request takes effect when the running tools have ended. Returns false and does nothing if the
-   * agent call is about to end.
+   * Asks the agent call to stop, to pause or to add messages, like `agent.interrupt()`. The request
+   * takes effect when the running tools have ended. Returns false and does nothing if the agent
+   * call is about to end.
    */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
   /**
-   * * Decision about this tool call. Present if the tool runs again after `suspend` and has
+   * Decision about this tool call. Present if the tool runs again after `suspend` and has
    * `takesDecisions`.
    */
   readonly decision?: Decision | undefined;
 }
 
 /**
- * * Output of a tool. The model gets a string unchanged, `undefined` as an empty string, and any
+ * Output of a tool. The model gets a string unchanged, `undefined` as an empty string, and any
  * other value as JSON text. Maps, sets, typed arrays, `NaN` and errors inside a value become JSON
  * too. A returned `Error` becomes an error result, as if the tool had thrown it. A value without a
  * JSON form, such as a cycle or a `Response`, also becomes an error result.
@@ -77,54 +77,54 @@ export interface ToolOptions<S extends SchemaLike> {
   readonly name: string;
   readonly description: string;
   /**
-   * * Schema of the arguments: Zod, any Standard Schema with JSON Schema, or plain JSON Schema.
-   * Plain JSON Schema must describe an object, and arguments are not checked against it. Wrap it in
+   * Schema of the arguments: Zod, any Standard Schema with JSON Schema, or plain JSON Schema. Plain
+   * JSON Schema must describe an object, and arguments are not checked against it. Wrap it in
    * `jsonSchema()` to check them.
    */
   readonly input: S;
   /**
-   * * Maximum time of one tool call, in milliseconds. Default: 300,000, which is 5 minutes
+   * Maximum time of one tool call, in milliseconds. Default: 300,000, which is 5 minutes
    * (AgentScope: tool execution defaults).
    */
   readonly timeoutMs?: number;
   /** Whether to ask the provider to enforce the schema. Some providers cannot. */
   readonly strict?: boolean;
   /**
-   * * Values for parameters that are hidden from the model (AgentScope: preset parameters). Each
-   * name must be a property of the schema. The values are added before the arguments are validated.
+   * Values for parameters that are hidden from the model (AgentScope: preset parameters). Each name
+   * must be a property of the schema. The values are added before the arguments are validated.
    */
   readonly preset?: JsonObject;
   /**
-   * * Tool group or groups of the `Toolkit` that the tool belongs to. A tool without a group is
+   * Tool group or groups of the `Toolkit` that the tool belongs to. A tool without a group is
    * always active. Only a `Toolkit` accepts a tool with a group.
    */
   readonly group?: string | readonly string[];
   /**
-   * * Whether somebody has to approve a tool call before it runs. The tool call is suspended until
+   * Whether somebody has to approve a tool call before it runs. The tool call is suspended until
    * then. Default: false.
    */
   readonly needsApproval?:
     | boolean
     | ((input: InferOutput<S>, call: ToolUse) => boolean | Promise<boolean>);
   /**
-   * * What happens to a tool call that started but has no stored result, for example after a crash.
+   * What happens to a tool call that started but has no stored result, for example after a crash.
    * `safe`: the tool runs again. `ask`: somebody decides. `never`: the model gets the result that
    * the tool call was interrupted. Default: `never`.
    */
   readonly replay?: ReplayPolicy;
   /**
-   * * Whether the tool's result is the agent's answer (Spring AI Alibaba: `returnDirect`). If all
+   * Whether the tool's result is the agent's answer (Spring AI Alibaba: `returnDirect`). If all
    * tool calls of one model reply have this option and succeed, the run does not ask the model
    * again. The run then ends with reason `return-direct`. Default: false.
    */
   readonly returnDirect?: boolean;
   /**
-   * * Name of the MCP server that has the tool. `mcpTools` sets it; your own tools have none. By
+   * Name of the MCP server that has the tool. `mcpTools` sets it; your own tools have none. By
    * default, `selectTools` chooses only among tools with a server.
    */
   readonly server?: string;
   /**
-   * * Function that runs the tool. Without this function the tool is external: each tool call is
+   * Function that runs the tool. Without this function the tool is external: each tool call is
    * suspended, and you pass its result to the next agent call.
    */
   readonly execute?: (
@@ -153,20 +153,20 @@ export interface Tool {
   /** Name of the MCP server that has the tool. Absent for the program's own tools. */
   readonly server?: string;
   /**
-   * * Whether each decision about a suspended tool call runs the tool again, with the decision in
-   * its context. A `result` or `reject` decision then runs the tool again too, instead of ending
-   * the tool call.
+   * Whether each decision about a suspended tool call runs the tool again, with the decision in its
+   * context. A `result` or `reject` decision then runs the tool again too, instead of ending the
+   * tool call.
    */
   readonly takesDecisions?: boolean;
   /**
-   * * Whether `selectTools()` keeps the tool in every request by default. An example is a tool that
+   * Whether `selectTools()` keeps the tool in every request by default. An example is a tool that
    * finds other tools.
    */
   readonly alwaysOffered?: boolean;
   /**
-   * * Returns the tool for `set`, with another preset or with its own state. Each tool set calls
-   * this method for each of its tools, so that two sets never share a tool's state. Absent if the
-   * tool has no state.
+   * Returns the tool for `set`, with another preset or with its own state. Each tool set calls this
+   * method for each of its tools, so that two sets never share a tool's state. Absent if the tool
+   * has no state.
    */
   fork?(changes: ToolChanges, set: ToolSet): Tool;
   readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
@@ -186,9 +186,9 @@ export interface ToolContent {
 }
 
 /**
- * * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model
- * gets an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a
- * preset that is not a parameter of the tool. Forks of the tool pass the second parameter.
+ * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model gets
+ * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
+ * that is not a parameter of the tool. Forks of the tool pass the second parameter.
  */
 export function tool<const S extends SchemaLike>(
   options: ToolOptions<S>,

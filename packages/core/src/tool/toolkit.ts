@@ -26,14 +26,14 @@ export interface ToolkitOptions extends ForkOptions {
   /** Whether `remove` may remove tools. Default: true (AgentScope: `allowToolDeletion`). */
   readonly allowDeletion?: boolean;
   /**
-   * * Values for context tokens of the tools (AgentScope: `defaultContext`). A value for the same
+   * Values for context tokens of the tools (AgentScope: `defaultContext`). A value for the same
    * token from the agent or the agent call replaces them.
    */
   readonly context?: Iterable<ContextEntry>;
 }
 
 /**
- * * Set of tools whose groups can be switched on and off, and whose presets can be changed. A tool
+ * Set of tools whose groups can be switched on and off, and whose presets can be changed. A tool
  * without a group is always active. A tool with groups is active while at least one of its groups
  * is active. An agent copies its toolkit, so make later changes through `agent.tools`.
  */
@@ -45,7 +45,7 @@ export class Toolkit implements ToolSet {
   #schemas: readonly ToolSchema[] | undefined;
 
   /**
-   * * Throws `CONFIGURATION` for an option of the wrong kind, and if `createGroup` or `add` throws
+   * Throws `CONFIGURATION` for an option of the wrong kind, and if `createGroup` or `add` throws
    * for one of the groups or tools.
    */
   constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
@@ -60,7 +60,7 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * * Adds a tool. The model gets the tool with its next request. Throws `CONFIGURATION` if another
+   * Adds a tool. The model gets the tool with its next request. Throws `CONFIGURATION` if another
    * tool has the name or one of the tool's groups does not exist.
    */
   add(tool: Tool): void {
@@ -74,7 +74,7 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * * Removes a tool. Throws `INVALID_INPUT` if no tool has the name. Throws `CONFIGURATION` if the
+   * Removes a tool. Throws `INVALID_INPUT` if no tool has the name. Throws `CONFIGURATION` if the
    * toolkit was created with `allowDeletion: false`.
    */
   remove(name: string): void {
@@ -127,8 +127,8 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * * Activates or deactivates these groups. Throws `INVALID_INPUT` for an unknown group, and
-   * changes nothing then.
+   * Activates or deactivates these groups. Throws `INVALID_INPUT` for an unknown group, and changes
+   * nothing then.
    */
   updateGroups(names: readonly string[], active: boolean): void {
     checkFields('INVALID_INPUT', 'updateGroups()', { active }, 'active:boolean');
@@ -146,7 +146,7 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * * Adds or replaces preset parameters of a tool; its other preset parameters stay (AgentScope:
+   * Adds or replaces preset parameters of a tool; its other preset parameters stay (AgentScope:
    * `updateToolPresetParameters`). The change applies to the model's next request and to the next
    * tool call. Throws `INVALID_INPUT` if no tool has the name, and `CONFIGURATION` if the tool
    * lacks one of the parameters.

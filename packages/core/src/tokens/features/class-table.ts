@@ -48,7 +48,7 @@ import {
 } from './character-class.ts';
 import { commonHan } from './estimator-tables.ts';
 
-/** Makes the table of classes, indexed by the code of a UTF-16 unit. */
+/** Returns the table of character classes, indexed by the code of a UTF-16 unit. */
 export function makeClasses(): Uint8Array {
   const classes = new Uint8Array(0x1_00_00);
   let unit = 0;
@@ -63,7 +63,7 @@ export function makeClasses(): Uint8Array {
   return classes;
 }
 
-/** Lengths of the ranges from U+0000 on, each with its class; the last one runs to U+FFFF. */
+/** Consecutive ranges of UTF-16 units from U+0000 to U+FFFF, as pairs of length and class. */
 // oxfmt-ignore
 const ranges: readonly number[] = [
   // from U+0000

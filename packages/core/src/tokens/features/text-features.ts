@@ -50,25 +50,27 @@ import {
 } from './counter.ts';
 import { bigramLevels, bigramMean } from './estimator-tables.ts';
 
-/** Rows and columns of the letter-pair table, besides `a` to `z`. */
+/** Further indexes in the letter-pair table `bigramLevels`, after 0 to 25 for `a` to `z`. */
 const EDGE = 26;
 const ACCENT = 27;
+/** Length of a row of the letter-pair table. */
 const ROW = 28;
 
 interface Tables {
   readonly classes: Uint8Array;
-  /** Index of the counter of a class's runs; 0 if it has none. */
+  /** For each character class, the index of the counter of its runs, or 0. */
   readonly runs: Uint8Array;
+  /** Levels of letter pairs, decoded from `bigramLevels`. */
   readonly levels: Uint8Array;
   readonly counts: Float64Array;
 }
 
-/** Made at the first use: 64 kB, in under a millisecond. */
+/** Tables of 64 kB, which `countFeatures` makes at its first use in under a millisecond. */
 let tables: Tables | undefined;
 
 /**
- * Counts the features that the profiles weigh, in one pass over the UTF-16 units. The next call
- * reuses the array.
+ * Counts the features that the profiles weigh, in one pass over the UTF-16 units. Returns one
+ * counter per feature (`counter.ts`). The next `countFeatures` overwrites the returned array.
  */
 export function countFeatures(text: string): Float64Array {
   tables ??= makeTables();
@@ -107,7 +109,7 @@ export function countFeatures(text: string): Float64Array {
   return counts;
 }
 
-/** Counts a run of Latin letters and returns its end. */
+/** Counts a run of Latin letters and returns the index of its end. */
 function countWord(text: string, start: number, { classes, levels, counts }: Tables): number {
   let pair = EDGE * ROW;
   let level = 0;
@@ -143,14 +145,16 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
   return i;
 }
 
-/** Returns whether a tag's `<` or `</` is before a word, and no letter before that. */
+/** Returns whether `<` or `</` comes before the word, without a letter before the `<` or `</`. */
 function opensTag(text: string, start: number): boolean {
   const opener = text.charCodeAt(start - 1);
   const before = text.charCodeAt(start - 2) | 32;
   return (opener === 60 || opener === 47) && (before < 97 || before > 122);
 }
 
-/** Counts a run of digits, punctuation, spaces, newlines or tabs and returns its end. */
+/**
+ * Counts a run of digits, punctuation, spaces, newlines or tabs and returns the index of its end.
+ */
 function countRun(
   text: string,
   start: number,
@@ -181,8 +185,8 @@ function countRun(
 }
 
 /**
- * Returns the class of the character that a high surrogate and the next unit form. At a text's end,
- * that unit is `NaN`.
+ * Returns the class of the character that a high surrogate and the next unit form. At the end of a
+ * text, `low` is `NaN`.
  */
 function astralClass(high: number, low: number): number {
   if (!isLowSurrogate(low)) return OTHER;
@@ -194,7 +198,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Matches ă, đ, ơ, ư, and the letters with two marks. */
+/** Returns whether a UTF-16 unit is ă, đ, ơ, ư or a letter with two marks. */
 function isVietnamese(unit: number): boolean {
   return unit >= 0x1ea0 || unit === 0x1b0 || unit === 0x1a1 || unit === 0x111 || unit === 0x103;
 }
