@@ -7,7 +7,7 @@ import type { Msg } from '../message/msg.ts';
 import type { ModelRequest, RunInfo } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
-/** Returns the attributes that name the run, session and user of a span. */
+/** Returns the attributes that identify the run, session and user of a span. */
 export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {
   return {
     'gen_ai.conversation.id': sessionId,
@@ -56,8 +56,8 @@ export function toolAttributes({ name, id }: ToolUse): Attributes {
 }
 
 /**
- * Returns `gen_ai.input.messages`: JSON text of `{ role, parts }`, by the conventions' schema.
- * Secrets in tool arguments are masked, media come without their bytes.
+ * Returns the value of `gen_ai.input.messages`: JSON text of `{ role, parts }`, as OpenTelemetry's
+ * conventions require. Secrets in tool arguments are masked, and media contain no data.
  */
 export function inputMessages(messages: readonly Msg[]): string {
   return JSON.stringify(
@@ -65,14 +65,14 @@ export function inputMessages(messages: readonly Msg[]): string {
   );
 }
 
-/** Returns `gen_ai.output.messages`: the JSON text of one reply. */
+/** Returns the value of `gen_ai.output.messages`: JSON text of one reply. */
 export function outputMessages(content: readonly ContentBlock[], finishReason: string): string {
   return JSON.stringify([
     { role: 'assistant', parts: content.map(toPart), finish_reason: finishReason },
   ]);
 }
 
-/** Returns a tool result as text. */
+/** Returns the tool results of a message as text. */
 export function resultText(message: Pick<Msg, 'content'>): string {
   return toolResultsOf(message as Msg)
     .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output.map(toPart))))

@@ -8,40 +8,47 @@ import type { JsonValue } from '../message/json.ts';
 
 export interface JsonlTraceOptions {
   /**
-   * Whether to write each chunk of a reply too. Tool arguments then appear as fragments of text
-   * that no mask can check. Default false: `post-reasoning` has the whole reply.
+   * Whether to write each chunk of a reply too. Tool arguments then appear as text fragments, in
+   * which `mask` cannot find secrets. Default false: the event `post-reasoning` contains the whole
+   * reply.
    */
   readonly chunks?: boolean;
   /**
-   * Whether to write the messages and tools of each request too. A long conversation repeats them
-   * in every request. Default false: only their number.
+   * Whether to write the messages and tools of each request too. A long conversation appears again
+   * in every request. Default false: only the number of messages and tools is written.
    */
   readonly requests?: boolean;
   /**
-   * Returns what the trace gets in place of an event; `undefined` leaves the event out. Default:
+   * Returns the value to write for an event, or `undefined` to leave the event out. Default:
    * `maskParameters`, which masks secrets.
    */
   readonly mask?: (event: JsonValue) => JsonValue | undefined;
   /**
-   * Largest number of events that wait for a slow sink; default 10,000. Further events are dropped
-   * and counted. So are events that are not JSON or for which `mask` throws.
+   * Maximum number of events that wait for a slow sink. Default 10,000. Further events are dropped
+   * and counted. Events that are not JSON, or for which `mask` throws, are dropped and counted too.
    */
   readonly maxWaiting?: number;
-  /** Called once, when the sink fails; nothing is written after that. Default: `console.warn`. */
+  /**
+   * Function that is called once, when the sink fails. No event is written after that. Default:
+   * `console.warn`.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface JsonlTrace extends Middleware {
-  /** Resolves when everything traced so far is written, or the sink has failed. */
+  /** Resolves when all events so far are written or the sink has failed. */
   settled(): Promise<void>;
   /**
-   * Writes the waiting events and closes the sink; later events are dropped. Never rejects: a
-   * failure goes to `onError`.
+   * Writes the waiting events and closes the sink. Later events are dropped. Never rejects;
+   * `onError` gets the error of a failure.
    */
   close(): Promise<void>;
 }
 
-/** Whether an event of each type is one piece of something that later comes whole. */
+/**
+ * Whether events of a type contain only a piece of a value. Another event contains the whole value
+ * later.
+ */
 const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
   'run-start': false,
   'pre-call': false,
@@ -64,9 +71,9 @@ const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
 };
 
 /**
- * Writes an agent's events to a stream, one JSON object per line, as the hooks left them. A run
- * never waits for the sink, and a failing sink does not fail the run. One trace may serve many
- * agents. Throws `CONFIGURATION` for an option of the wrong kind and for a locked sink.
+ * Writes an agent's events to a stream, one JSON object per line, after the hooks changed them. A
+ * run does not wait for the sink, and a failing sink does not fail the run. Several agents can
+ * share one trace. Throws `CONFIGURATION` for an option of the wrong kind or for a locked sink.
  */
 export function jsonlTrace(
   sink: WritableStream<Uint8Array>,
@@ -116,7 +123,8 @@ export function jsonlTrace(
     try {
       masked = mask(toJson(event, requests));
     } catch {
-      // The event is not JSON, or the mask threw. Written unmasked, it could reveal secrets.
+      // The event is not JSON, or `mask` threw. The event is dropped, because without a mask it
+      // could reveal secrets.
       dropped += 1;
     }
     if (masked === undefined) return;
@@ -135,8 +143,8 @@ export function jsonlTrace(
   return {
     name: 'jsonlTrace',
     onError: 'ignore',
-    // Runs last, to see events as the other hooks changed them. Subscribes by type, so that the
-    // deltas of a reply cost nothing unless they are traced.
+    // Runs last, so that the trace gets events after the other hooks changed them. Subscribes by
+    // type, so that the deltas of a reply cost nothing unless `chunks` is set.
     on: Object.fromEntries(types.map((type) => [type, { handle: trace, priority: Infinity }])),
     settled: () => last,
     close: () => (closing ??= close()),

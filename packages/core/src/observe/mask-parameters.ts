@@ -5,10 +5,10 @@ const secretWords =
 const deepest = 32;
 
 /**
- * Copies a value for logs, with `***` in place of each value whose key names a secret. `password`,
- * `apiKey` and `x-access-token` are secrets, but not `keyword` or `maxTokens` (Arc Reactor:
- * `maskedParams`). `isSecret` replaces the built-in words. Objects and arrays nested deeper than 32
- * levels become `…`.
+ * Copies a value for logs and replaces each value whose key names a secret with `***`. For example,
+ * `password`, `apiKey` and `x-access-token` are secrets, but not `keyword` and `maxTokens` (Arc
+ * Reactor: `maskedParams`). `isSecret` replaces the built-in check of keys. Objects and arrays
+ * below 32 levels become `…`.
  */
 export function maskParameters(
   value: JsonValue,

@@ -18,7 +18,7 @@ import type { StopReason } from '../event/agent-result.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { perRun } from '../loop/use/per-run.ts';
 
-/** The agent, run, session and user of a measurement. */
+/** Agent, run, session and user of a measurement. */
 export interface RunLabels {
   readonly agent: string;
   readonly runId: string;
@@ -28,28 +28,33 @@ export interface RunLabels {
 
 export interface ExecutionMetric extends RunLabels {
   readonly reason: StopReason;
-  /** Error code of a call that failed or was rejected. */
+  /** Error code of an agent call that failed or was rejected. */
   readonly error?: AgentErrorCode;
   readonly durationMs: number;
   readonly iterations: number;
   readonly toolsUsed: readonly string[];
 }
 
-/** Measurement of one model request. The labels are absent if no run made the request. */
+/**
+ * Measurement of one model request. The labels are absent if the request was made outside a run.
+ */
 export interface ModelMetric extends Partial<RunLabels> {
   /**
-   * Provider of the model that answered, or was asked last. With `fallback()` this may be another
-   * model than the agent's.
+   * Provider of the model that replied or, after a failure, of the last model that was asked. With
+   * `fallback()` this model may differ from the agent's model.
    */
   readonly provider: string;
   readonly modelId: string;
   readonly durationMs: number;
-  /** Milliseconds to the first text, thinking, tool call or file; absent if there was none. */
+  /**
+   * Time to the first text, thinking, tool call or file, in milliseconds. Absent if the reply has
+   * none of them.
+   */
   readonly firstDeltaMs?: number;
   readonly usage?: Usage;
   /**
-   * `cancelled`: the reader stopped, for example after an interrupt or abort. A request that timed
-   * out has `failed`.
+   * `cancelled`: the reader stopped, for example after an interrupt or abort. A request that took
+   * too long is `failed`.
    */
   readonly outcome: 'ok' | 'failed' | 'cancelled';
   readonly error?: AgentErrorCode;
@@ -59,67 +64,69 @@ export interface ToolMetric extends RunLabels {
   readonly name: string;
   readonly toolUseId: string;
   /**
-   * Milliseconds of the execution alone, without the wait for a free place or an approval. 0 if
-   * nothing ran, because the tool is unknown or the arguments are wrong.
+   * Time of the tool's execution in milliseconds, without the wait for a free place or an approval.
+   * 0 if no tool ran, because the tool is unknown or the arguments are invalid.
    */
   readonly durationMs: number;
   readonly outcome: ToolResult['state'] | 'suspended' | 'failed';
 }
 
 /**
- * Receiver of the measurements (Arc Reactor: `AgentMetrics`, each of its recordings). Every method
- * is optional; errors that they throw go to the console. `metrics()` calls the first five. Pass the
- * others as the callbacks named at each of them. All of them name the run except `circuitState`:
- * agents share a breaker. Streamed calls have no method of their own: they are recorded like the
- * others.
+ * Receiver of the measurements (Arc Reactor: `AgentMetrics`, with all of its recordings). Every
+ * method is optional. An error that a method throws is logged to the console.
+ *
+ * `metrics()` calls the first five methods. Pass the other methods as the callbacks that their docs
+ * name. All methods get the run, except `circuitState`, because agents can share a circuit breaker.
+ * Streamed agent calls are recorded like all others.
  */
 export interface Metrics {
-  /** Records a call that has ended, streamed or not, with any outcome. */
+  /** Records an agent call that has ended, with any result. */
   execution?(metric: ExecutionMetric): void;
   /**
-   * Records the tokens of a whole call, even if it failed. Not called if the model's server reports
-   * none.
+   * Records the tokens of a whole agent call, even if it failed. Not called if the model's server
+   * reports no usage.
    */
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
   /**
-   * Records a tool, or its replacement, that has run. A call of an unknown tool or with wrong
-   * arguments is recorded with the outcome `error`. Calls that were refused or are over the limit
-   * are in the events.
+   * Records a tool that has run, or a replacement of the tool. A call of an unknown tool, or with
+   * invalid arguments, is recorded with the outcome `error`. Tool calls that were rejected or are
+   * over a limit are not recorded; the agent's events contain them.
    */
   toolCall?(metric: ToolMetric): void;
-  /** Records the rejection of an input or of an answer. */
+  /** Records the rejection of an input or of a reply. */
   guardRejection?(
     rejection: { readonly stage: string; readonly category: string } & RunLabels,
   ): void;
-  /** For `retry({ onRetry })` and `toolRetry({ onRetry })`. */
+  /** Pass this method as `onRetry` to `retry()` and `toolRetry()`. */
   retry?(retry: Retry): void;
   /**
-   * For `fallback(models, { onFallback })`; called when the next model is asked. `modelRequest`
-   * then names the model that answered.
+   * Pass this method as `onFallback` to `fallback()`. It is called when the next model is asked.
+   * `modelRequest` then names the model that replied.
    */
   fallback?(fallback: Fallback): void;
-  /** For `circuitBreaker({ onStateChange })`. */
+  /** Pass this method as `onStateChange` to `circuitBreaker()`. */
   circuitState?(change: CircuitChange): void;
-  /** For `responseCache({ onLookup })`. */
+  /** Pass this method as `onLookup` to `responseCache()`. */
   cache?(lookup: CacheLookup): void;
-  /** For `outputGuards(rules, { onAction })`. */
+  /** Pass this method as `onAction` to `outputGuards()`. */
   outputGuard?(action: OutputAction): void;
-  /** For `outputLength({ onViolation })`. */
+  /** Pass this method as `onViolation` to `outputLength()`. */
   boundary?(violation: LengthViolation): void;
 }
 
 export interface MetricsOptions {
-  /** Clock in milliseconds; default `Date.now`. */
+  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Measures an agent's calls, model requests and tool calls. One may serve many agents.
+ * Measures agent calls, model requests and tool calls. Several agents can share one middleware.
  *
- * First in the list, it measures a request with its retries and fallback models, by the name of the
- * model that answered. Last in the list, it measures each attempt. Wrap a fallback model with
- * `wrapModel` to measure its attempts. Throws `CONFIGURATION` for an option of the wrong kind.
+ * If it is first in the list, it measures a model request together with its retries and fallback
+ * models. The measurement names the model that replied. If it is last in the list, it measures each
+ * attempt. Use its `wrapModel` on a fallback model to measure the attempts of that model. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function metrics(
   recorder: Metrics,
@@ -128,7 +135,7 @@ export function metrics(
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
   checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
-  /** Ids of the calls that hooks have seen and that have not reached their tool. */
+  /** Ids of tool calls for which `pre-acting` was emitted and whose tool has not been called. */
   const runs = perRun((): Set<string> => new Set());
   return {
     name: 'metrics',
@@ -205,7 +212,7 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
         }),
       );
     };
-    // An inner wrapper may wait for an approval first, so the clock starts here.
+    // Another wrapper may first wait for an approval, so the time is measured from here.
     const execute: Tool['execute'] = (input, context) => {
       if (!isBegun) startedAt = now();
       isBegun = true;

@@ -20,47 +20,48 @@ import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 export interface OpenTelemetryOptions {
-  /** The exports of `@opentelemetry/api`: `import { context, trace } from '@opentelemetry/api'`. */
+  /** Exports of `@opentelemetry/api`: `import { context, trace } from '@opentelemetry/api'`. */
   readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };
-  /** Default: the API's tracer `isoloop`. */
+  /** Tracer that creates the spans. Default: the API's tracer with the name `isoloop`. */
   readonly tracer?: Tracer;
   /**
    * Whether spans contain messages, replies, and the arguments and results of tools. Secrets in
-   * tool arguments are masked, media come without their bytes. Default false.
+   * tool arguments are masked, and media contain no data. Default false.
    */
   readonly content?: boolean;
 }
 
 interface OpenSpan {
   readonly span: Span;
-  /** The context in which the span is active. */
+  /** Context in which the span is active. */
   readonly inside: Context;
 }
 
-/** The open spans of a run; its own fields are those of the run's span. */
+/** Open spans of a run. `span` and `inside` belong to the run's own span. */
 interface RunSpans extends OpenSpan {
   readonly run: RunContext;
-  /** Spans of the open model requests, the innermost last. */
+  /** Spans of the open model requests. The innermost span is last. */
   readonly chats: OpenSpan[];
-  /** Spans of the open tool calls, by call id. */
+  /** Spans of the open tool calls, by the id of the tool call. */
   readonly tools: Map<string, OpenSpan>;
 }
 
-// Enum values of `@opentelemetry/api`: a type import has no values at run time.
+// Values of enums of `@opentelemetry/api`. A type import does not load them at run time.
 const internalKind = 0;
 const clientKind = 2;
 const errorStatus = 2;
 
 /**
- * Records spans by OpenTelemetry's conventions for generative AI. `invoke_agent` covers a call,
- * `chat` each model request (summaries too), and `execute_tool` each tool call. A call's span is a
- * child of the context that is active when the call begins. The other spans are inside their call's
- * span. Requests, tools and agents run with their span's context active, if the API has a context
- * manager.
+ * Records spans by OpenTelemetry's conventions for generative AI. An `invoke_agent` span covers an
+ * agent call. A `chat` span covers a model request, also one for a summary. An `execute_tool` span
+ * covers a tool call. The parent of an `invoke_agent` span is the span that is active when the
+ * agent call begins. All other spans are inside the span of their agent call. If the API has a
+ * context manager, the span is active while its model, tool or agent runs.
  *
- * One may serve many agents. First in the `use` list, a `chat` span covers a request with its
- * retries and fallback models. Last in the list, it covers one try. Use `wrapModel` to trace a
- * fallback model. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Several agents can share one middleware. If it is first in the `use` list, a `chat` span covers a
+ * request together with its retries and fallback models. If it is last in the list, a `chat` span
+ * covers one try. Use its `wrapModel` to trace a fallback model. Throws `CONFIGURATION` for an
+ * option of the wrong kind.
  */
 export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMiddleware {
   checkFields(
@@ -198,8 +199,8 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
   }
 
   /**
-   * Takes each step of an iterator in the given context: a generator runs in the context of its
-   * `next()` call.
+   * Calls `next()` of an iterator in the given context, because a generator runs in the context of
+   * its `next()` call.
    */
   async function* within<T, R>(inside: Context, steps: AsyncIterator<T, R>): AsyncGenerator<T, R> {
     let isOpen = true;
@@ -219,7 +220,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
   return {
     name: 'openTelemetry',
     onError: 'ignore',
-    // Runs last, to see events as the other hooks changed them.
+    // Runs last, so that the spans get events after the other hooks changed them.
     on: {
       'pre-acting': {
         priority: Infinity,
@@ -245,7 +246,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       const spans = runs.get(options.runId);
       if (!spans) return next(call, options);
       const { tool, toolUse } = call;
-      // After a decision there is no `pre-acting`: the event came in an earlier run.
+      // After a decision there is no `pre-acting` in this run: an earlier run emitted it.
       const { span, inside } =
         spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.now());
       span.setAttribute('gen_ai.tool.description', tool.schema.description);
@@ -264,7 +265,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       } finally {
         runs.delete(context.runId);
         const at = context.now();
-        // Suspended calls still have open spans.
+        // Tool calls that suspended still have open spans.
         for (const { span } of [...spans.chats, ...spans.tools.values(), spans]) span.end(at);
       }
     },

@@ -9,26 +9,31 @@ import { jsonText, yamlText, type TextFormat } from './text-format.ts';
 
 export interface JsonModeOptions {
   /**
-   * Invalid values until the call fails with `OUTPUT_INVALID`; default 2: one repair (Arc Reactor).
+   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default 2, so
+   * the model may correct its answer once (Arc Reactor).
    */
   readonly attempts?: number;
-  /** As in `structured()`. */
+  /** See `StructuredOptions`. */
   readonly responseSchema?: boolean;
 }
 
 export interface YamlModeOptions {
-  /** Any parser that throws on invalid YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
+  /** Parser that throws on invalid YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
   readonly parse: (text: string) => unknown;
   readonly attempts?: number;
 }
 
 /**
- * Makes a call answer in JSON: a value that fits the schema, by default an object or an array.
- * Ignores code fences and text around the value. An invalid value goes back to the model with its
- * issues, once by default. The repair is a step of the same run: it uses the same model and counts
- * in the run's usage. The result's `output` is the value, its text the value's JSON. Throws
- * `CONFIGURATION`. The call rejects with `OUTPUT_INVALID`, with the raw text in its details. (Arc
- * Reactor: response format JSON, which was parsed and not checked.)
+ * Makes an agent call answer in JSON, with a value that fits the schema. Without a schema, the
+ * value must be an object or an array. Code fences and text around the value are ignored.
+ *
+ * If the value is invalid, the model gets its issues and answers again. The new answer is a step of
+ * the same run: it uses the same model, and its usage counts toward the run. The result's `output`
+ * is the value, and its text is the value as JSON.
+ *
+ * Throws `CONFIGURATION` for an invalid schema or option. The agent call rejects with
+ * `OUTPUT_INVALID` and the raw text in the details. (Arc Reactor parses JSON answers but does not
+ * check them.)
  */
 export function jsonMode(schema?: undefined, options?: JsonModeOptions): OutputMode<JsonValue>;
 export function jsonMode<const S extends SchemaLike>(
@@ -42,8 +47,9 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 }
 
 /**
- * Does the same in YAML, with the given parser. The answer's text stays YAML, without a code fence;
- * dates in `output` are ISO strings. A bare word is not an answer unless the schema asks for one.
+ * Makes an agent call answer in YAML, which the given parser reads. The text of the answer stays
+ * YAML, without a code fence. Dates in `output` are ISO strings. A single word is not an answer
+ * unless the schema asks for a string. See `jsonMode` for invalid values and errors.
  */
 export function yamlMode<const S extends SchemaLike>(
   schema: S,

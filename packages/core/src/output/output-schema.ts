@@ -2,15 +2,15 @@ import { AgentError } from '../error/agent-error.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toSchema, type SchemaLike } from '../schema/to-schema.ts';
 
-/** Reads a schema. Throws `CONFIGURATION` if the source is not a schema or has no JSON Schema. */
+/** Reads a schema. Throws `CONFIGURATION` if `source` is not a schema or has no JSON Schema. */
 export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
   if (Object(source) !== source || Array.isArray(source))
     throw new AgentError('CONFIGURATION', `${where} needs a schema.`);
   const schema = toSchema(source);
   try {
-    // Read once: libraries derive it again on each access, and some types have none.
+    // Reads the JSON Schema once: libraries compute it on each access, and throw for some types.
     const { jsonSchema } = schema;
-    // The model gets the schema as JSON. This throws if it has no JSON form.
+    // The model gets the schema as JSON, so this line throws if the schema has no JSON form.
     JSON.stringify(jsonSchema);
     return { jsonSchema, validate: (value) => schema.validate(value) };
   } catch (error) {

@@ -1,2 +1,5 @@
-/** Name of the tool that takes a call's structured value: its arguments are the answer. */
+/**
+ * Name of the tool that takes the structured value of an agent call. The tool's arguments are the
+ * answer.
+ */
 export const outputToolName = 'generate_response';

@@ -11,25 +11,28 @@ import type { OutputAnswer } from '../loop/output-mode.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import type { TextFormat } from './text-format.ts';
 
-/** Settings of `structured()`. */
+/** Settings of an output mode, such as `structured()`. */
 export interface OutputSpec {
   readonly schema: Schema<unknown>;
   readonly attempts: number;
   readonly forceTool: boolean;
   readonly responseSchema: boolean | undefined;
-  /** Text format of the value; default JSON. */
+  /** Text format of the value. Default JSON. */
   readonly format?: TextFormat;
 }
 
-/** A value that passed the schema, and the model's JSON for it. */
+/** A value that passed the schema, and the JSON that the model wrote for it. */
 export interface Found {
   readonly value: unknown;
   readonly given: JsonValue;
-  /** Text of the answer; default: the value's JSON. */
+  /** Text of the answer. Default: the value as JSON. */
   readonly text?: string;
 }
 
-/** Attempts of one run to get a value. Counts them, removes them from the log and ends them. */
+/**
+ * Attempts of one run to get a value. Counts the attempts, removes their messages from the session
+ * log, and creates the answer or the error.
+ */
 export class OutputTries {
   readonly #context: RunContext;
   readonly #steps: LoopSteps;
@@ -43,8 +46,8 @@ export class OutputTries {
   }
 
   /**
-   * Starts another attempt. The log keeps the reply until there is a value, so nothing is lost if
-   * the call ends before. `prompt` is never stored.
+   * Starts another attempt. The session log keeps the reply until there is a value, so that nothing
+   * is lost if the agent call ends before. `prompt` is never stored.
    */
   async again(reply: Msg, prompt: string): Promise<'again'> {
     const steps = this.#steps;
@@ -58,15 +61,15 @@ export class OutputTries {
     return 'again';
   }
 
-  /** Counts a failed attempt. Throws `OUTPUT_INVALID` if it was the last. */
+  /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
   async fail(text: string, issues: readonly string[]): Promise<void> {
     this.#left -= 1;
     if (this.#left < 1) throw await this.failure(text, issues);
   }
 
   /**
-   * Creates the error of a call without a value. The raw text of the last attempt stays as the
-   * call's answer, with `metadata.reason` `error`.
+   * Creates the error of an agent call without a value. Stores the raw text of the last attempt as
+   * the answer, with `metadata.reason` set to `error`.
    */
   async failure(text: string, issues: readonly string[]): Promise<AgentError> {
     const steps = this.#steps;
@@ -81,8 +84,8 @@ export class OutputTries {
   }
 
   /**
-   * Creates the answer for a value, in place of all messages that led to it. `reply` contains the
-   * value.
+   * Creates the answer with a value. It replaces all messages of the attempts. `reply` is the
+   * message that contains the value.
    */
   async answer(
     { value, given, text: words }: Found,
@@ -120,8 +123,8 @@ export class OutputTries {
   }
 
   /**
-   * Removes messages from the log at the end of the run, if they only served to get the value.
-   * Calls of other tools stay. Returns the removed messages.
+   * Removes the messages of the attempts from the session log. Calls of other tools stay. Returns
+   * the removed messages.
    */
   async #tidy(): Promise<readonly Msg[]> {
     const { messages, promptId } = this.#context;
@@ -131,7 +134,8 @@ export class OutputTries {
     for (const message of messages.slice(from)) {
       const left = this.#own.has(message.id) ? undefined : withoutOutputCalls(message);
       if (!left) gone.push(message);
-      // The log only grows at its end, so messages after a changed one are appended again.
+      // A changed message is appended at the end of the log, so the messages after it must be
+      // appended again.
       else if (left !== message || again.length) again.push(left);
     }
     const ids = [...gone, ...again].map(({ id }) => id);
@@ -141,8 +145,8 @@ export class OutputTries {
 }
 
 /**
- * Returns the value of an answer that an earlier run stored. Validates the model's own JSON again,
- * because the schema may change values.
+ * Returns the value of an answer that an earlier run stored. Validates the JSON that the model
+ * wrote again, because the schema may change values.
  */
 export async function storedValue(
   schema: Schema<unknown>,
@@ -159,8 +163,8 @@ export function isOutputCall({ name }: { readonly name: string }): boolean {
 }
 
 /**
- * Removes the output tool's calls from a message. Returns `undefined` if the message served that
- * tool alone.
+ * Removes the calls of the output tool from a message. Returns `undefined` if the message has
+ * nothing but calls or results of that tool.
  */
 function withoutOutputCalls(message: Msg): Msg | undefined {
   const uses = toolUsesOf(message);
@@ -174,8 +178,8 @@ function withoutOutputCalls(message: Msg): Msg | undefined {
 }
 
 /**
- * Returns the model's last thinking, without signatures and provider metadata. Those refer to a
- * removed call, and providers refuse one without the other.
+ * Returns the model's last thinking, without signatures and provider metadata. These belong to a
+ * tool call that is removed, and providers reject them without that tool call.
  */
 function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
   const thoughts = messages.map(({ content }) =>
@@ -191,7 +195,9 @@ function isSameJson(one: JsonValue, other: JsonValue): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Converts the value to JSON. Returns the model's own JSON if the value has no JSON form. */
+/**
+ * Converts the value to JSON. Returns the JSON that the model wrote if the value has no JSON form.
+ */
 function toJson(value: unknown, given: JsonValue): JsonValue {
   try {
     const json = parseJson(JSON.stringify(value));

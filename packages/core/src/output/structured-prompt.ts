@@ -11,8 +11,8 @@ import { OutputTries, storedValue, type Found, type OutputSpec } from './structu
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';
 
 /**
- * Gets the value as the answer's text, in JSON or the given format. Each request has the schema in
- * its system prompt; the schema is never stored.
+ * Gets the value from the text of the answer, in JSON or in the given format. The system prompt of
+ * each request contains the schema, which is never stored.
  */
 export function promptOutput(
   context: RunContext,
@@ -26,7 +26,7 @@ export function promptOutput(
   const tell = (request: ModelRequest): ModelRequest => {
     const [first, ...rest] = request.messages;
     const before = first?.role === 'system' ? first : undefined;
-    // Reuses the object, because its wire form is cached on it.
+    // Reuses the message object, because its wire form is cached on the object.
     if (!system || system.before !== before)
       system = { before, message: withInstruction(steps, before, told) };
     const isOffered =
@@ -81,7 +81,9 @@ export function promptOutput(
   };
 }
 
-/** Adds the instruction to the system message. Some models take only one system message. */
+/**
+ * Adds the instruction to the system message, because some models accept only one system message.
+ */
 function withInstruction(steps: LoopSteps, system: Msg | undefined, text: string): Msg {
   return system
     ? { ...system, content: [...system.content, { type: 'text', text }] }
@@ -89,8 +91,8 @@ function withInstruction(steps: LoopSteps, system: Msg | undefined, text: string
 }
 
 /**
- * Returns the first value in the text that passes. If none passes, returns the issues of the first
- * one.
+ * Returns the first value in the text that passes the schema. If no value passes, returns the
+ * issues of the first value.
  */
 async function readText(
   schema: Schema<unknown>,
@@ -116,13 +118,13 @@ function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string
     none = false;
     yield said;
   }
-  // If the schema asks for a string, the text may be unquoted.
+  // If the schema asks for a string, the model may answer without quotes.
   if (none && type === 'string' && text.trim()) yield { given: text.trim() };
 }
 
 /**
- * Returns an issue if an object or array schema got another type. Plain JSON Schema has no other
- * check.
+ * Returns an issue if the schema asks for an object or an array and the value is another type. This
+ * check is also made for plain JSON Schema, which is not validated otherwise.
  */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
   if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is not an object';

@@ -4,8 +4,8 @@ import type { Schema } from '../schema/schema.ts';
 import type { Found } from './structured-answer.ts';
 
 /**
- * Adapts the schema to a tool's arguments, which must be an object. Wraps any other value in an
- * object: `{ response: … }` (AgentScope wraps all values).
+ * Returns the schema for a tool's arguments, which must be an object. Another value is wrapped in
+ * an object: `{ response: … }` (AgentScope wraps all values).
  */
 export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<Found> {
   const wrapped = jsonSchema['type'] !== 'object';
@@ -36,8 +36,8 @@ function wrap(schema: JsonObject): JsonObject {
 }
 
 /**
- * Adjusts the references of a wrapped schema. Definitions move to the new root and keep their
- * addresses. Other references point to `#/properties/response`.
+ * Adjusts the references of a schema that is wrapped. References to definitions stay, because the
+ * definitions move to the new root. Other references point to `#/properties/response`.
  */
 function moveRefs(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(moveRefs);

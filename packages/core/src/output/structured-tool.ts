@@ -20,7 +20,7 @@ import { asArguments } from './structured-schema.ts';
 const reminder = `Give your answer now: call "${outputToolName}".`;
 
 /**
- * Gets the value as the arguments of a tool beside the agent's own tools (AgentScope:
+ * Gets the value from the arguments of a tool that is added to the agent's own tools (AgentScope:
  * `StructuredOutputHook`).
  */
 export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSpec): OutputRun {
@@ -69,7 +69,7 @@ export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSp
       const { messages } = context;
       const reply = messages.findLast(({ role }) => role === 'assistant');
       const call = reply && toolUsesOf(reply).findLast(isOutputCall);
-      // Another call needs a decision first. The value is read again when the run resumes.
+      // Another tool call needs a decision first. The value is read again when the run resumes.
       if (!call || pending.length) return undefined;
       const result = messages.flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === call.id);
       if (!found) {

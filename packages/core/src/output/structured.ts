@@ -9,36 +9,39 @@ import { toolOutput } from './structured-tool.ts';
 
 export interface StructuredOptions {
   /**
-   * `tool`: the model gives the value as the arguments of the tool `generate_response`. `prompt`:
+   * `tool`: the model passes the value as the arguments of the tool `generate_response`. `prompt`:
    * the prompt contains the schema, and the model answers with JSON text. Default: `tool` if the
-   * model takes tools, else `prompt`.
+   * model supports tools, else `prompt`.
    */
   readonly mode?: 'tool' | 'prompt';
   /**
-   * Invalid values until the call fails with `OUTPUT_INVALID`; default 3 (AgentScope:
-   * `MAX_RETRIES`).
+   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default 3
+   * (AgentScope: `MAX_RETRIES`).
    */
   readonly attempts?: number;
   /**
-   * Tool mode: whether to force the tool choice after an answer without a tool call, besides the
-   * reminder; default true. Use false for models that refuse a forced choice, as some do while they
-   * think (AgentScope: `StructuredOutputReminder`).
+   * Whether to force the call of `generate_response` after an answer without it. The model gets a
+   * reminder in any case. Applies to mode `tool`. Default true. Use false for models that reject a
+   * forced tool choice; some do so with thinking (AgentScope: `StructuredOutputReminder`).
    */
   readonly forceTool?: boolean;
   /**
-   * Prompt mode: whether to send the schema of an object as the request's `responseSchema`, too.
-   * Default: only in requests without tools. Use false for servers that refuse it, true for models
-   * that call tools in spite of it.
+   * Whether to send the schema as the request's `responseSchema` too, if it is an object schema.
+   * Applies to mode `prompt`. Default: only in requests without tools. Use false for servers that
+   * reject `responseSchema`. Use true for models that can call tools with it.
    */
   readonly responseSchema?: boolean;
 }
 
 /**
- * Makes a call end with a value that passes the schema. `AgentResult.output` has the value, typed
- * as the schema's output. Takes Zod, any Standard Schema with JSON Schema, or plain JSON Schema
- * (not checked). The stored answer has the value's JSON as its text and the value in
- * `metadata.output`. If the schema changes values, `metadata.given` has the model's own JSON. The
- * steps that led to the value do not stay in the log. Throws `CONFIGURATION`.
+ * Makes an agent call end with a value that passes the schema. `AgentResult.output` contains the
+ * value, with the type of the schema's output. The schema may be Zod, any Standard Schema with JSON
+ * Schema, or plain JSON Schema. Plain JSON Schema is not validated.
+ *
+ * The text of the stored answer is the value as JSON, and `metadata.output` is the value. If the
+ * schema changes values, `metadata.given` is the JSON that the model wrote. The messages that led
+ * to the value are removed from the session log. Throws `CONFIGURATION` for an invalid schema or
+ * option.
  */
 export function structured<const S extends SchemaLike>(
   source: S,

@@ -2,21 +2,24 @@ import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { parseJson } from '../message/parse-json.ts';
 
-/** A value in a reply. */
+/** A value that was found in a reply. */
 export interface Said {
   readonly given: JsonValue;
-  /** Part of the reply that contains the value, if the answer has to keep it. */
+  /**
+   * Part of the reply that contains the value. Absent if the text of the answer is the value as
+   * JSON.
+   */
   readonly text?: string;
 }
 
-/** Text format of a value in an answer. */
+/** Text format of the value in an answer. */
 export interface TextFormat {
   readonly name: 'JSON' | 'YAML';
-  /** Returns the possible values of a reply, the likeliest first. */
+  /** Returns the possible values in a reply, the most likely first. */
   read(text: string): Iterable<Said>;
 }
 
-/** JSON in the whole text, in a code fence, or between the first and the last bracket. */
+/** Finds JSON in the whole text, in a code fence, or between the first and the last bracket. */
 export const jsonText: TextFormat = {
   name: 'JSON',
   *read(text) {
@@ -28,8 +31,8 @@ export const jsonText: TextFormat = {
 };
 
 /**
- * Creates the format of YAML in the whole text or in a code fence. The answer stays YAML. `parse`
- * must throw on invalid YAML.
+ * Creates a format that finds YAML in the whole text or in a code fence. The text of the answer
+ * stays YAML. `parse` must throw on invalid YAML.
  */
 export function yamlText(parse: (text: string) => unknown): TextFormat {
   return {
@@ -44,8 +47,8 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
 }
 
 /**
- * Returns the instruction about the answer's format. An empty schema asks only for an object or an
- * array.
+ * Returns the instruction about the format of the answer. With an empty schema, it asks only for an
+ * object or an array.
  */
 export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObject): string {
   const shape = Object.keys(jsonSchema).length
@@ -55,8 +58,8 @@ export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObjec
 }
 
 /**
- * Returns the contents of code fences. Splits instead of matching, because an unclosed fence would
- * cost a search from each character.
+ * Returns the contents of code fences. The text is split: a regular expression would search from
+ * each character if a fence is not closed.
  */
 function fenced(text: string): readonly string[] {
   const insides = text.split('```').filter((_, index) => index % 2 === 1);
@@ -72,8 +75,8 @@ function bracketed(text: string): string {
 
 function tryParse(parse: (text: string) => unknown, text: string): JsonValue | undefined {
   if (!text.trim()) return undefined;
-  // Without aliases a text has no more nodes than characters. More nodes mean that aliases expand a
-  // small text to a huge value.
+  // Without aliases, a text has no more nodes than characters. More nodes mean that aliases expand
+  // a small text to a huge value.
   let left = text.length + 1;
   const toJson = (value: unknown): JsonValue => {
     if (left-- < 0) throw new RangeError('too many nodes');
@@ -105,8 +108,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
 }
 
 /**
- * Accepts plain objects, also from another realm. An object of a class (a `Map`, a parser's
- * document) has no JSON.
+ * Returns whether a value is a plain object, also from another realm. An object of a class, such as
+ * a `Map` or a parser's document, has no JSON form.
  */
 function isPlain(value: unknown): value is object {
   if (Object(value) !== value) return false;

@@ -3,15 +3,16 @@ import { noSummary, summarize, type OnLimit } from '../loop/limit.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
 /**
- * Returns AgentScope Java's defaults where ours differ, for an agent's `use` list:
- * - `pre-call` hooks are notified and cannot change the input (its document);
- * - the model's value of a tool parameter wins over a preset one;
+ * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
+ * list:
+ * - `pre-call` hooks cannot change the input (AgentScope's document);
+ * - the model's value of a tool parameter has precedence over a preset value;
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
- * - its wording at the limit and after an interrupt;
- * - a summary that fails gives a fixed text, without the text of the error.
+ * - the texts at the limit and after an interrupt are AgentScope's;
+ * - if the summary at the limit fails, the answer is a fixed text, without the text of the error.
  *
- * Other defaults are the same as ours: a priority of 100, ten iterations and tool time-outs of 5
- * minutes. Both also refuse new input while tool calls are open.
+ * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
+ * minutes. AgentScope also rejects new input while tool calls are open.
  */
 export function agentscope(): readonly Middleware[] {
   return [
@@ -42,6 +43,6 @@ const onLimit: OnLimit = async (context, steps) => {
   }
 };
 
-/** Codes of failures that are not the model's, so that the call fails with them. */
+/** Codes of failures that the model did not cause. The agent call fails with them. */
 const notTheModels =
   /^(ABORTED|CALL_TIMEOUT|CONFIGURATION|LIMIT_EXCEEDED|(GUARD|HOOK|STORAGE|SESSION)_.*)$/;

@@ -15,19 +15,20 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 
 /**
- * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (README: its numbers, each measured):
+ * Returns the executor of Arc Reactor 3.8.2 for an agent's `use` list (the README lists its
+ * numbers, all of them measured):
  * - 10 tool calls, then a last request without tools; no limit of iterations;
- * - 30 s per call, 15 s for a tool without a time-out of its own;
- * - 20 calls at once, and at most 20 tools per request;
- * - three tries for a transient failure, error codes for those of custom models, and the guards it
- *   has on;
- * - trimming by the estimate `arc` to 128,000 tokens, less 4,096 for the answer;
- * - a temperature of 0.3; a failing hook without `onError: 'fail'` is ignored.
+ * - 30 s per agent call, and 15 s for a tool without a time limit of its own;
+ * - 20 agent calls at the same time, and at most 20 tools per request;
+ * - three tries after transient failures, and error codes for errors of custom models;
+ * - the guards that Arc Reactor enables by default;
+ * - trimming to 128,000 tokens by the estimate `arc`, minus 4,096 tokens for the answer;
+ * - a temperature of 0.3; a hook that fails is ignored unless it sets `onError: 'fail'`.
  *
- * The model sees the questions and answers of the last ten successful turns; the log keeps
- * everything. Agents that share one result share its places and its rate limit. As in Arc Reactor,
- * output guard, circuit breaker, response cache, retrieval and fallback models are off: add them to
- * the list.
+ * The model sees the questions and answers of the last ten successful turns; the session log does
+ * not change. Agents with the same returned list share its 20 places and its rate limit. Arc
+ * Reactor disables the output guard, circuit breaker, response cache, retrieval and fallback models
+ * by default, and so does this preset. Add them to the list to use them.
  */
 export function arcReactor(): readonly Middleware[] {
   return [

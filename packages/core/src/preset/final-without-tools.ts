@@ -4,8 +4,9 @@ import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { outputToolName } from '../output/output-tool.ts';
 
 /**
- * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Drops
- * the reply's tool calls and keeps its text. The tool of a structured answer stays callable.
+ * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Removes
+ * the tool calls of the reply and keeps its text. The model can still call the tool of a structured
+ * answer.
  */
 export function finalWithoutTools(): Middleware & ModelMiddleware {
   return {
@@ -29,7 +30,7 @@ async function* withoutCalls(
     if (delta.type !== 'tool-input') return true;
     const { index, name } = delta;
     if (name === outputToolName && request.tools.length) kept.add(index);
-    // After a reset, the index may name another call.
+    // After a reset, the index may belong to another tool call.
     else if (name) kept.delete(index);
     return kept.has(index);
   };

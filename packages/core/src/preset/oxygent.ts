@@ -32,70 +32,79 @@ export interface OxygentOptions extends Pick<
   'shortWeight' | 'reactWeight' | 'order'
 > {
   /**
-   * Rounds of reasoning and acting. Default 16, as in OxyGent's document; its code makes 17
-   * (OxyGent: `max_react_rounds`).
+   * Maximum number of iterations of reasoning and acting (OxyGent: `max_react_rounds`). Default 16,
+   * as in OxyGent's document; OxyGent's code allows 17.
    */
   readonly maxRounds?: number;
-  /** Number of earlier calls that the model sees. Default 10 (OxyGent: `short_memory_size`). */
+  /**
+   * Number of earlier agent calls that the model sees. Default 10 (OxyGent: `short_memory_size`).
+   */
   readonly shortMemorySize?: number;
   /**
-   * Whether the model sees only the questions and answers of earlier calls; default true. False: it
-   * also sees the steps between them, by weight, up to `memoryMax` (OxyGent:
+   * Whether the model sees only the questions and answers of earlier agent calls. Default true.
+   * With false, the model also sees the steps between them, by weight, up to `memoryMax` (OxyGent:
    * `is_discard_react_memory`).
    */
   readonly discardReactMemory?: boolean;
   /**
-   * Characters of earlier calls, if steps are shown. Default 24 800 (OxyGent: `memory_max_tokens`,
-   * which counts characters).
+   * Maximum size of earlier agent calls, if `discardReactMemory` is false. Default 24 800 (OxyGent:
+   * `memory_max_tokens`, which counts characters).
    */
   readonly memoryMax?: number;
-  /** Unit of `memoryMax`. Default `characters`; `tokens` are estimated, see `weightedHistory`. */
+  /** Unit of `memoryMax`. Default `characters`. `tokens` are estimated (see `weightedHistory`). */
   readonly memoryUnit?: 'characters' | 'tokens';
   /**
-   * How the model calls tools. `parse` replaces OxyGent's parser, and gets it as its fallback
-   * (OxyGent: `func_parse_llm_response`). A JSON list makes several calls, as in
-   * OxyGent's document; its code reads one call per reply, as with `parallel: false`. `false`: the
-   * model's own tool calls, with the media in their results.
+   * How the model calls tools. `parse` replaces OxyGent's parser and gets that parser as its last
+   * argument (OxyGent: `func_parse_llm_response`). A JSON list in a reply makes several tool calls,
+   * as in OxyGent's document. OxyGent's code reads one tool call per reply; `parallel: false` does
+   * the same. `false` uses the model's native tool calls, with the media in their results.
    */
   readonly protocol?: TextToolCallsOptions | false;
   /**
-   * Checks each answer; the model gets a returned text as a correction. `protocol.reflect` replaces
-   * it. An empty answer is corrected in any case (OxyGent: `func_reflexion`).
+   * Checks each answer. A returned text is sent to the model as a correction. `protocol.reflect`
+   * has precedence over this option. Empty answers are corrected in any case (OxyGent:
+   * `func_reflexion`).
    */
   readonly reflect?: Reflect;
   /**
-   * Whether a tool's result is the answer, without its `Tool […] execution result:`. Default false:
-   * only if the model sets `"trust_mode": 1` in its call, or the tool sets `returnDirect`. The
-   * result of a failed call always goes to the model (OxyGent: `trust_mode`).
+   * Whether a tool's result is the answer, without `Tool […] execution result:` (OxyGent:
+   * `trust_mode`). Default false: only if the model adds `"trust_mode": 1` to its tool call, or the
+   * tool sets `returnDirect`. The model always gets the result of a failed tool call.
    */
   readonly trustMode?: boolean;
   /**
-   * More values for `${name}` in the system prompt. `${query}` is the text of the call's input,
-   * `${tools_description}` describes the tools, and the call's arguments come from
-   * `callVariables` in its `toolContext`. An unknown variable stays as written. `false`: the prompt
-   * is not a template (OxyGent: `_build_instruction`).
+   * More values for `${name}` in the system prompt. `${query}` is the text of the agent call's
+   * input, and `${tools_description}` describes the tools. `callVariables` in the `toolContext` of
+   * an agent call adds values for that call. A variable without a value stays as written. With
+   * `false`, the system prompt is not a template (OxyGent: `_build_instruction`).
    */
   readonly promptVariables?: PromptVariablesOptions | false;
-  /** Text for the user if a call failed. Default: our own text (OxyGent: `friendly_error_text`). */
+  /**
+   * Text for the user if an agent call fails (OxyGent: `friendly_error_text`). Default: the text of
+   * `friendlyErrors`.
+   */
   readonly friendlyErrorText?: FriendlyWords;
 }
 
 /**
  * Returns OxyGent's ReAct agent for an agent's `use` list:
- * - tool calls are JSON in the text of the reply, parsed as in OxyGent; a list makes several calls;
- * - after 16 rounds, an answer from all observations;
- * - questions and answers of the last ten successful calls, or their steps too, by weights of 5 and
- *   1 within 24,800 characters;
- * - 16 calls at once;
- * - one retry, after a second, of a transient model failure and of any tool failure, so mind tools
- *   that must not run twice;
- * - an hour for a tool without a time-out of its own, five minutes for a request;
- * - a system prompt that is a template, with `${query}` and `${tools_description}`;
- * - a text for the user if a call fails with `throwOnError: false`;
- * - `reactMemory` on results and `parallelId` on events.
+ * - tool calls are JSON in the text of the reply, parsed as in OxyGent; a list makes several tool
+ *   calls;
+ * - after 16 iterations, the model answers from all tool results;
+ * - the model sees the questions and answers of the last ten successful agent calls;
+ * - with `discardReactMemory: false`, it also sees their steps, by weights of 5 and 1 within 24,800
+ *   characters;
+ * - at most 16 agent calls run at the same time;
+ * - a transient failure of the model and any failure of a tool are retried once, after a second, so
+ *   tools may run twice;
+ * - a tool without a time limit of its own has an hour, and a model request has five minutes;
+ * - the system prompt is a template, with `${query}` and `${tools_description}`;
+ * - the user gets a text if an agent call with `throwOnError: false` fails;
+ * - results have `reactMemory`, and events have `parallelId`.
  *
- * Agents that share one result share its 16 places, also if one calls another as a tool. A caller
- * keeps its place while it waits. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Agents with the same returned list share its 16 places, also if one agent calls another as a
+ * tool. An agent keeps its place while it waits for the other agent. Throws `CONFIGURATION` for an
+ * option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const numbers =
@@ -134,7 +143,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const { reflect = options.reflect } = protocol || {};
   const checking = reflect && { reflect };
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
-  // Two tries in total, without jitter, as in OxyGent.
+  // Two tries in total and no jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return [
     {
@@ -145,7 +154,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
         returnDirect: trustMode || trustedCalls,
       },
     },
-    // Comes first: text that other middleware adds to the system prompt is not a template.
+    // Comes first, because text that other middleware adds to the system prompt is not a template.
     ...(template ? [promptVariables(withQuery(template))] : []),
     concurrency(new Semaphore(16)),
     friendlyErrors(friendlyErrorText),
@@ -164,7 +173,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   ];
 }
 
-/** Adds OxyGent's own variables to those that are given. */
+/** Adds OxyGent's own variables to the given variables. */
 function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
   const where = 'oxygent(): promptVariables';
   checkFields('CONFIGURATION', where, options, 'variables:object|function|?');
@@ -180,9 +189,9 @@ function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
   };
 }
 
-/** Returns the parser of replies. A custom one gets OxyGent's as its fallback. */
+/** Returns the parser of replies. A custom parser gets OxyGent's parser as its last argument. */
 function parserOf({ parse = parseOxygent }: TextToolCallsOptions): ParseReply {
-  // The protocol knows the default parser, whose text it need not hold back.
+  // The protocol recognizes the default parser by identity and then holds back less text.
   if (parse === parseToolCalls) return parse;
   return (reply, context) => parse(reply, context, (text) => parseOxygent(text, context));
 }

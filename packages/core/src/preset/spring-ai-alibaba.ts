@@ -16,43 +16,46 @@ import {
 import type { StateSource } from '../state/state-keys.ts';
 
 export interface SpringAiAlibabaOptions {
-  /** Hooks at the framework's four positions, as in `positionHooks()`. */
+  /** Hooks at the framework's four positions. See `positionHooks()`. */
   readonly hooks?: readonly PositionHook[];
   /**
-   * Whether the calls of one reply run at the same time, at most five. Default false: one after the
-   * other.
+   * Whether the tool calls of a reply run at the same time, at most five. Default false: they run
+   * one after the other.
    */
   readonly parallelToolExecution?: boolean;
   /**
-   * Whether no call of a reply runs before all of its calls are decided. Default true, as there;
-   * with false, only the calls that need approval wait.
+   * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
+   * true, as in Spring AI Alibaba. With false, only tool calls that need approval wait.
    */
   readonly holdRound?: boolean;
   /**
-   * The session's values, from `stateKeys()`. They become part of the middleware and variables of
+   * Values of the session, from `stateKeys()`. They become part of the middleware, and variables of
    * the system prompt.
    */
   readonly state?: Middleware & { of(source: StateSource): { all(): object } };
   /**
-   * More variables of the system prompt. They win over the session's values, which win over
-   * `{input}`.
+   * More variables of the system prompt. They have precedence over the session's values, and the
+   * session's values over `{input}`.
    */
   readonly variables?: PromptVariablesOptions['variables'];
 }
 
 /**
  * Returns Spring AI Alibaba's ReactAgent for an agent's `use` list:
- * - no limit of iterations: add `modelCallLimit()` to the list;
- * - tool calls run one after the other, or five at once;
- * - hooks around agent and model run in reverse order afterwards;
- * - a pause that is asked for while no call runs pauses the next call before its first request;
- * - while a call of a reply waits for approval, none of its calls runs;
- * - the system prompt is a template, rendered once per call: `{input}` is the text of the call's
- *   input, `{name}` a value of `state` or `variables`.
+ * - there is no limit of iterations: add `modelCallLimit()` to the list;
+ * - tool calls run one after the other, or five at the same time;
+ * - hooks after the agent and the model run in reverse order;
+ * - if no agent call runs, a requested pause stops the next agent call before its first model
+ *   request;
+ * - while a tool call of a reply waits for approval, no tool call of that reply runs;
+ * - the system prompt is a template, which is rendered once per agent call;
+ * - in the template, `{input}` is the text of the input, and `{name}` a value of `state` or
+ *   `variables`.
  *
- * Other features are the same as ours: tool time-outs of 5 minutes, `returnDirect`, and an error
- * result for an unknown tool. Both also run only the calls that have no result. A model failure
- * rejects here; there it becomes an answer. Throws `CONFIGURATION` for two hooks of one name.
+ * Other features are the same as Isoloop's: tool timeouts of 5 minutes, `returnDirect`, and an
+ * error result for an unknown tool. In both, only tool calls without a result run. A failure of the
+ * model rejects the agent call; in Spring AI Alibaba it becomes an answer. Throws `CONFIGURATION`
+ * for two hooks of the same name.
  */
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =

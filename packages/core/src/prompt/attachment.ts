@@ -8,30 +8,34 @@ import { toBase64 } from '../message/media/to-base64.ts';
 import { imageSize } from '../tokens/image-size.ts';
 
 export interface AttachmentOptions {
-  /** The file's name. Default: the last part of a URL, if that has an extension. */
+  /** Name of the file. Default: the last part of a URL's path, if it has an extension. */
   readonly name?: string;
   /**
-   * The media type. Default: the type in a `data:` URL, else by the name's extension, else
-   * `application/octet-stream`.
+   * Media type of the file. Default: the type in a `data:` URL, else the type for the extension of
+   * the name, else `application/octet-stream`.
    */
   readonly mediaType?: string;
   /**
-   * Maximum pixels of an inline PNG, JPEG, GIF or WebP; default 10 million (OxyGent). Other images
-   * have no limit, because their size is unknown.
+   * Maximum number of pixels of an inline PNG, JPEG, GIF or WebP image. Default 10 million
+   * (OxyGent). Other images have no limit, because their size is unknown.
    */
   readonly maxImagePixels?: number;
-  /** Maximum bytes of an inline video; default 12 MiB (OxyGent). */
+  /** Maximum number of bytes of an inline video. Default 12 MiB (OxyGent). */
   readonly maxVideoBytes?: number;
-  /** Maximum bytes of any other inline file except images and audio; default 2 MiB (OxyGent). */
+  /**
+   * Maximum number of bytes of other inline files, except images and audio. Default 2 MiB
+   * (OxyGent).
+   */
   readonly maxFileBytes?: number;
 }
 
 /**
- * Creates a message block of the kind that the media type says: image, audio, video, or file
- * (OxyGent: attachments by extension). Everything else is a file: PDF, tables, documents, code. A
- * URL stays a URL, and the model's server fetches it. Bytes and `data:` URLs go inline.
+ * Creates a message block for a medium. The media type decides its kind: image, audio, video or
+ * file (OxyGent: attachments by extension). All other types are files, such as PDF, tables,
+ * documents and code. A URL stays a URL, and the model's server fetches it. Bytes and `data:` URLs
+ * are sent inline.
  *
- * Throws `PAYLOAD_TOO_LARGE` for inline data above its limit, with `limit` and `size` in `details`;
+ * Throws `PAYLOAD_TOO_LARGE` for inline data above its limit, with `limit` and `size` in `details`.
  * `Infinity` means no limit. Throws `INVALID_INPUT` for a URL that no server can fetch.
  */
 export function attachment(
@@ -61,7 +65,7 @@ const unknownType = 'application/octet-stream';
 function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   if (address.startsWith('data:')) return dataBlock(address, options);
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
-  // Only this program could read such an address.
+  // Only a program on this machine could read such an address.
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
     throw new AgentError(
       'INVALID_INPUT',
@@ -81,7 +85,8 @@ function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): M
   const inline = inlineSource({ type: 'url', url });
   if (inline.type === 'url' || !inline.data)
     throw new AgentError('INVALID_INPUT', 'attachment(): a data: URL must have data, in base64.');
-  // A `data:` URL without a type means text, by its standard; a file's name is more precise.
+  // By its standard, a `data:` URL without a type contains text. The name of the file is more
+  // precise.
   const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
   return blockOf({ ...inline, mediaType: said ?? own ?? inline.mediaType }, name);
 }
@@ -97,7 +102,7 @@ function bytesBlock(
 function bytesOf(given: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(given))
     return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
-  // Not `instanceof`: the buffer may come from another realm.
+  // `instanceof` would be false for a buffer from another realm.
   return Object.prototype.toString.call(given) === '[object ArrayBuffer]'
     ? new Uint8Array(given as ArrayBuffer)
     : undefined;

@@ -12,38 +12,40 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { perRun } from '../loop/use/per-run.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
-/** A call whose prompt needs rendering. */
+/** An agent call for which the system prompt is rendered. */
 export interface PromptCall extends RunInfo {
   /**
-   * The call's input, after guards and `pre-call` hooks. For a resumed call: the user's last
-   * message.
+   * Input of the agent call, after guards and `pre-call` hooks. For a resumed agent call: the
+   * user's last message.
    */
   readonly input: readonly Msg[];
 }
 
 export interface PromptVariablesOptions extends TemplateOptions {
   /**
-   * Variables of every call. A function runs once per call; it reads the session's values with
-   * `state.of(call)`.
+   * Variables of every agent call, or a function that returns them. The function runs once per
+   * agent call. It can read the session's values with `state.of(call)`.
    */
   readonly variables?: TemplateVariables | ((call: PromptCall) => Awaitable<TemplateVariables>);
   /**
-   * The token of variables that the call, or the agent, provides in `toolContext`; optional for a
-   * call. They override `variables`. Default `callVariables`.
+   * Token of further variables in the `toolContext` of an agent call or of the agent. They have
+   * precedence over `variables`. Default `callVariables`.
    */
   readonly token?: ContextToken<TemplateVariables>;
   /**
-   * Name of a variable that describes the tools: name, description and JSON Schema of each, with
-   * blank lines between. It follows the tools of each request. Default: none (OxyGent:
-   * `tools_description`).
+   * Name of a variable that describes the tools of each request: name, description and JSON Schema,
+   * with a blank line between two tools. Default: none (OxyGent: `tools_description`).
    */
   readonly toolsVariable?: string;
 }
 
-/** The token of one call's variables, for `toolContext` (OxyGent: the arguments of a call). */
+/**
+ * Token for `toolContext` that sets the variables of one agent call (OxyGent: the arguments of a
+ * call).
+ */
 export const callVariables: ContextToken<TemplateVariables> = contextToken('call variables');
 
-/** A system prompt that was rendered for a run. */
+/** The system prompt that was rendered for a run. */
 interface Rendered {
   readonly template: string;
   readonly variables: TemplateVariables;
@@ -51,13 +53,14 @@ interface Rendered {
 }
 
 /**
- * Renders the agent's system prompt once per call, before it is used. `${name}` becomes its value
- * (OxyGent: `_build_instruction`), or `{name}` with `form: '{}'` (Spring AI Alibaba). Inserted
- * values, text that other middleware appends, and a call's input are not rendered.
+ * Renders the agent's system prompt once per agent call. Each `${name}` is replaced with its value
+ * (OxyGent: `_build_instruction`). With `form: '{}'`, each `{name}` is replaced (Spring AI
+ * Alibaba). Inserted values, text that other middleware adds, and the input of the agent call are
+ * not rendered.
  *
- * Use it once per agent: a second one would render the values that the first inserted. If rendering
- * fails, the call ends with that error and stores nothing. Throws `CONFIGURATION` for an option of
- * the wrong kind.
+ * Use this middleware once per agent: a second one would render the values that the first inserted.
+ * If rendering fails, the agent call ends with that error and stores nothing. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   const where = 'promptVariables()';
@@ -87,8 +90,8 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     const own = toolContext.get(token);
     const given = await variablesOf(options.variables, callOf(context, input), context.signal);
     checkFields('INVALID_INPUT', where, { given, own }, 'given:object own:object|?');
-    // Text that other middleware added after it, such as the tools of a text protocol, is not a
-    // template.
+    // Text that other middleware added after the agent's own prompt is not a template. An example
+    // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
     const variables = { ...given, ...(own as TemplateVariables) };
     const { generate, toolSchemas: tools } = context;
@@ -105,7 +108,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     wrapRun: runs.wrapRun,
     on: {
       'pre-call': {
-        // After all hooks that may change the input or store it in the session's state.
+        // Runs after all hooks that may change the input or store it in the session's state.
         priority: Number.MAX_SAFE_INTEGER,
         async handle({ input }, _control, context) {
           try {
@@ -116,7 +119,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
         },
       },
       'pre-reasoning': {
-        // After all hooks that may change the tools.
+        // Runs after all hooks that may change the tools.
         priority: Number.MAX_SAFE_INTEGER,
         handle(event, _control, context) {
           const rendered = runs.get(event.runId)?.rendered;
@@ -124,7 +127,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
           const { options: generate, tools, messages } = event;
           const before = context.systemPrompt;
           const prompt = renderWith(rendered, { generate, tools });
-          // Another hook may have set a prompt of its own.
+          // Another hook may have set its own system prompt.
           if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return;
           context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
           rendered.prompt = prompt;
@@ -143,7 +146,10 @@ interface ToolOffer {
   readonly tools: readonly ToolSchema[];
 }
 
-/** Returns the variables of a call. Rejects with the reason of an abort. */
+/**
+ * Returns the variables of an agent call. Rejects with the signal's reason if the agent call is
+ * aborted.
+ */
 function variablesOf(
   variables: PromptVariablesOptions['variables'] = {},
   call: PromptCall,

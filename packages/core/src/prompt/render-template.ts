@@ -3,25 +3,28 @@ import { checkFields } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json.ts';
 
 /**
- * Values by variable name. Strings are inserted as they are, other values as JSON; `undefined`
- * means no value.
+ * Values by variable name. Strings are inserted as they are, and other values as JSON. `undefined`
+ * means that the variable has no value.
  */
 export type TemplateVariables = Readonly<Record<string, JsonValue | undefined>>;
 
 export interface TemplateOptions {
-  /** Syntax of a variable: `${name}` (default; OxyGent), or `{name}` (Spring AI Alibaba). */
+  /**
+   * Syntax of a variable. `${name}` (default) is OxyGent's, and `{name}` is Spring AI Alibaba's.
+   */
   readonly form?: '${}' | '{}';
   /**
    * What happens to a variable without a value. `keep` (default) leaves it as written. `fail`
-   * throws `INVALID_INPUT`, with all such names in `details.missing`.
+   * throws `INVALID_INPUT`, with the names of all such variables in `details.missing`.
    */
   readonly missing?: 'keep' | 'fail';
 }
 
 /**
- * Replaces a text's variables with their values in one pass, so inserted values are not rendered
- * again. A name has letters of any script, digits and `_`; all other braces, such as those of JSON,
- * are text. Throws `INVALID_INPUT` if `text` is not a string.
+ * Replaces the variables of a text with their values, in one pass, so that inserted values are not
+ * rendered. A name consists of letters of any script, digits and `_`. Other braces, such as those
+ * of JSON, stay as they are. Throws `INVALID_INPUT` if `text` is not a string, if another argument
+ * has the wrong kind, or with `missing: 'fail'`.
  */
 export function renderTemplate(
   text: string,

@@ -8,29 +8,29 @@ import { readSchema } from '../output/output-schema.ts';
 import { formatInstruction } from '../output/text-format.ts';
 
 export interface SystemPromptOptions {
-  /** The prompt itself. It comes first, unchanged. */
+  /** Main text of the prompt. It comes first and is not changed. */
   readonly base: string;
-  /** Documents or text found for the request. If empty, there is no such section. */
+  /** Documents or text that were retrieved for the request. An empty value adds no section. */
   readonly context?: string | readonly RetrievedDocument[];
   /**
-   * Further text from outside, each in a section of its own. Section names have letters, digits,
-   * `_` and `-`. Blank sections are left out.
+   * Further text from outside, by section name. A section name consists of letters, digits, `_` and
+   * `-`. Blank sections are left out.
    */
   readonly sections?: Readonly<Record<string, string>>;
   /**
-   * Makes the model answer in this format only. Don't combine it with `jsonMode()` or `yamlMode()`,
-   * which give this instruction themselves.
+   * Format of the answer, which the prompt then requires. Do not set it with `jsonMode()` or
+   * `yamlMode()`, which add this instruction themselves.
    */
   readonly format?: 'json' | 'yaml';
-  /** The schema of the answer. Needs a `format`. */
+  /** Schema of the answer. Needs a `format`. */
   readonly schema?: SchemaLike;
 }
 
 /**
- * Builds a system prompt from its parts, with a blank line between them (Arc Reactor's order and
- * parts). The parts are the base, the sections, the retrieved text, and the answer format. Nothing
- * is a template: text from outside is not rendered. It goes between the tags of its section, and
- * can't close them or open another section's. Throws `CONFIGURATION`.
+ * Builds a system prompt from its parts, with a blank line between them. The parts and their order
+ * are Arc Reactor's: the base, the sections, the retrieved text, and the answer format. Variables
+ * are not rendered. Text from outside is put between the tags of its section. It cannot close these
+ * tags or open another section. Throws `CONFIGURATION` for an invalid option.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
   checkFields(

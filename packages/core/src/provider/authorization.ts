@@ -1,11 +1,13 @@
 import { AgentError } from '../error/agent-error.ts';
 
-/** Key of a provider; a function is called before each request. */
+/**
+ * API key of a provider, or a function that returns it. The function is called before each request.
+ */
 export type ApiKey = string | (() => string | Promise<string>);
 
 /**
- * Returns the header with the key, or no header without a key. Rejects with `CONFIGURATION` if the
- * key cannot be sent, and `MODEL_AUTH` if the function fails to provide it.
+ * Returns the authorization header, or no header without a key. Rejects with `CONFIGURATION` if the
+ * key has characters that cannot be sent. Rejects with `MODEL_AUTH` if the function fails.
  */
 export async function authorization(apiKey: ApiKey | undefined): Promise<Record<string, string>> {
   try {

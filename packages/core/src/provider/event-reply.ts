@@ -5,26 +5,26 @@ import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
 /**
- * Reply as server-sent events with one JSON chunk each, or as one JSON text from a server that does
- * not stream.
+ * Reads a reply. The reply is a stream of server-sent events with one JSON chunk each, or one JSON
+ * text from a server that does not stream.
  */
 export class EventReply {
   readonly #parser = new SseParser();
   readonly #text = new TextDecoder();
   readonly #decoder: ReplyDecoder;
-  /** Text before the first event; the whole reply if it has no event. */
+  /** Text before the first event. If the reply has no event, this is the whole reply. */
   #head = '';
   #streams = false;
-  /** Whether the reply is complete because `[DONE]` came. Later events are ignored. */
+  /** Whether the reply is complete. Later events are ignored. */
   done = false;
-  /** Error of the reply; the deltas before it are valid. */
+  /** Error of the reply. Deltas that were returned before the error are valid. */
   error: AgentError | undefined;
 
   constructor(decoder: ReplyDecoder) {
     this.#decoder = decoder;
   }
 
-  /** Whether the reply's finish reason is known; at most its usage is still missing. */
+  /** Whether the finish reason of the reply is known. Only its usage may still be missing. */
   get finished(): boolean {
     return this.#decoder.finished;
   }
@@ -37,8 +37,8 @@ export class EventReply {
   }
 
   /**
-   * Handles the end of the input. Some servers send no finish reason, others no `[DONE]`; a reply
-   * needs one of the two.
+   * Returns the last deltas at the end of the input. Some servers send no finish reason, and others
+   * send no `[DONE]`. A reply without both is an error.
    */
   end(): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
@@ -50,7 +50,8 @@ export class EventReply {
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;
-    // A cut event may follow the reply's end, but a reply in one piece has nothing after it.
+    // After the finish reason, a cut event does not matter. In a reply without events, an error
+    // means that the reply is invalid.
     if (whole && this.error) return [];
     if (this.finished || (whole && deltas.length)) this.#finish(deltas);
     else this.error ??= problem;

@@ -1,22 +1,22 @@
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 
 /**
- * Decoder that turns one reply's wire chunks into deltas. It holds the state of that reply; each
- * request needs a new one.
+ * Decoder that converts the chunks of one reply to deltas. The decoder keeps the state of that
+ * reply, so each request needs a new decoder.
  */
 export interface ReplyDecoder {
-  /** Whether the provider has said why the reply ended. */
+  /** Whether the provider has sent the finish reason of the reply. */
   readonly finished: boolean;
   /**
-   * Adds the deltas of a parsed chunk, or of a whole reply that came in one piece. Ignores a value
-   * that is not such a chunk. Throws for a chunk whose text or calls have the wrong shape.
+   * Adds the deltas of a parsed chunk, or of a whole reply that was not streamed. Ignores a value
+   * that is not a chunk. Throws if text or tool calls in a chunk have the wrong type.
    */
   decode(chunk: unknown, deltas: ModelDelta[]): void;
-  /** Returns the reply's last delta. Called once, when the stream has ended properly. */
+  /** Returns the last delta of the reply. Called once, after a complete reply. */
   end(): ModelDelta;
 }
 
-/** Wire format of a provider. Pure: the same request gives the same body. */
+/** Wire format of a provider. The same request always gives the same body. */
 export interface Formatter {
   /** Returns the JSON body of a streaming request. */
   format(request: ModelRequest): string;

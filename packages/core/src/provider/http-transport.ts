@@ -10,24 +10,25 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text. */
+  /** Body of the request as JSON text. */
   readonly body: string;
-  /** Default: the global `fetch` at the time of the request. */
+  /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
-  /** Longest wait for the response and for each read of it, in milliseconds. */
+  /** Maximum wait for the response, and for each read of its body, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * Time, in milliseconds, that a connection gets to end after `[DONE]`, so that it can be reused.
+ * Time, in milliseconds, that the server may take to close a connection after `[DONE]`. A
+ * connection that is closed properly can be reused.
  */
 const closingMs = 500;
 
 /**
- * Sends a request and yields the reply's deltas, one array for each network read. It reads the
- * network only as far as the caller asks. Rejects with an `AgentError`: its message may quote the
- * server's text, but never a value of the request's headers.
+ * Sends a request and yields the deltas of the reply, one array for each network read. Reads from
+ * the network only when the caller asks for the next array. Rejects with an `AgentError`. Its
+ * message may quote the server's text, but never the value of a request header.
  */
 export async function* streamReply(
   request: HttpRequest,
@@ -67,8 +68,8 @@ export async function* streamReply(
 }
 
 /**
- * Returns the next bytes, or `undefined` at the end. A connection that breaks after the reply's end
- * counts as ended.
+ * Returns the next bytes, or `undefined` at the end. If the connection breaks after the end of the
+ * reply, this also counts as the end.
  */
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
@@ -86,8 +87,8 @@ async function read(
 }
 
 /**
- * Converts a rejection to an `AgentError`. Other errors come from `fetch` or the body: Node says
- * `fetch failed` and keeps the reason as the cause.
+ * Converts any error to an `AgentError`. An error that is not an `AgentError` comes from `fetch` or
+ * from the body. In Node, the reason of such an error is its `cause`.
  */
 function readable(error: unknown, request: HttpRequest): AgentError {
   const reason = (error as Error | undefined)?.cause ?? error;
@@ -106,7 +107,8 @@ function readable(error: unknown, request: HttpRequest): AgentError {
 }
 
 /**
- * Removes header values from a text: servers and runtimes quote what was sent, such as a wrong key.
+ * Removes header values from a text, because servers and runtimes may quote what was sent, such as
+ * a wrong key.
  */
 function withoutSecrets(text: string, { headers }: HttpRequest): string {
   const secrets = Object.values(headers).map((value) => value.replace(/^Bearer /, ''));

@@ -3,16 +3,16 @@ import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 
 export interface MultiAgentOptions {
-  /** Text before a history that tells the model what it is. */
+  /** Text before a history that explains the history to the model. */
   readonly header?: string;
   /**
-   * Histories of a request that have the header. Default: each; with `dashscope()` the first (as in
-   * AgentScope).
+   * Which histories of a request have the header. Default: `each`. With `dashscope()`, the default
+   * is `first`, as in AgentScope.
    */
   readonly headerOn?: 'each' | 'first';
   /**
-   * When lines begin with their speaker's name. Default: if there are several messages; with
-   * `dashscope()` always (as in AgentScope).
+   * When lines begin with the name of the speaker. Default `several`: if the history has several
+   * messages. With `dashscope()`, the default is `always`, as in AgentScope.
    */
   readonly names?: 'several' | 'always';
 }
@@ -26,10 +26,10 @@ interface Merged {
 }
 
 /**
- * Wraps a model for conversations of several agents. Speech of the agents and the user between tool
- * calls becomes one user message. It has a `<history>` of `Name: text` lines, with media in their
- * place. System messages, tool calls with their results, and messages with
- * `metadata: { bypassHistory: true }` stay unchanged. The log keeps all messages (AgentScope: the
+ * Wraps a model for conversations of several agents. Consecutive text messages of agents and users
+ * become one user message. It contains a `<history>` with lines of the form `Name: text`, and media
+ * between the lines. System messages, tool calls with their results, and messages with `metadata: {
+ * bypassHistory: true }` stay unchanged. The session log does not change (AgentScope: the
  * `MultiAgentFormatter`s).
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
@@ -40,7 +40,7 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
     names: isDashScope ? 'always' : 'several',
     ...options,
   };
-  // A later request reuses the merged message, so that its wire form is made once.
+  // Later requests reuse the merged message, so that its wire form is computed once.
   const known = new WeakMap<Msg, Merged>();
   return {
     provider: model.provider,

@@ -19,8 +19,8 @@ export function errorOfResponse(status: number, headers: Headers, text: string):
 }
 
 /**
- * Returns the error that a chunk reports, if any: `{ error: … }`, `{ object: 'error' }`,
- * `{ code: 'text' }`, or the data of an `error` event.
+ * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
+ * 'error' }`, `{ code: 'text' }`, or the data of an `error` event.
  */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
   const { error, object, code } = toObject(chunk);
@@ -29,7 +29,7 @@ export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError |
 }
 
 /**
- * Returns the error for a reply that breaks the protocol. Set `retryable` if the reply was only cut
+ * Returns the error for a reply that violates the protocol. Set `retryable` if the reply was cut
  * off.
  */
 export function badResponse(problem: string, text: string, retryable = false): AgentError {
@@ -44,8 +44,8 @@ interface HttpDetails {
 }
 
 /**
- * Builds the error from a body: `{ error: { message, code, type } }`, `{ error: 'text' }`,
- * `{ message }`, `{ detail }`, or an array of one (Gemini).
+ * Builds the error from a body. The body is `{ error: { message, code, type } }`, `{ error: 'text'
+ * }`, `{ message }`, `{ detail }`, or an array with one of these (Gemini).
  */
 function providerError(
   title: string,
@@ -73,8 +73,8 @@ function providerError(
 }
 
 /**
- * Returns the code of an error. Errors within a reply have no `httpStatus`. Unrecognized ones count
- * as the server's failure, whatever status the chunk gives.
+ * Returns the code of an error. An error inside a reply has no `httpStatus`. If such an error is
+ * not recognized, it counts as a failure of the server, whatever status the chunk contains.
  */
 function classify(status: number, words: string, httpStatus: number | undefined): AgentErrorCode {
   if (status === 401 || status === 403) return 'MODEL_AUTH';

@@ -1,20 +1,21 @@
 export interface ServerSentEvent {
-  /** The `event` field; empty if there was none. */
+  /** Value of the `event` field, or an empty string. */
   readonly event: string;
   readonly data: string;
 }
 
 /**
- * Incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). Its work is linear in the
- * input, even for small pieces: it reads an unfinished line again only after its end has arrived.
+ * Incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). It takes time linear in
+ * the length of the input, even for small pieces: an unfinished line is not read before its end
+ * arrives.
  */
 export class SseParser {
   readonly #decoder = new TextDecoder();
-  /** Line without an end so far. */
+  /** Start of a line whose end has not arrived. */
   #partial = '';
   /**
-   * Whether the last piece ended in CR. A line feed at the start of the next piece then belongs to
-   * that line break.
+   * Whether the last piece ended in a carriage return. A line feed at the start of the next piece
+   * then belongs to the same line break.
    */
   #afterReturn = false;
   #event = '';
@@ -39,7 +40,8 @@ export class SseParser {
     this.#afterReturn = text.endsWith('\r');
     if (!/[\r\n]/.test(text)) return [];
     const events: ServerSentEvent[] = [];
-    // A fixed separator is several times faster, and almost no server sends anything else.
+    // A split by a fixed separator is several times faster, and almost all servers send only line
+    // feeds.
     const lines = this.#partial.split(text.includes('\r') ? /\r\n|\n|\r/ : '\n');
     this.#partial = lines.pop()!;
     for (const line of lines) {

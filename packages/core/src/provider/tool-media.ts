@@ -5,26 +5,26 @@ import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
-/** A group of results and its view, which stays valid as long as the group is the same. */
+/** Consecutive messages with tool results, and the messages that the model gets instead. */
 interface Shown {
   readonly group: readonly Msg[];
   readonly view: readonly Msg[];
 }
 
 /**
- * Shows a model the media in tool results if its protocol allows only text there (OxyGent:
- * observations with attachments). That is so for chat completions and for AI SDK as we use it. Each
- * medium that the model accepts becomes a placeholder in its result. A user message after the
- * results of the round holds the medium and names its result. Other media stay placeholders. Only
- * the request changes; the log keeps the results. `dashscope()` and `textToolCalls()` do not need
- * it.
+ * Shows a model the media in tool results, if its protocol allows only text in results (OxyGent:
+ * observations with attachments). This is the case for chat completions and for `fromAiSdk`. In the
+ * result, a placeholder replaces each medium that the model accepts. A user message after all
+ * results of the reply contains the media and names their results. The model does not get media
+ * that it does not accept. Only the request changes, not the session log. `dashscope()` and
+ * `textToolCalls()` do not need this middleware.
  */
 export function toolMedia(): ModelMiddleware {
   return {
     name: 'toolMedia',
     wrapModel(model) {
       const { media } = model.features;
-      // Later requests reuse the same objects, so that their wire form is made once.
+      // Later requests reuse the same objects, so that their wire form is computed once.
       const known = new WeakMap<Msg, Shown>();
       const show = (group: readonly Msg[]): readonly Msg[] => {
         const found = known.get(group[0]!);
@@ -47,7 +47,7 @@ export function toolMedia(): ModelMiddleware {
   };
 }
 
-/** Groups consecutive messages with results. Every other message is a group of its own. */
+/** Groups consecutive messages with tool results. Every other message is a group of its own. */
 function groupsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const groups: Msg[][] = [];
   for (const message of messages) {

@@ -16,7 +16,7 @@ import type {
   ToolSchema,
 } from '../../model/chat-model.ts';
 
-/** Facts that decide how a block is converted. */
+/** Facts about the AI SDK model that decide how content blocks are converted. */
 export interface AiSdkTarget {
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly media: ModelFeatures['media'];
@@ -29,8 +29,8 @@ type Message =
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
 /**
- * Returns `LanguageModelV4CallOptions` or its V3 counterpart, without the signal. An undefined
- * field means the same as an absent one.
+ * Converts a request to `LanguageModelV4CallOptions` or the V3 type, without the signal. A field
+ * that is `undefined` counts as absent.
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } =
@@ -59,7 +59,8 @@ function toMessages({ role, content }: Msg, target: AiSdkTarget): readonly Messa
 }
 
 /**
- * Joins consecutive tool messages: some providers require all results of a round in one message.
+ * Joins consecutive tool messages, because some providers require the results of all tool calls of
+ * a reply in one message.
  */
 function joinToolMessages(messages: readonly Message[]): readonly Message[] {
   const joined: Message[] = [];
@@ -72,7 +73,10 @@ function joinToolMessages(messages: readonly Message[]): readonly Message[] {
   return joined;
 }
 
-/** Returns the parts of a block. A tool result has none: it goes in a message of its own. */
+/**
+ * Returns the parts of a block. A tool result has no parts here, because it becomes a separate
+ * message.
+ */
 function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
   const providerOptions = toProviderOptions(block.providerMetadata);
   switch (block.type) {
@@ -100,8 +104,8 @@ function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
 }
 
 /**
- * Returns `undefined` if the model does not accept the medium, or if the provider cannot fetch its
- * URL.
+ * Converts a medium to a file part. Returns `undefined` if the model does not accept the medium, or
+ * if the provider cannot fetch its URL.
  */
 function toFile(
   block: MediaBlock,
@@ -140,7 +144,7 @@ function isFetched(url: string, mediaType: string, supported: SupportedUrls): bo
 }
 
 /**
- * Converts a tool result to text only: several providers would turn media in a result into base64
+ * Converts a tool result to text only, because several providers write media in a result as base64
  * text.
  */
 function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResult): Part {
@@ -158,8 +162,8 @@ function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResu
 }
 
 /**
- * Keeps fields with an object as value: AI SDK stores a provider's fields under its name. Other
- * fields are not for it.
+ * Returns the fields whose value is an object: AI SDK stores the fields of a provider in an object
+ * under the provider's name. Other fields are not for AI SDK.
  */
 function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
   const entries = Object.entries(metadata ?? {}).filter(

@@ -1,7 +1,7 @@
 /**
- * Part of AI SDK's language-model contract that we use (`@ai-sdk/provider` 3 and 4:
- * `LanguageModelV3`, `LanguageModelV4`). It is declared structurally, so the package does not have
- * to be installed.
+ * The part of AI SDK's language-model contract that `fromAiSdk` uses (`@ai-sdk/provider` 3 and 4:
+ * `LanguageModelV3`, `LanguageModelV4`). It is declared here, so that the package does not have to
+ * be installed.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: 'v3' | 'v4';
@@ -13,7 +13,10 @@ export interface AiSdkLanguageModel {
   ): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>;
 }
 
-/** Media types, `image/*` or `*`, with patterns of the URLs that the provider fetches itself. */
+/**
+ * Patterns of the URLs that the provider fetches itself, by media type. A media type may be
+ * `image/*` or `*`.
+ */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -22,7 +25,7 @@ interface PartBase {
   readonly providerMetadata?: Metadata | undefined;
 }
 
-/** Stream parts that the decoder uses; it ignores others. */
+/** Stream parts that the decoder uses. The decoder ignores other parts. */
 export type AiSdkPart = PartBase &
   (
     | {
@@ -45,7 +48,7 @@ export type AiSdkPart = PartBase &
         readonly type: 'tool-call';
         readonly toolCallId: string;
         readonly toolName: string;
-        /** JSON text. */
+        /** Arguments of the tool call as JSON text. */
         readonly input: string;
         readonly providerExecuted?: boolean;
       }
@@ -59,7 +62,7 @@ export type AiSdkPart = PartBase &
     | { readonly type: 'error'; readonly error: unknown }
   );
 
-/** Data of a file: V3 sends the bytes directly, V4 tags them. */
+/** Data of a file. V3 sends the data directly, and V4 sends an object with a `type`. */
 export type AiSdkFileData =
   | string
   | Uint8Array

@@ -11,7 +11,10 @@ interface OpenCall {
   hasInput: boolean;
 }
 
-/** Turns one reply's stream parts into deltas. Leaves out calls that the provider runs itself. */
+/**
+ * Converts the stream parts of one reply to deltas. Leaves out tool calls that the provider runs
+ * itself.
+ */
 export class AiSdkDecoder {
   readonly #calls = new Map<string, OpenCall>();
   readonly #metadata: { id?: string; model?: string } = {};
@@ -21,7 +24,7 @@ export class AiSdkDecoder {
     return this.#finished;
   }
 
-  /** Adds the deltas of a part. Throws the error of an `error` part. */
+  /** Converts one part and adds its deltas to `deltas`. Throws the error of an `error` part. */
   decode(part: AiSdkPart, deltas: ModelDelta[]): void {
     const extra = part.providerMetadata
       ? { providerMetadata: part.providerMetadata as JsonObject }
@@ -99,7 +102,8 @@ export class AiSdkDecoder {
   }
 
   #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
-    // OpenRouter's term for a failure, which not every provider package knows.
+    // OpenRouter reports a failure as the finish reason `error`, which some provider packages do
+    // not recognize.
     if (unified === 'error' || raw === 'error')
       throw new AgentError('MODEL_SERVER', 'The model failed in the middle of its reply', {
         retryable: true,

@@ -2,8 +2,8 @@ import { AgentError, messageOf, type AgentErrorCode } from '../../error/agent-er
 import { errorOfChunk, errorOfResponse, quote } from '../provider-error.ts';
 
 /**
- * AI SDK's `APICallError`. It is recognized by its name: we cannot import its class, and several
- * copies may exist.
+ * AI SDK's `APICallError`. It is recognized by its name, because its class cannot be imported here
+ * and several copies of the class may exist.
  */
 interface ApiCallError {
   readonly message: string;
@@ -22,7 +22,7 @@ const codes: Readonly<Record<string, AgentErrorCode>> = {
   AI_UnsupportedFunctionalityError: 'MODEL_REQUEST',
 };
 
-/** Converts any error of an AI SDK model, thrown or in its stream. */
+/** Converts any error of an AI SDK model, which it throws or reports in its stream. */
 export function toAgentError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
   if (!(error instanceof Error))
@@ -48,8 +48,8 @@ function ofApiCall(
     });
   if (statusCode >= 400)
     return errorOfResponse(statusCode, new Headers(responseHeaders), responseBody || message);
-  // A success status whose body could not be read: the connection broke, or the body is not a
-  // reply.
+  // The status is a success, but the body could not be read: the connection broke, or the body is
+  // not a reply.
   return error.cause instanceof Error
     ? toAgentError(error.cause)
     : new AgentError('MODEL_BAD_RESPONSE', quote(message), { cause: error });

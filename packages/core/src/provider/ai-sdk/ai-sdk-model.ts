@@ -7,18 +7,22 @@ import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../m
 import { Deadline } from '../../model/deadline.ts';
 
 export interface FromAiSdkOptions {
-  /** Features of the model. Default: tools, images and files, no known window. */
+  /**
+   * Features of the model. Default: supports tools, images and files, and has an unknown context
+   * window.
+   */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * Longest silence of the model, in milliseconds. Default 5 minutes; `Infinity` means no limit.
+   * Maximum time between two reads of the reply, in milliseconds. Default 5 minutes. `Infinity`
+   * means no limit.
    */
   readonly timeoutMs?: number;
 }
 
 /**
- * Adapts a model of any AI SDK provider (`LanguageModelV4` or `V3`), without `ai` itself.
- * `providerOptions` of a request go to the provider under its name, as in AI SDK:
- * `{ openai: { … } }`. `providerMetadata` of a reply is sent back with it.
+ * Adapts a model of any AI SDK provider (`LanguageModelV4` or `V3`). The package `ai` is not
+ * needed. `providerOptions` of a request contain an object for each provider, as in AI SDK: `{
+ * openai: { … } }`. The `providerMetadata` of a reply is sent back with that reply.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
   const { specificationVersion: version } = Object(model) as AiSdkLanguageModel;
@@ -93,8 +97,8 @@ async function* decodeAll(
 }
 
 /**
- * Returns the error instead of throwing it, because the caller must yield the deltas before it
- * first.
+ * Decodes a part. Returns an error instead of throwing it, because the caller must yield the deltas
+ * before the error first.
  */
 function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]): unknown {
   try {
@@ -106,8 +110,8 @@ function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]
 }
 
 /**
- * Parts of one network read arrive within a few microtasks, through the provider's chain of
- * streams.
+ * Number of microtasks to wait for the next part. Parts of one network read arrive within a few
+ * microtasks, through the provider's chain of streams.
  */
 const microtasksBetweenParts = 32;
 

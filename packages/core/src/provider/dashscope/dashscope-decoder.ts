@@ -4,7 +4,7 @@ import type { ReplyDecoder } from '../formatter.ts';
 import { OpenAiDecoder } from '../openai/openai-decoder.ts';
 import type { WireChoice, WireUsage } from '../openai/openai-wire.ts';
 
-/** Chunk of DashScope; as with other providers, any field may be missing or null. */
+/** Chunk of DashScope. Any field may be missing or null, as with other providers. */
 interface DashScopeChunk {
   readonly output?: { readonly choices?: readonly (WireChoice | null)[] | null } | null;
   readonly usage?: DashScopeUsage | null;
@@ -16,14 +16,14 @@ interface DashScopeUsage {
   readonly output_tokens?: number | null;
   readonly total_tokens?: number | null;
   readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
-  /** Sent by the multimodal service. */
+  /** Sent only by the multimodal service. */
   readonly input_tokens_details?: { readonly cached_tokens?: number | null } | null;
   readonly output_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 
 /**
- * Decodes DashScope's replies. Its choices differ from chat completions only in some names, so the
- * chat-completions decoder handles them.
+ * Decodes DashScope's replies. DashScope's chunks differ from chat-completions chunks only in some
+ * names, so the chat-completions decoder does the work.
  */
 export class DashScopeDecoder implements ReplyDecoder {
   readonly #choices = new OpenAiDecoder();
@@ -47,7 +47,7 @@ export class DashScopeDecoder implements ReplyDecoder {
   }
 }
 
-/** Replaces the text `null`, which DashScope sends as the reason until the reply ends. */
+/** Replaces the finish reason `"null"`, a string that DashScope sends until the reply ends. */
 function withReason(choice: WireChoice): WireChoice {
   return choice.finish_reason === 'null' ? { ...choice, finish_reason: null } : choice;
 }

@@ -1,6 +1,9 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 
-/** DashScope's error codes by their first characters; any other code means a refused request. */
+/**
+ * Codes for DashScope's error codes, by their first characters. Any other DashScope code means a
+ * rejected request.
+ */
 const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean])[] =
   [
     [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
@@ -14,8 +17,9 @@ const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retry
   ];
 
 /**
- * Converts an error within a reply by its provider code. Its HTTP status is only in a comment of
- * the stream, which no parser of server-sent events exposes. Any other error stays unchanged.
+ * Converts an error inside a reply by DashScope's error code. The HTTP status of such an error is
+ * only in a comment of the event stream, which the parser does not return. Other errors stay
+ * unchanged.
  */
 export function dashScopeError(error: unknown): unknown {
   if (

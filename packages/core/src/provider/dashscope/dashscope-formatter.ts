@@ -16,10 +16,10 @@ import type { WireObject } from '../openai/openai-messages.ts';
 export interface DashScopeFormat {
   readonly model: string;
   readonly features: ModelFeatures;
-  /** Service to use; `undefined` means that the request's media decide. */
+  /** Service to use. If `undefined`, the media of the request decide. */
   readonly endpoint: DashScopeEndpoint | undefined;
   readonly enableThinking: boolean | undefined;
-  /** Most tokens of thinking. */
+  /** Maximum number of thinking tokens. */
   readonly thinkingBudget: number | undefined;
 }
 
@@ -28,13 +28,13 @@ export interface DashScopeFormatter extends Formatter {
   endpointOf(request: ModelRequest): DashScopeEndpoint;
 }
 
-/** Parameters that the decoder of the reply relies on. */
+/** Parameters that the decoder of the reply requires. */
 const fixed: JsonObject = { result_format: 'message', incremental_output: true };
 
 /**
  * Creates a formatter for DashScope's own protocol: `{ model, input: { messages }, parameters }`.
- * `providerOptions` are merged into `parameters`. As with chat completions, the JSON text of a
- * message or tool is cached for the lifetime of the object.
+ * `providerOptions` are merged into `parameters`. The JSON text of a message or tool is cached as
+ * long as its object exists.
  */
 export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter {
   const { model, endpoint, features } = format;
@@ -91,8 +91,9 @@ function toParameters(
 }
 
 /**
- * Converts `required` to `auto`, because the service does not know it. While the model thinks, the
- * choice of one tool becomes `auto` too, because the service cannot force it.
+ * Converts the choice `required` to `auto`, because the service does not support `required`. With
+ * thinking, the choice of one tool becomes `auto` too, because the service cannot force a tool
+ * then.
  */
 function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
   return choice === 'required' || (thinks && typeof choice === 'object')
@@ -100,7 +101,7 @@ function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
     : toWireChoice(choice);
 }
 
-/** Converts a tool, without `strict`: the service has no strict mode. */
+/** Converts a tool without `strict`, because the service has no strict mode. */
 function toWireTool({ name, description, parameters }: ToolSchema): WireObject {
   return { type: 'function', function: { name, description, parameters } };
 }

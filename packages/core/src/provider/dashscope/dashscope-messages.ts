@@ -5,19 +5,20 @@ import type { ModelFeatures } from '../../model/chat-model.ts';
 import { toWireCall, type WireObject } from '../openai/openai-messages.ts';
 
 /**
- * One of DashScope's two services: `text` for text only, `multimodal` for messages made of parts.
+ * Name of one of DashScope's two services. `text` takes only text, and `multimodal` takes messages
+ * with media.
  */
 export type DashScopeEndpoint = 'text' | 'multimodal';
 
 /**
- * Kinds of media parts that the multimodal service supports. It accepts each by URL, including a
- * `data:` URL.
+ * Kinds of media that the multimodal service supports. The service takes each of them by URL,
+ * including a `data:` URL.
  */
 const partKinds: readonly MediaBlock['type'][] = ['image', 'audio', 'video'];
 
 /**
- * Converts one message to the service's format. Each tool result becomes a separate message.
- * Thinking is not sent back, and only tool results have a `name` (AgentScope:
+ * Converts one message to the format of the service. Each tool result becomes a separate message.
+ * Thinking is not sent back. Only tool results have a `name` (AgentScope:
  * `DashScopeMessageConverter`).
  */
 export function toDashScopeMessages(
@@ -46,7 +47,7 @@ export function toDashScopeMessages(
   return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
 }
 
-/** Returns whether a message has a medium that needs the multimodal service. */
+/** Returns whether a message has a medium for which the multimodal service is needed. */
 export function hasPart({ content }: Msg, media: ModelFeatures['media']): boolean {
   return content.some((block) =>
     block.type === 'tool_result'
@@ -68,7 +69,7 @@ function toParts(
         : { text: mediaPlaceholder(block) },
     ];
   });
-  // Some models of the service refuse a message without a part.
+  // Some models of the service reject a message without parts.
   return parts.length > 0 ? parts : [{ text: '' }];
 }
 

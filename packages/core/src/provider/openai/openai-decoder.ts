@@ -8,8 +8,8 @@ import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 type Kind = 'text' | 'thinking';
 
 /**
- * Decoder for the chunks of every chat-completions server we have seen. Comments at the code name
- * their quirks.
+ * Decodes the chunks of chat-completions servers. Comments in the code name the servers that differ
+ * from the specification.
  */
 export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: OpenCall[] = [];
@@ -65,7 +65,7 @@ export class OpenAiDecoder implements ReplyDecoder {
       deltas.push({ type: kind, id: this.#id, delta: content });
       return;
     }
-    // `in` throws if a part is not an object.
+    // `in` throws if a part is not an object, so such a chunk is an error.
     for (const part of content) {
       if ('thinking' in part) this.#push('thinking', part.thinking, deltas);
       if ('text' in part) this.#push(kind, part.text, deltas);
@@ -74,8 +74,8 @@ export class OpenAiDecoder implements ReplyDecoder {
 }
 
 /**
- * Converts token counts. xAI and Gemini leave reasoning out of `completion_tokens`, but their total
- * includes it.
+ * Converts token counts. xAI and Gemini do not count reasoning in `completion_tokens`, but in
+ * `total_tokens`.
  */
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;

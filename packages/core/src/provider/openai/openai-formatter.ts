@@ -10,25 +10,25 @@ export interface OpenAiFormat {
   readonly model: string;
   readonly features: ModelFeatures;
   /**
-   * Field of the body for `maxTokens`. OpenAI's reasoning models refuse `max_tokens`; most other
-   * servers support only that.
+   * Field of the body for `maxTokens`. OpenAI's reasoning models reject `max_tokens`, and most
+   * other servers support only `max_tokens`.
    */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /**
-   * Whether to send thinking back as `reasoning_content`. DeepSeek requires it between tool calls;
-   * OpenAI does not know it.
+   * Whether to send thinking back as `reasoning_content`. DeepSeek requires this field between tool
+   * calls; OpenAI does not support it.
    */
   readonly sendThinking?: boolean | undefined;
-  /** Whether to ask for token counts by `stream_options.include_usage`. Default true. */
+  /** Whether to request token counts with `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean | undefined;
 }
 
 /**
- * Creates a formatter for chat completions. The JSON text of a message or tool is cached for the
- * lifetime of the object. Each step then joins a long history instead of serializing it again.
+ * Creates a formatter for chat completions. The JSON text of a message or tool is cached as long as
+ * its object exists. A long history is therefore not serialized again for each request.
  */
 export function openAiFormatter(format: OpenAiFormat): Formatter {
-  // The elements of an array, without its brackets.
+  // Text of the array's elements, without the brackets.
   const messageText = memoize((message: Msg) =>
     JSON.stringify(toWireMessages(message, format)).slice(1, -1),
   );
@@ -55,7 +55,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
       });
-      // Strings are appended instead of joined: a join would copy a long history once more.
+      // Appends strings, because `join` would copy a long history once more.
       let body = options.slice(0, -1);
       if (!('messages' in providerOptions))
         body += `,"messages":[${list(messages.map(messageText))}]`;
@@ -67,7 +67,9 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
   };
 }
 
-/** Joins texts with commas; an empty text (a message without a wire form) is left out. */
+/**
+ * Joins texts with commas. Leaves out empty texts, which come from messages without a wire form.
+ */
 export function list(texts: readonly string[]): string {
   return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
 }
@@ -90,8 +92,8 @@ export function toWireResponseFormat(schema: JsonObject): WireObject {
 }
 
 /**
- * Returns whether OpenAI accepts the schema as strict: every object closed, every property
- * required.
+ * Returns whether OpenAI accepts the schema in strict mode: no object allows additional properties,
+ * and every property is required.
  */
 function isStrict(schema: JsonValue): boolean {
   if (!isRecord(schema)) return true;

@@ -12,13 +12,13 @@ import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
 
-/** Object to send as JSON; an undefined field is left out. */
+/** Object to send as JSON. A field that is `undefined` is left out. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
 /**
- * Converts one message to the wire format. Each tool result becomes a separate message. An
- * assistant's `name` is left out: its role already names the speaker, and several servers refuse
- * the field.
+ * Converts one message to the wire format. Each tool result becomes a separate message. The `name`
+ * of an assistant is left out, because its role already names the speaker and several servers
+ * reject the field.
  */
 export function toWireMessages(
   { role, name, content }: Msg,
@@ -32,7 +32,7 @@ export function toWireMessages(
     ...results,
     {
       role: role === 'tool' ? 'user' : role,
-      // OpenAI accepts only such names for a speaker.
+      // OpenAI rejects other names of a speaker.
       name: /^[^\s<|\\/>]{1,64}$/u.test(name ?? '') ? name : undefined,
       content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
     },
@@ -75,7 +75,8 @@ function toWireResult({ toolUseId, output }: ToolResult): WireObject {
 }
 
 /**
- * Returns text alone as a string, which every server accepts, and parts only if there are media.
+ * Returns text as a string, which every server accepts. Returns an array of parts only if the
+ * content has media.
  */
 function toWireContent(
   content: readonly ContentBlock[],
@@ -94,7 +95,7 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
   if (features.media.includes(type)) {
     if (type === 'image' || type === 'video')
       return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
-    // The protocol accepts audio and files only inline.
+    // The protocol accepts audio and files only as inline data.
     if (source.type === 'base64')
       return type === 'file'
         ? { type: 'file', file: { filename: name, file_data: toUrl(source) } }
@@ -103,7 +104,9 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
   return { type: 'text', text: mediaPlaceholder(block) };
 }
 
-/** Returns the protocol's name for a format: `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`. */
+/**
+ * Returns the protocol's name of an audio format: `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`.
+ */
 function audioFormat({ mediaType }: { readonly mediaType: string }): string {
   return /wav|flac|ogg|aac/.exec(mediaType)?.[0] ?? 'mp3';
 }

@@ -4,8 +4,8 @@ import type { WireToolCall } from './openai-wire.ts';
 
 export interface OpenCall {
   /**
-   * Index from the provider, which may start at 1, be missing, or be the same for all calls. Our
-   * own index is the call's position in starting order.
+   * Index from the provider. It may start at 1, be missing, or be the same for all tool calls.
+   * Deltas use the position in the list of tool calls instead.
    */
   readonly wireIndex: number | null | undefined;
   id?: string;
@@ -13,7 +13,7 @@ export interface OpenCall {
   input: string;
 }
 
-/** Adds a fragment of `tool_calls` to the call it belongs to, or to a new one. */
+/** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
 export function decodeToolCall(
   fragment: WireToolCall,
   calls: OpenCall[],
@@ -25,7 +25,7 @@ export function decodeToolCall(
   let index = calls.findLastIndex((open) => goesOn(open, fragment));
   if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
-  // `trim` throws if the value is not a string, which no log would accept.
+  // `trim` throws if the value is not a string, because a session log does not accept such a value.
   const news = {
     ...(!call.id && id && { id: id.trim() }),
     ...(!call.name && called?.name && { name: called.name.trim() }),
@@ -42,9 +42,9 @@ export function decodeToolCall(
 }
 
 /**
- * Returns whether a fragment continues a call. Cerebras gives two calls the same index but
- * different ids. Other servers repeat id and name in every fragment of one call. Qwen sends
- * `id: ''` and GLM `name: ''` in later fragments.
+ * Returns whether a fragment continues a tool call. Cerebras sends two tool calls with the same
+ * index and different ids. Some servers repeat the id and the name in every fragment of a tool
+ * call. In later fragments, Qwen sends `id: ''` and GLM sends `name: ''`.
  */
 function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): boolean {
   if (index != null && index !== call.wireIndex) return false;
@@ -55,7 +55,7 @@ function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): 
   );
 }
 
-/** Returns arguments as text; some local servers send them as an object. */
+/** Returns arguments as text, because some local servers send an object. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value == null ? '' : JSON.stringify(value);

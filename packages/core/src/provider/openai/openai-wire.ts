@@ -1,15 +1,15 @@
 import type { JsonObject } from '../../message/json.ts';
 
 /**
- * Chat-completions chunk as providers really send it. Any field may be missing or null, regardless
- * of the specification. A reply that is not streamed has `message` where a chunk has `delta`.
+ * Chat-completions chunk as providers send it. Any field may be missing or null, contrary to the
+ * specification. A reply that is not streamed has `message` in place of `delta`.
  */
 export interface WireChunk {
   readonly id?: string | null;
   readonly model?: string | null;
   readonly choices?: readonly (WireChoice | null)[] | null;
   readonly usage?: WireUsage | null;
-  /** Sent by Groq, before it sent `usage`. */
+  /** Sent by Groq in place of `usage`, before it supported `usage`. */
   readonly x_groq?: { readonly usage?: WireUsage | null } | null;
 }
 
@@ -32,7 +32,7 @@ export interface WireDelta {
   readonly tool_calls?: readonly (WireToolCall | null)[] | null;
 }
 
-/** Part of the content; Mistral's reasoning models send content in parts. */
+/** Part of the content. Mistral's reasoning models send content as parts. */
 export interface WireContent {
   readonly type?: string;
   readonly text?: string | null;
@@ -43,7 +43,7 @@ export interface WireToolCall {
   readonly index?: number | null;
   readonly id?: string | null;
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
-  /** Thought signatures of Gemini, which have to be sent back. */
+  /** Contains thought signatures of Gemini, which must be sent back. */
   readonly extra_content?: JsonObject | null;
 }
 
