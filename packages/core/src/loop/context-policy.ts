@@ -4,58 +4,65 @@ import type { Usage } from '../model/usage.ts';
 import type { RunContext } from './run/run-context.ts';
 
 /**
- * The parts of the next request. An agent sets all optional fields; other callers may leave them
- * out.
+ * The next model request, before a context policy fits it. The loop sets all optional fields. Other
+ * callers may omit them.
  */
 export interface ContextRequest {
   /** The system prompt if there is one, then recalled messages, then the conversation. */
   readonly messages: readonly Msg[];
   /**
-   * Id of the message that began this call; a policy never drops it. Absent if the call has no
-   * input.
+   * Id of the newest user message. A policy must keep this message. Absent if there is no user
+   * message.
    */
   readonly promptId?: string | undefined;
   readonly tools: readonly ToolSchema[];
   /**
-   * Number of leading messages outside the conversation; a policy never drops them. Default: the
-   * leading system messages.
+   * Number of messages before the conversation, such as the system prompt. A policy must keep these
+   * messages. Default: the number of leading system messages.
    */
   readonly head?: number;
   /**
-   * The instruction of an output mode. The loop sends it beside these messages, so policies count
-   * it but do not send it.
+   * Instruction of the output mode. The loop adds it to the request later. Policies count its
+   * tokens but do not return it.
    */
   readonly beside?: Msg | undefined;
   /** The model of the next request. */
   readonly model?: ChatModel;
   readonly sessionId?: string;
-  /** The run of the request, for a policy's own requests. */
+  /** Run of this request. A policy passes it to its own model requests. */
   readonly run?: RunInfo;
-  /** Raised when the call is aborted or interrupted. */
+  /** Signal that aborts when the agent call is aborted or interrupted. */
   readonly signal?: AbortSignal;
 }
 
 export interface FittedContext {
-  /** The fitted messages: the same array if nothing was removed. */
+  /** The fitted messages. The same array if nothing was removed. */
   readonly messages: readonly Msg[];
   /** Number of removed messages. */
   readonly removed: number;
-  /** Estimated tokens of the request, system prompt and tools included, before and after. */
+  /** Estimated tokens of the request before fitting, including system prompt and tools. */
   readonly before: number;
+  /** Estimated tokens of the request after fitting, including system prompt and tools. */
   readonly after: number;
-  /** The new `head`, if the policy added leading messages. Default: the request's. */
+  /**
+   * The new `head`, if the policy added messages before the conversation. Default: the `head` of
+   * the request.
+   */
   readonly head?: number;
-  /** Usage of the policy's own requests. It counts toward the call's usage. */
+  /** Usage of the policy's own model requests. The loop adds it to the usage of the agent call. */
   readonly usage?: Usage;
   /** Whether to skip the remaining policies. */
   readonly done?: boolean;
 }
 
-/** The parts of a middleware that fit requests into the model's window, such as `fitContext()`. */
+/**
+ * The part of a middleware that fits model requests into the context window. Example:
+ * `fitContext()`.
+ */
 export interface ContextPolicy {
   readonly name?: string;
-  /** See `Middleware`. */
+  /** Same as `Middleware.fit`. */
   fit(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
-  /** See `Middleware`. */
+  /** Same as `Middleware.count`. */
   count?(request: ContextRequest): number;
 }

@@ -9,22 +9,27 @@ import type { RunContext } from './run/run-context.ts';
 import { runOf } from './run/run-view.ts';
 
 /**
- * Whether tool results are the answer (OxyGent: `trust_mode`). `true`: of every tool; `false`: of
- * none. A function decides by the result and the reply that requested it. If it returns
- * `undefined`, the tool's own setting counts.
+ * Whether tool results become the answer without another model request (OxyGent: `trust_mode`).
+ * `true`: results of every tool. `false`: results of no tool. A function decides for each result;
+ * `reply` is the model's message with the tool call. If the function returns `undefined`, the
+ * tool's own `returnDirect` counts.
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
-/** Returns an answer that needs no model, if there is one. The loop asks before each request. */
+/**
+ * Function that returns an answer without a model request, or `undefined`. The loop calls it before
+ * each model request.
+ */
 export type DirectAnswer = (
   context: RunContext,
   steps: LoopSteps,
 ) => Msg | undefined | Promise<Msg | undefined>;
 
 /**
- * Returns the tools' output as the answer, if the newest messages are tool results. All results
+ * Returns the outputs of tools as the answer, if the newest messages are tool results. Every result
  * must be successful and have `returnDirect`. Several outputs become a JSON array in the order of
- * the calls. If the call has an `output`, returns nothing: the model gives the value.
+ * the tool calls. If the agent call has an `output`, returns `undefined`, because the model must
+ * produce the value.
  */
 export function directAnswer(context: RunContext): Msg | undefined {
   const run = runOf(context);
@@ -44,8 +49,8 @@ export function directAnswer(context: RunContext): Msg | undefined {
 }
 
 /**
- * Returns objects and arrays unchanged, and any other output as a text (Spring AI Alibaba:
- * `ReturnDirectModelHook`).
+ * Returns an output as JSON (Spring AI Alibaba: `ReturnDirectModelHook`). Keeps the text of JSON
+ * objects and arrays, and quotes any other text.
  */
 function toJson({ output }: ToolResult): string {
   const text = outputText(output);

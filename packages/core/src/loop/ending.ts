@@ -8,7 +8,10 @@ import type { Run } from './run/run.ts';
 /** The last move of a run. */
 export type Finish = Extract<Move, { to: 'finish' }>;
 
-/** Ends the call. `message` defaults to an empty one, which is not stored. */
+/**
+ * Returns the move that ends the agent call. Default of `message`: an empty message, which is not
+ * stored.
+ */
 export function finishWith(
   run: Run,
   reason: StopReason,
@@ -20,7 +23,10 @@ export function finishWith(
   return { to: 'finish', reason, message, ...extras };
 }
 
-/** Returns the message as the agent's own, whoever wrote it. */
+/**
+ * Returns the message with role `assistant`. Sets the agent's name, but keeps the name of an
+ * assistant message.
+ */
 export function asReply(run: Run, message: Msg): Msg {
   const own = message.role === 'assistant' ? message.name : undefined;
   return { ...message, role: 'assistant', name: own ?? run.setup.options.name };

@@ -5,7 +5,9 @@ import type { ContextPolicy, ContextRequest, FittedContext } from './context-pol
 import type { Run } from './run/run.ts';
 import type { RunContext } from './run/run-context.ts';
 
-/** Returns the messages of the next request, after the agent's policies fitted them. */
+/**
+ * Returns the messages of the next model request, after the agent's context policies fitted them.
+ */
 export async function fitRequest(run: Run): Promise<readonly Msg[]> {
   const { promptId, setup } = run;
   const all = run.request();
@@ -32,14 +34,14 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
 
 interface FitOptions {
   readonly context?: RunContext;
-  /** Waits for a policy. Default: without end. */
+  /** Waits for a policy. Default: waits without a time limit. */
   readonly wait?: <T>(work: Promise<T>) => Promise<T>;
 }
 
 /**
- * Runs the policies in order, each on the result of the one before. The last policy with a `count`
- * of its own supplies `before` and `after`. Without one, `before` comes from the first policy and
- * `after` from the last.
+ * Runs the policies in order, each on the result of the previous policy. The last policy with a
+ * `count` supplies `before` and `after`. If no policy has a `count`, the first policy supplies
+ * `before` and the last policy `after`.
  */
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
@@ -68,7 +70,7 @@ export async function fitInTurn(
   const before = counting?.count?.(request) ?? first?.before ?? 0;
   let after = before;
   if (counting && messages !== request.messages) {
-    // Counting two lists in turn would make the counter start again with each.
+    // A counter is fast if the list grows. It counts from the beginning if two lists alternate.
     after = counted?.messages === messages ? counted.after : counting.count!(current);
   } else if (!counting) {
     after = last?.after ?? 0;

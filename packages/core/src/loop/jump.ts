@@ -3,17 +3,17 @@ import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { AgentInput } from './input/call-input.ts';
 
-/** A hook's request to leave the usual order of steps. */
+/** Request of a hook to continue at another step of the loop, or to end the agent call. */
 export interface Jump {
-  /** The event at which the hook asked. */
+  /** Event of the hook. */
   readonly at: StopEvent;
   readonly to: JumpTarget | 'stop';
   readonly messages?: AgentInput | undefined;
-  /** Default `stopped-by-hook`. */
+  /** Default: `stopped-by-hook`. */
   readonly reason?: StopReason | undefined;
 }
 
-/** Returns the controls for the hooks of one event. They collect jumps in `asked`. */
+/** Returns the controls for the hooks of one event. Each control adds a jump to `asked`. */
 export function controlOf(
   asked: Jump[],
   at: StopEvent,
@@ -25,7 +25,7 @@ export function controlOf(
   };
 }
 
-/** Creates the error that ends the call with this reason as its answer. */
+/** Returns the error for a hook's rejection. `why` becomes the answer of the agent call. */
 export function hookRejection(why = 'A hook rejected the call.'): AgentError {
   return new AgentError('HOOK_REJECTED', why);
 }

@@ -7,25 +7,27 @@ import type { RunContext } from './run/run-context.ts';
 import { runOf } from './run/run-view.ts';
 
 /**
- * Returns the closing reply of a call whose iterations are used up. All tool calls have results by
- * then.
+ * Function that returns the last reply of an agent call at its limit of iterations or tokens. All
+ * tool calls have results before the loop calls it.
  */
 export type OnLimit = (context: RunContext, steps: LoopSteps) => Promise<Reply>;
 
 export interface SummarizeOptions {
   /**
-   * The prompt, sent as a user message and not stored. Default: asks for an answer from the
-   * findings so far.
+   * Prompt of the last model request, sent as a user message and not stored. The default prompt
+   * asks for an answer from the findings so far.
    */
   readonly prompt?: string;
-  /** The messages to send in place of the conversation and the prompt. They are not stored. */
+  /**
+   * Returns the messages to send instead of the conversation and the prompt. They are not stored.
+   */
   readonly messages?: (context: RunContext, steps: LoopSteps) => readonly Msg[];
 }
 
 /**
- * Sends one more request, without tools, that asks for an answer from the findings so far
- * (AgentScope: `summarizing`). If the reply has no text, such as one that only calls tools, the
- * answer is a fixed text that names the limit.
+ * Returns a function that asks the model once more, without tools, for an answer from the findings
+ * so far (AgentScope: `summarizing`). If the model's reply has no text, the answer is a fixed text
+ * that names the limit.
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
@@ -39,8 +41,8 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     }
     const reply = await steps.ask(asked);
     if (reply.type === 'cut') return reply;
-    // Some models call tools that were not offered. A closing message with open calls would make
-    // the history invalid.
+    // Some models call tools that the request did not offer. A last message with open tool calls
+    // would make the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
     const isSaid = content.some((block) => 'source' in block) || textOf(reply.message).trim();
     if (!isSaid) return noSummary(context, steps);
@@ -49,7 +51,10 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   };
 }
 
-/** Answers without the model. What it streamed before is no longer valid. */
+/**
+ * Returns an answer that names the limit. Sends a `step-reset` first, because the text that the
+ * model streamed is no longer valid.
+ */
 export async function noSummary(context: RunContext, steps: LoopSteps): Promise<Reply> {
   const { iterations = 10, tokens } = runOf(context).setup.options.limits ?? {};
   const limit =

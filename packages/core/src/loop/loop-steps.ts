@@ -11,32 +11,33 @@ import type { Run } from './run/run.ts';
 
 type EventType = AgentEvent['type'];
 
-/** The fields of an event that its sender sets. */
+/** Fields of an event that the sender sets. The run sets the other fields. */
 export type EventFields<K extends EventType> = Omit<
   EventOf<K>,
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
 
-/** The steps of the loop that an output mode, `onLimit` or a direct answer may use. */
+/** Functions of the loop that an output mode, `onLimit` or `DirectAnswer` may use. */
 export interface LoopSteps {
-  /** Returns the messages of the next request, fitted to the model's window. */
+  /** Returns the messages of the next model request, fitted to the model's context window. */
   fit(): Promise<readonly Msg[]>;
   /**
-   * Sends one request beyond the iterations, without tools, after `pre-summary`. Its extra messages
-   * are not stored. `adapt` changes the request last.
+   * Sends one extra model request without tools, after the `pre-summary` hooks. The request does
+   * not count as an iteration, and its messages are not stored. `adapt` changes the request after
+   * the hooks.
    */
   ask(messages: readonly Msg[], adapt?: (request: ModelRequest) => ModelRequest): Promise<Reply>;
-  /** Appends messages to the log, and so to the next requests. */
+  /** Appends messages to the log and to later model requests. */
   append(messages: readonly Msg[]): Promise<void>;
-  /** Adds messages to the next requests only. */
+  /** Appends messages to later model requests, but not to the log. */
   show(messages: readonly Msg[]): void;
   /** Removes messages from the log and appends others. */
   rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void>;
-  /** Sends an event to the hooks and the reader. */
+  /** Sends an event to the hooks, then to the readers. */
   notify<K extends EventType>(type: K, fields: EventFields<K>): Promise<void>;
   /**
-   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first
-   * (law 2).
+   * Passes a message through the hooks and returns the message that they return. If the hooks
+   * change the message, readers get a `step-reset` with the new message first.
    */
   revise(type: 'post-reasoning' | 'post-summary', message: Msg): Promise<Msg>;
   /** Creates a message with the run's clock and ids. */
@@ -45,7 +46,7 @@ export interface LoopSteps {
     content: string | readonly ContentBlock[],
     options?: { readonly id?: string; readonly metadata?: JsonObject },
   ): Msg;
-  /** Sets the message of the result if the call fails from now on. */
+  /** Sets the message of the result for the case that the agent call fails later. */
   leave(message: Msg): void;
 }
 
@@ -67,7 +68,8 @@ export function loopSteps(run: Run): LoopSteps {
     async rewrite(gone, messages) {
       run.throwIfOver();
       const { memory } = run.setup;
-      // Results of finished calls may be among them, so no crash may come in between.
+      // The removed messages may contain results of finished tool calls. One write replaces them,
+      // so that a crash cannot lose the results.
       const isOne = memory.rewrite && messages.length;
       const writes = isOne
         ? memory.rewrite!(gone, messages)

@@ -28,7 +28,7 @@ import { toolQueue } from './admission/tool-queue.ts';
 
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
-/** settle → reason → act → reason → … → finish. */
+/** Runs one agent call: settle → reason → act → reason → … → finish. */
 export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   run.throwIfOver();
   run.waits.depth += 1;
@@ -55,18 +55,20 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
   }
 }
 
-/** Steps of the pace that a move counts for. It costs more than reading a batch. */
+/** Number of steps that a move counts in `run.pace`. A batch of deltas counts as one step. */
 const stepsOfMove = 25;
 
-/** Returns the move after something was thrown. Throws what ends the call. */
+/**
+ * Returns the next move after an exception. Rethrows an exception that makes the agent call fail.
+ */
 async function rescue(run: Run, move: Move | undefined, thrown: unknown): Step {
   if (run.waits.isAbort(thrown)) {
     const { unsaved } = run;
     const isStored = run.view.some(({ id }) => id === unsaved?.id);
     return recover(run, unsaved && !isStored ? releasedPart(unsaved) : undefined);
   }
-  // A rejection by a guard or a hook is the answer of the call and is not stored. While tools run,
-  // it is a failure like any other.
+  // A rejection by a guard or a hook becomes the answer and is not stored. While tools run, a
+  // rejection makes the agent call fail.
   const isRejection =
     AgentError.is(thrown) && (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
   if (!isRejection || move?.to === 'tools' || move?.to === 'finish') throw thrown;
@@ -83,8 +85,8 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
 }
 
 /**
- * Takes the input in. Afterwards the model can be asked: every tool call in the log has its result,
- * or runs next.
+ * Adds the input to the log and returns the first move. Afterwards each tool call in the log has a
+ * result or runs next, so the loop can ask the model.
  */
 async function settle(run: Run, input: CallInput): Step {
   const { memory, status } = run.setup;
@@ -111,12 +113,12 @@ async function settle(run: Run, input: CallInput): Step {
   );
   status.suspendedRun = run.id;
   run.injections.open();
-  // Written together with the note above.
+  // The store writes this change together with the note above.
   if (left && !run.cut) await cutLeftovers(run, left);
   const first = firstOf(asked);
   if (first?.to === 'stop') keepDecisions(run, [...decisions, ...beside]);
-  // First of all, so that the message outlasts whatever ends the run. Readers get the results before
-  // it.
+  // The new message comes first, so that no failure can lose it. `forModel` later moves the tool
+  // results before this message.
   await run.append(more);
   if (beside.length && first?.to !== 'stop') {
     const settled = await act(run, beside);
@@ -136,7 +138,7 @@ async function settle(run: Run, input: CallInput): Step {
   return { to: isActing ? 'tools' : 'model', decisions };
 }
 
-/** Keeps decisions in the state, so that the next call carries them out, as after a crash. */
+/** Stores decisions in the agent's state, so that the next agent call carries them out. */
 function keepDecisions(run: Run, decisions: readonly Decision[]): void {
   const { calls } = run.setup.status;
   for (const decision of decisions) {
@@ -145,13 +147,13 @@ function keepDecisions(run: Run, decisions: readonly Decision[]): void {
   }
 }
 
-/** Returns a stop if there is one, else the first request. */
+/** Returns the first `stop` that hooks asked for, or else the first jump. */
 function firstOf(asked: readonly Jump[]): Jump | undefined {
   return asked.find(({ to }) => to === 'stop') ?? asked[0];
 }
 
 /**
- * Closes open calls, because a new message came instead of their results. Needs a middleware with
+ * Closes the open tool calls before a new message. Throws `PENDING_TOOL_CALLS` if no middleware has
  * `closeOpenCall`.
  */
 async function makeWay(run: Run, open: readonly ToolUse[]): Promise<void> {
@@ -165,8 +167,8 @@ function isPrompt({ role, metadata }: Msg): boolean {
 }
 
 /**
- * Runs the `pre-call` hooks. `options.preCall` decides whether they may change the input: AgentScope's
- * code allows it, its documentation does not.
+ * Runs the `pre-call` hooks. `options.preCall` decides whether the hooks may change the input.
+ * AgentScope's code allows changes; its documentation does not.
  */
 async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<readonly Msg[]> {
   const { stop, jumpTo } = controlOf(asked, 'pre-call');
@@ -179,7 +181,7 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
     ? run.event('pre-call', { input })
     : await run.modify('pre-call', { input }, control);
   if (isNotification) await run.hooks.notify(event, control);
-  // A hook that was left behind has not judged the input.
+  // After an abort, a hook that still runs has not judged the input.
   if (run.waits.abandoned) run.signal.throwIfAborted();
   if (run.refusal) throw run.refusal;
   await run.push([event]);
@@ -187,9 +189,8 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
 }
 
 /**
- * Asks the model once. The reply is an answer or tool calls; an interrupt or abort may cut it. If
- * the last results are meant for the caller, they are the answer, unless a hook asked for the model
- * (`isAsked`).
+ * Asks the model once and returns the next move. If tool results are the direct answer, does not
+ * ask the model. `isAsked`: a hook asked for the model, so tool results are no direct answer.
  */
 async function reason(run: Run, isAsked?: boolean): Step {
   const { options, status } = run.setup;
@@ -200,7 +201,8 @@ async function reason(run: Run, isAsked?: boolean): Step {
   }
   if (run.cut) return recover(run);
   await takeIn(run);
-  // Messages from outside may contain calls without results, and results without calls.
+  // Messages from callers and hooks may contain tool calls without results, and results without
+  // tool calls.
   await closeCalls(run);
   const direct = !isAsked && (await run.setup.directAnswer(run.guarding, run.steps));
   if (run.stopped) return jump(run, run.stopped);
@@ -244,8 +246,8 @@ async function reason(run: Run, isAsked?: boolean): Step {
 }
 
 /**
- * Appends the messages that came in. Guards that need no I/O judge them in time for the next
- * request. The run does not wait for others here.
+ * Appends the injected messages that guards have accepted. Waits one turn of the event loop, which
+ * is enough for guards without I/O. Messages that guards still judge are appended later.
  */
 async function takeIn(run: Run): Promise<void> {
   const { injections } = run;
@@ -256,8 +258,8 @@ async function takeIn(run: Run): Promise<void> {
 }
 
 /**
- * Carries out a hook's jump. `reply` is the model's last message; `fresh` is the same message if
- * the log lacks it.
+ * Carries out a hook's jump. `reply`: the model's last message. `fresh`: the same message, if it is
+ * not in the log yet.
  */
 async function jump(
   run: Run,
@@ -279,8 +281,9 @@ async function jump(
 }
 
 /**
- * Runs open calls in parallel. Results enter the log as they arrive; `closeCalls` sorts the view by
- * the order of the calls. `decisions` exist if the calls were open before this run.
+ * Runs the open tool calls in parallel. Results enter the log as they arrive; `closeCalls` later
+ * sorts `run.view` by the order of the tool calls. `decisions`: decisions about tool calls of an
+ * earlier run.
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
   const asked: Jump[] = [];
@@ -299,11 +302,11 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
         if (item.type === 'events') {
           await run.push(run.adopt(item.events));
         } else if (item.type === 'progress' && run.signal.aborted) {
-          // Nobody needs it, and each hook could hang on it.
+          // After an abort, nobody needs progress events, and a hook could hang.
         } else if (item.type === 'progress') {
           await run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
         } else if (!item.outcome) {
-          // The call has not started and stays open.
+          // The tool has not started, and its call stays open.
         } else if (isSuspension(item.outcome)) {
           const { kind = 'suspended', suspended, forApproval } = item.outcome;
           pending.push(suspend(run, toolUse, kind, suspended, forApproval));
@@ -314,14 +317,14 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
       }
     }
   } catch (error) {
-    // After a failure, such as a hook that threw, a full store or a fatal tool error, sibling calls
-    // must not keep running.
+    // After a failure, such as an exception in a hook, a full store or a fatal tool error, the
+    // other tools must stop.
     if (!run.signal.aborted) run.failure = AgentError.from(error);
     run.abort();
     throw error;
   }
   run.pending = pending;
-  // A person may have edited its calls meanwhile.
+  // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const first = firstOf(asked);
   if (first) return jump(run, first, message);
@@ -334,9 +337,9 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
 }
 
 /**
- * Ends a call that was interrupted, paused or aborted. Keeps the released part of the reply, marked
- * `metadata.partial`. An interrupt answers with its own message or the recovery message
- * (AgentScope: `handleInterrupt`).
+ * Ends an agent call that was interrupted, paused or aborted. Stores the part of the reply that
+ * readers have, marked with `metadata.partial`. After an interrupt, the answer is the message of
+ * the interrupt or the recovery message (AgentScope: `handleInterrupt`).
  */
 async function recover(run: Run, partial?: Msg): Step {
   if (run.signal.aborted) run.waits.lenient = true;
@@ -354,7 +357,7 @@ async function recover(run: Run, partial?: Msg): Step {
   return answer(run, 'interrupted', isUsed ? { ...given, id: run.setup.generateId() } : given);
 }
 
-/** Ends the call with a message that the model did not write. */
+/** Ends the agent call with a message that the model did not write. */
 async function answer(run: Run, why: StopReason, given: string | Msg, extras?: FinishExtras): Step {
   const message = typeof given === 'object' ? asReply(run, given) : run.message('assistant', given);
   const delta = textOf(message);
@@ -363,10 +366,10 @@ async function answer(run: Run, why: StopReason, given: string | Msg, extras?: F
   return finishWith(run, why, marked, extras);
 }
 
-/** Passes the answer through the `post-call` hooks and returns it as they left it. */
+/** Passes the answer through the `post-call` hooks and returns the message that they return. */
 async function callDone(run: Run, message: Msg): Promise<Msg> {
   if (run.storedAnswer !== message.id) return run.revise('post-call', message);
-  // The hooks changed it before an earlier run stored it.
+  // An earlier run passed the answer through the hooks before it stored the answer.
   await run.tell('post-call', { message });
   return message;
 }
@@ -376,8 +379,8 @@ async function finish(run: Run, move: Finish): Promise<AgentResult> {
   run.unsaved = move.reason === 'rejected' ? undefined : message;
   if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = await callDone(run, message);
-  // A step may have stored the message already. A call aborted before its answer has an empty
-  // message.
+  // An earlier step may have stored the message. If the agent call was aborted before its answer,
+  // the message is empty.
   const isStored = run.view.some(({ id }) => id === message.id);
   if (message.content.length && move.reason !== 'rejected' && !isStored) {
     await run.append([message]);

@@ -12,8 +12,8 @@ export interface FinishExtras {
 /** The next step of the loop. */
 export type Move =
   /**
-   * `ask`: ask the model even if the last results could be the answer. `decisions`: for calls that
-   * were open before.
+   * `ask`: ask the model even if tool results could be the answer. `decisions`: decisions about
+   * tool calls that were open before the agent call.
    */
   | {
       readonly to: 'model' | 'tools';
@@ -22,5 +22,5 @@ export type Move =
     }
   | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
 
-/** A step of the loop; resolves with the next move. */
+/** A step of the loop. Resolves with the next move. */
 export type Step = Promise<Move>;

@@ -8,13 +8,13 @@ import type { RunContext } from './run/run-context.ts';
 
 /** A way to get a typed value from the model, such as `structured()`. */
 export interface OutputMode<T = unknown> {
-  /** Starts the mode for one run. The mode itself may serve many calls. */
+  /** Starts the mode for one run. Many runs may share the mode. */
   begin(context: RunContext, steps: LoopSteps): OutputRun;
-  /** Carries the value's type only; never set. */
+  /** Carries only the type of the value. Never set. */
   readonly of?: () => T;
 }
 
-/** The value, and the message that answers the call. */
+/** The typed value, and the message that becomes the answer. */
 export interface OutputAnswer {
   readonly message: Msg;
   readonly output: unknown;
@@ -24,22 +24,28 @@ export interface OutputAnswer {
 export interface OutputRun {
   /** Tools to offer beside the agent's own. */
   readonly tools?: readonly Tool[];
-  /** Text that `request` adds to each request, so that policies can count it. */
+  /** Message that `request` adds to each model request. Context policies count its tokens. */
   readonly beside?: Msg;
-  /** Changes a request of the loop last, after the hooks. Must return a new object. */
+  /** Returns a changed copy of a model request. Called after the hooks. */
   request(request: ModelRequest): ModelRequest;
   /**
-   * Judges a reply without tool calls, which is not in the log yet. `undefined`: the reply is the
-   * answer.
+   * Judges a reply without tool calls. The reply is not in the log yet. Returns the answer with its
+   * value, or `again` to ask the model again. `undefined`: the reply is the answer.
    */
   judge(reply: Msg): Promise<OutputAnswer | 'again' | undefined>;
-  /** Returns the value of an answer that an earlier run stored, if the answer has one. */
+  /**
+   * Returns the answer and the value for an answer that an earlier run stored. `undefined`: the
+   * stored answer has no value.
+   */
   stored?(answer: Msg): Promise<OutputAnswer | undefined>;
   /**
-   * Returns the answer if the calls that just ended provide it. `pending`: calls that wait for a
-   * decision.
+   * Returns the answer if the tool calls that have just ended provide the value. `pending`: tool
+   * calls that still wait for a person or another program.
    */
   settled(pending: readonly PendingCall[]): Promise<OutputAnswer | undefined>;
-  /** Asks for the value when the iterations are used up. Default: the agent's `onLimit`. */
+  /**
+   * Asks the model for the value at the limit of iterations or tokens. Default: the agent's
+   * `onLimit`.
+   */
   readonly onLimit?: OnLimit | undefined;
 }

@@ -10,9 +10,10 @@ import { cutOff } from './run/bounded-call.ts';
 import type { Run } from './run/run.ts';
 
 /**
- * Performs one call with everything around the loop. `run-start` comes first, `error` and `run-end`
- * last. `input` is missing if the call was aborted or failed before its turn; then nothing is
- * stored. `refusal`: the error of a guard that rejected the input then.
+ * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
+ * Sends `error` before `run-end` if the agent call fails. `input` is `undefined` if the agent call
+ * was aborted or failed before its turn. Nothing is stored then. `refusal`: error of a guard that
+ * rejected the input before the turn.
  */
 export async function perform(
   run: Run,
@@ -28,7 +29,7 @@ export async function perform(
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     if (!run.closed) await run.close('error').catch(() => {});
-    // A hook that fails on these events must not hide the failure.
+    // A hook that fails on `error` must not hide the failure that the event reports.
     const failed = run.event('error', { error: data });
     await run.hooks.notify(failed).catch(() => {});
     await run.give(shownOr(run, [failed]));
@@ -53,7 +54,7 @@ async function resultFor(
     },
   });
   run.refusal ??= refusal;
-  // Wrappers don't run for a refused call, such as a call to a busy agent.
+  // Wrappers do not run if the agent call is refused, for example because the agent is busy.
   const isRefused = run.refusal ?? run.failure ?? run.waits.abandoned;
   const call = isRefused ? loop(run, undefined) : run.setup.call(input, run.context);
   const result = await call;
@@ -68,11 +69,12 @@ async function resultFor(
   return result;
 }
 
-/** Returns the id of the run that the call resumes, if any. */
+/** Returns the id of the run that the agent call resumes, if any. */
 async function resumedRun(run: Run, input: CallInput | undefined): Promise<string | undefined> {
   if (!input?.messages.every(({ role }) => role === 'tool')) return undefined;
   const { status } = run.setup;
-  // Another process may have begun the run. If the log cannot be read, the loop reports that.
+  // Another process may have begun the run, so the state comes from the log. If this read fails,
+  // the loop reads again and reports the failure.
   if (!run.signal.aborted)
     await run.waits.read(run.writes.restore(run.setup, run.signal)).catch(() => {});
   return status.suspendedRun ?? status.stoppedRun;
@@ -84,8 +86,8 @@ function checkResult(result: AgentResult): void {
 }
 
 /**
- * Maps the events. If a middleware fails, returns them unchanged: it must not hide the failure that
- * they report.
+ * Returns the events after `mapEvent`. If a middleware fails here, returns the events unchanged,
+ * because they report an earlier failure.
  */
 function shownOr(run: Run, events: EventBatch): EventBatch {
   try {
@@ -95,7 +97,7 @@ function shownOr(run: Run, events: EventBatch): EventBatch {
   }
 }
 
-/** Sends `run-end`. Returns the result as readers see it. */
+/** Sends `run-end`. Returns the result that readers see. */
 async function tellEnd(
   run: Run,
   result: AgentResult,

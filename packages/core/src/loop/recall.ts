@@ -2,7 +2,10 @@ import type { Msg } from '../message/msg.ts';
 import { abortables } from '../model/abortable.ts';
 import type { Run } from './run/run.ts';
 
-/** Collects the recalled messages. They are part of this call's requests and are never stored. */
+/**
+ * Collects the messages that middleware recalls. They are part of each model request of this agent
+ * call and are never stored.
+ */
 export async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
   for (const part of run.setup.use) {
     if (run.cut) return;

@@ -6,19 +6,19 @@ import type { OutputAnswer } from './output-mode.ts';
 import type { Run } from './run/run.ts';
 
 /**
- * Returns how a call without input continues the log. Throws `INVALID_INPUT` if there is nothing to
- * continue.
+ * Returns how an agent call without input continues from the log. Throws `INVALID_INPUT` if there
+ * is nothing to continue.
  */
 export function resumption(run: Run): Resumption {
   const { memory, status } = run.setup;
-  // A memory without notes does not tell whether the run of its last answer has ended.
+  // A memory without `note` does not store whether the run of its last answer has ended.
   const openRun = memory.note && status.suspendedRun;
   const found = resumptionOf({ messages: run.view, openRun });
   if (found.type === 'nothing') throw new AgentError('INVALID_INPUT', 'The call needs an input.');
   return found;
 }
 
-/** Removes half replies and the words of an interrupt from the end of the log. */
+/** Removes partial replies and messages of an interrupt from the end of the log. */
 export async function cutLeftovers(run: Run, { cut }: Resumption): Promise<void> {
   if (!cut.length) return;
   await run.writes.wait(run.setup.memory.delete(cut.map(({ id }) => id)));
@@ -26,7 +26,7 @@ export async function cutLeftovers(run: Run, { cut }: Resumption): Promise<void>
   await run.tell('step-reset', { reason: 'resume' });
 }
 
-/** Returns the end of the call if the log has its answer. */
+/** Returns the move that ends the agent call, if the log contains the answer. */
 export async function storedAnswer(run: Run, found: Resumption): Promise<Finish | undefined> {
   const { output } = run;
   if (found.type === 'unanswered') {

@@ -13,42 +13,45 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { Run } from '../run/run.ts';
 import { editCall } from './edit-call.ts';
 
-/** The outcome of the admission of a tool call. `result`: the call ended without running. */
+/**
+ * What happens to a tool call next. `ready`: the tool can run. `pending`: the tool call waits for a
+ * person or another program. `result`: the tool call has ended, and its tool does not run.
+ */
 export type Admission =
   | { readonly type: 'ready'; readonly call: ReadyCall; readonly decision: Decision | undefined }
   | { readonly type: 'pending'; readonly pending: PendingCall }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult }
-  /** A hook asked to end the agent's call. The tool call stays open and unchanged. */
+  /** A hook asked to end the agent call. The tool call stays open and unchanged. */
   | { readonly type: 'stopped' };
 
-/** A tool call without a result, and its known state. */
+/** A tool call without a result, and its state. */
 interface OpenCall {
   readonly run: Run;
   readonly toolUse: ToolUse;
   readonly state: CallState;
   /**
-   * Whether the agent's status already had a state for this call. If not, it came from another host
-   * and may have started there.
+   * Whether the agent already had a state for this tool call. If not, another process may have
+   * started the tool.
    */
   readonly isKnown: boolean;
   readonly decision: Decision | undefined;
-  /** Whether a middleware asks for approvals during the run. */
+  /** Whether a middleware has `decide`, which asks for approvals while the run waits. */
   readonly asks: boolean;
 }
 
 /**
- * `needs`: whether the call needs approval, or the reason for it. `problem`: why the call cannot
- * run.
+ * `needs`: whether the tool call needs approval, or the reason for the approval. `problem`: why the
+ * tool call cannot run.
  */
 type Prepared =
   | (ReadyCall & { readonly needs: boolean | string })
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /**
- * Admits one call: checks that its tool exists, is active and accepts the input, runs the
- * `pre-acting` hooks, then asks for approval if needed. A call that a hook changes is checked
- * again. A call that was open before this run continues where it was. If it waits without a
- * decision, it keeps waiting. If it may have started, its tool's `replay` decides.
+ * Decides whether a tool call may run now. Checks that the tool exists, is active and accepts the
+ * input. Then runs the `pre-acting` hooks and, if needed, asks for approval. Checks the tool call
+ * again after a hook changes it. A tool call from an earlier run keeps waiting if it has no
+ * decision. If its tool may have started, the tool's `replay` applies.
  */
 export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): Promise<Admission> {
   const asked = openCall(run, toolUse, given);
@@ -60,14 +63,14 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   let edited = toolUse;
   if (isEdit) edited = await editCall(run, toolUse, state, decision.input);
   const open = { ...asked, toolUse: edited };
-  // The tool of a structured answer is no tool of the agent.
+  // A tool of the output mode does not count as a tool of the agent.
   const isAgents = !run.output?.tools?.some(({ name }) => name === edited.name);
   if (isAgents && !state.toolUse) {
     if (!run.toolCallsLeft) return overLimit(run, edited);
     run.toolCalls += 1;
   }
   let call = await prepare(open, state.toolUse ?? edited);
-  // No hook may repair a call that may have started.
+  // No hook may repair a tool call if its tool may have started.
   if (!call.ok && state.started) return refused(edited, call);
   const stopped = call.ok && stopBeforeReplay(open, call);
   if (stopped) return stopped;
@@ -87,7 +90,7 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   return call.tool.execute ? { type: 'ready', call, decision } : wait(open, 'external');
 }
 
-/** Returns whether a call needs an approval that it does not have. Hooks do not see the call yet. */
+/** Returns whether a tool call still needs an approval. Runs no hooks. */
 export async function needsDecision(run: Run, toolUse: ToolUse): Promise<boolean> {
   const open = openCall(run, toolUse, undefined);
   const { state, decision } = open;
@@ -113,8 +116,8 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
 }
 
 /**
- * Returns the outcome of a call that a decision, an interrupt or an abort ends, or that still waits
- * for its decision.
+ * Returns the outcome if a decision, an interrupt or an abort ends the tool call, or if the tool
+ * call still waits for its decision.
  */
 function settledBefore(open: OpenCall): Admission | undefined {
   const { run, toolUse, state, isKnown, decision, asks } = open;
@@ -132,14 +135,17 @@ function settledBefore(open: OpenCall): Admission | undefined {
   return undefined;
 }
 
-/** Returns whether an interrupt or abort keeps further tools from starting. A pause does not. */
+/**
+ * Returns whether an interrupt or an abort prevents further tools from starting. A pause does not
+ * prevent it.
+ */
 export function startsNoTool({ cut }: Run): boolean {
   return cut !== undefined && cut !== 'paused';
 }
 
 /**
  * Returns whether the tool itself receives the decision. An example is an agent tool whose child
- * agent has waiting calls.
+ * agent has pending tool calls.
  */
 function isForTool({ run, toolUse, state }: OpenCall): boolean {
   const asked = run.tools.find(toolUse.name);
@@ -150,7 +156,7 @@ function isForTool({ run, toolUse, state }: OpenCall): boolean {
   );
 }
 
-/** Finds the tool, validates the input, and asks whether the call needs approval. */
+/** Finds the tool, validates the input, and checks whether the tool call needs approval. */
 async function prepare({ run, state }: OpenCall, edited: ToolUse): Promise<Prepared> {
   try {
     const ready = await run.waits.code(prepareCall(run.tools, edited));
@@ -159,7 +165,7 @@ async function prepare({ run, state }: OpenCall, edited: ToolUse): Promise<Prepa
     return { ...ready, needs: !state.approved && needs };
   } catch (error) {
     if (run.waits.isAbort(error)) throw error;
-    // If a schema or predicate throws, this call does not run, but the other calls do.
+    // If a schema or an approval function throws, only this tool call fails.
     return { ok: false, problem: messageOf(error), toolUse: edited };
   }
 }
@@ -182,23 +188,23 @@ function overLimit({ toolCalls }: Run, toolUse: ToolUse): Admission {
 }
 
 /**
- * Keeps a call that may have started in an earlier run from running again, unless its tool's
- * `replay` allows it.
+ * Prevents a tool that may have started in an earlier run from starting again, unless the tool's
+ * `replay` is `safe`. With `replay: 'ask'`, the tool call waits for a decision.
  */
 function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admission | undefined {
   const { toolUse, state, isKnown, decision } = open;
   const { execute, replay } = call.tool;
   if (decision || !execute || !state.started) return undefined;
-  // A call from another host that needs approval cannot have started, because it had no approval.
+  // If a tool call from another process still needs approval, its tool cannot have started.
   if (!isKnown && call.needs) return undefined;
   if (replay === 'safe') return undefined;
   return replay === 'ask' ? wait(open, 'replay') : over(toolUse, interruptedResult(toolUse));
 }
 
 /**
- * Shows the call to the `pre-acting` hooks, with its problem if it cannot run. They may change or
- * reject it. Each handler sees the problem that the call has after the changes of the earlier
- * handlers.
+ * Passes the tool call to the `pre-acting` hooks, which may change or reject it. If the tool call
+ * cannot run, the event names the problem. After a hook changes the tool call, the next hook gets
+ * the problem of the changed one.
  */
 async function review(
   open: OpenCall,
@@ -214,7 +220,7 @@ async function review(
   const renew = async (given: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
     if (given.toolUse === seen) return given;
     seen = given.toolUse;
-    // The call keeps its id, because the result must answer the model's request.
+    // The tool call keeps its id, because the result must name the id that the model chose.
     left = await prepare(open, { ...seen, id: toolUse.id });
     const { problem: _before, ...event } = given;
     return { ...event, ...problemOf(left) };
@@ -231,7 +237,7 @@ function problemOf(call: Prepared): { readonly problem?: string } {
   return call.ok ? {} : { problem: call.problem };
 }
 
-/** Ends a call that cannot run. The model sees why. */
+/** Returns an error result for a tool call that cannot run. The model sees the reason. */
 function refused(toolUse: ToolUse, call: Prepared & { readonly ok: false }): Admission {
   return over(toolUse, errorResult(call.toolUse, call.problem));
 }
@@ -249,7 +255,7 @@ function wait(
   return { type: 'pending', pending };
 }
 
-/** Records what the call waits for. */
+/** Stores what the tool call waits for in the agent's state, and returns it. */
 export function suspend(
   run: Run,
   { id: toolUseId, name, input }: ToolUse,
@@ -269,7 +275,7 @@ export function suspend(
   return pending;
 }
 
-/** Returns the reason to show to the approver. */
+/** Returns the reason that the approver sees. */
 export function reasonOf(needs: true | string): string | undefined {
   return needs === true ? undefined : needs;
 }

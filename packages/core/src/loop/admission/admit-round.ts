@@ -13,9 +13,10 @@ interface AdmittedRound {
 }
 
 /**
- * Admits the open calls, in their order, and concludes those that end without running. `asked`
- * collects the jumps of hooks; after a stop no further call is admitted. If a middleware holds the
- * round, its other calls stay open and unseen until the undecided ones have their decisions.
+ * Runs `admitCall` for each open tool call in order, and stores the results of the tool calls that
+ * end here. Adds jumps that hooks request to `asked`. After a `stop`, admits no further tool call.
+ * The `hold` of a middleware may name tool calls that need a decision first. Until they have
+ * decisions, all other tool calls stay open, and hooks do not see them.
  */
 export async function admitRound(
   run: Run,
@@ -49,7 +50,7 @@ export async function admitRound(
   const first = await run.waits.code(holding.hold!(undecided, run.context));
   const isHeld = (call: ToolUse): boolean =>
     first.length > 0 && undecided.includes(call) && !first.some(({ id }) => id === call.id);
-  // Hooks may change a call so that it needs a decision, even a held one.
+  // Hooks may change any tool call so that it needs a decision, even one that `hold` did not name.
   for (const part of [calls.filter((call) => !isHeld(call)), calls.filter(isHeld)]) {
     await admit(part);
     if (isStopped()) return { ready: [], pending };

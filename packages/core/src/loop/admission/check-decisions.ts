@@ -4,8 +4,8 @@ import type { ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /**
- * Throws `INVALID_DECISION` unless each decision is for a different open call. Only tool results
- * may come with decisions.
+ * Throws `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are
+ * for the same one. Also throws if decisions come with messages other than tool results.
  */
 export function checkDecisions(
   decisions: readonly Decision[],

@@ -6,7 +6,9 @@ import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
 import type { Run } from '../run/run.ts';
 
-/** Ends a tool call: runs the `post-acting` hooks on its result and appends it to the log. */
+/**
+ * Ends a tool call: runs the `post-acting` hooks on its result and appends the result to the log.
+ */
 export async function conclude(
   run: Run,
   toolUse: ToolUse,
@@ -22,12 +24,15 @@ export async function conclude(
   await run.push([event]);
 }
 
-/** Returns the text of an open call's result. */
+/**
+ * Function that returns the result text for an open tool call. `started`: whether the tool may have
+ * started.
+ */
 type Words = (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 
 /**
- * Gives each open tool call an `interrupted` result and puts all results in the order that models
- * require (law 3).
+ * Gives each open tool call an `interrupted` result. Then sorts the conversation as models require:
+ * each result follows its tool call.
  */
 export async function closeCalls(run: Run, words?: Words): Promise<void> {
   const { calls } = run.setup.status;

@@ -7,14 +7,14 @@ import { isDecision } from '../input/call-input.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 
 /**
- * Asks the middleware about a call that needs approval, while the run waits. Without an answer the
- * call stays pending.
+ * Asks the `decide` of each middleware about a tool call that needs approval. The run waits for the
+ * answer. Without an answer, the tool call stays pending.
  */
 export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promise<Admission> {
   const { memory } = run.setup;
   const pending = suspend(run, toolUse, 'approval', reasonOf(needs || true));
-  // The log shows the call as suspended during the decision. If the process ends meanwhile, the
-  // call has not started.
+  // The log marks the tool call as suspended during the decision. If the process ends now, the next
+  // run knows that the tool has not started.
   const note = { kind: 'suspended', calls: [{ pending, toolUse }] } as const;
   await run.writes.wait(memory.note?.([note], { now: true }));
   let decision: Decision | undefined;

@@ -10,9 +10,9 @@ import { jsonForm } from '../../message/json-form.ts';
 import type { Run } from '../run/run.ts';
 
 /**
- * Carries out a person's edit and returns the new call. The log, the model and the readers get the
- * new arguments before they are checked, so that an error about them makes sense. Parameters that
- * the model does not see go only to the tool.
+ * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
+ * the new arguments before validation. A validation error then matches the arguments that they see.
+ * Preset parameters, which the model does not see, go only to the tool.
  */
 export async function editCall(
   run: Run,
@@ -28,7 +28,7 @@ export async function editCall(
   const changed = message && withEditedCall(message, id, shown);
   if (changed && changed !== message) await replaceMessage(run, changed);
   if (state.toolUse) {
-    // The `pre-acting` hooks have already run for this call, so only readers get the event.
+    // The `pre-acting` hooks have already run for this tool call, so only readers get the event.
     state.toolUse = edited;
     await run.push([run.event('pre-acting', { toolUse: { ...edited, input: shown } })]);
   }
@@ -44,8 +44,8 @@ function withoutHidden({ tools }: Run, name: string, input: JsonValue): JsonValu
 }
 
 /**
- * Replaces the message of the same id in the view and in the log. The view comes first, because
- * other calls of the message may be edited at the same time.
+ * Replaces the message with the same id in `run.view` and in the log. Changes `run.view` first,
+ * because another edit of the same message may run at the same time.
  */
 async function replaceMessage(run: Run, message: Msg): Promise<void> {
   run.view = run.view.map((one) => (one.id === message.id ? message : one));

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 
-/** Returns the error for a new message that came before the open calls had their results. */
+/** Returns the error for a new message that arrives while tool calls have no result. */
 export function pendingCallsError(
   open: readonly ToolUse[],
   calls: ReadonlyMap<string, CallState>,

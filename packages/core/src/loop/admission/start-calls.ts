@@ -12,11 +12,14 @@ export type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
 
 export interface CallsToStart {
   readonly ready: readonly ReadyAdmission[];
-  /** Whether a hook asked to end the agent's call. Calls that have not started then stay open. */
+  /**
+   * Returns whether a hook asked to end the agent call. Tool calls that have not started then stay
+   * open.
+   */
   readonly isStopped: () => boolean;
 }
 
-/** Starts the admitted calls, as many at a time as the queue allows. */
+/** Starts the admitted tool calls, as many at a time as the queue allows. */
 export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: CallsToStart): void {
   const { sessionId, status, memory, runTool } = run.setup;
   const { signal, toolContext: context } = run;
@@ -52,7 +55,10 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
   }
 }
 
-/** Returns a signal that an interrupt raises, but neither a pause nor an abort. */
+/**
+ * Returns a signal that aborts after an interrupt. A pause or an abort of the run does not abort
+ * it.
+ */
 function interruptSignalOf(run: Run): AbortSignal {
   const controller = new AbortController();
   run.stopSignal.addEventListener('abort', () => {
@@ -61,7 +67,10 @@ function interruptSignalOf(run: Run): AbortSignal {
   return controller.signal;
 }
 
-/** Returns the outcome of a call that must not start. After a hook's `stop` it stays open. */
+/**
+ * Returns the outcome of a tool call that must not start: an `interrupted` result. After a hook's
+ * `stop`, returns `undefined`, because the tool call stays open.
+ */
 function heldOutcome(run: Run, toolUse: ToolUse): ToolResult | undefined {
   return startsNoTool(run) ? interruptedResult(toolUse, {}) : undefined;
 }

@@ -10,35 +10,40 @@ export type ToolQueueItem =
   | {
       readonly type: 'outcome';
       readonly toolUse: ToolUse;
-      /** `undefined` if the call has not started. */
+      /** `undefined` if the tool has not started. */
       readonly outcome: ToolResult | Suspension | undefined;
     }
   | { readonly type: 'failure'; readonly toolUse: ToolUse; readonly error: unknown };
 
-/** Receives a call's output before its end. Output after the end is dropped. */
+/** Receives the output of a running tool. Output after the end of the tool call is dropped. */
 export interface ToolSink {
   emit(chunk: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
 }
 
 /**
- * Unread progress items per call. A tool that emits faster loses its oldest items, never its
- * result.
+ * Maximum number of unread progress items per tool call. If a tool emits more, its oldest items are
+ * dropped. Its result is never dropped.
  */
 const maxWaitingProgress = 64;
 
-/** Merges the output and results of concurrent calls into one stream. */
+/** Merges the output and the results of concurrent tool calls into one stream. */
 export interface ToolQueue {
-  /** Starts the call at once, or when a running call ends. */
+  /**
+   * Starts the tool call at once. At the limit of `concurrency`, starts it when another one ends.
+   */
   start(
     toolUse: ToolUse,
     run: (sink: ToolSink) => Promise<ToolResult | Suspension | undefined>,
   ): void;
-  /** Yields the new items, until all calls have ended. */
+  /** Yields the new items, until all tool calls have ended. */
   drain(): AsyncGenerator<readonly ToolQueueItem[]>;
 }
 
-/** Creates a queue. `concurrency`: calls that run at the same time; default: no limit. */
+/**
+ * Creates a queue. `concurrency`: maximum number of tool calls that run at the same time. Default:
+ * no limit.
+ */
 export function toolQueue(concurrency: number = Infinity): ToolQueue {
   const waiting: (() => void)[] = [];
   let items: ToolQueueItem[] = [];

@@ -3,7 +3,7 @@ import type { RunContext } from '../run/run-context.ts';
 import { runOf } from '../run/run-view.ts';
 import { needsDecision } from './admit-call.ts';
 
-/** Returns those of the run's open calls that need an approval and have none. */
+/** Returns the tool calls that still need an approval. */
 export async function undecidedCalls(
   calls: readonly ToolUse[],
   context: RunContext,

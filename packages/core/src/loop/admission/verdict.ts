@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../message/json.ts';
 
-/** An approver's answer about a call that waits for it. */
+/** Answer of an approver about a tool call. */
 export type Verdict =
   | { readonly type: 'approve' }
   | { readonly type: 'edit'; readonly input: JsonValue }

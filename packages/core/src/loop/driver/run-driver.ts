@@ -11,20 +11,21 @@ export interface RunDriverOptions<T = unknown> {
 }
 
 /**
- * Drives one run. A single reader may set the pace. Otherwise the run drives itself and keeps its
+ * Advances one run and passes its event batches to readers. If a reader starts the run, the run
+ * waits for this reader after each batch. Otherwise the run advances on its own, and stores its
  * events for any number of readers.
  */
 export class RunDriver<T = unknown> {
   readonly runId: string;
-  /** Rejects with the run's error. */
+  /** Result of the run. Rejects with the run's error. */
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
   #settle!: readonly [resolve: (result: AgentResult<T>) => void, reject: (error: unknown) => void];
-  /** The batch that a self-driven run waits for. */
+  /** The next batch, if the run advances on its own. */
   #next: Promise<EventBatch | undefined> | undefined;
-  /** All events so far, if the run drives itself. */
+  /** All events so far, if the run has advanced on its own from its start. */
   #log: RunLog | undefined;
-  /** Batches after a cancel, for a reader that continues. */
+  /** Batches after `release()`, for the reader that set the pace. */
   readonly #rest: EventBatch[] = [];
   #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
 
@@ -32,21 +33,21 @@ export class RunDriver<T = unknown> {
     this.runId = options.runId;
     this.#options = options;
     this.result = new Promise((...settle) => (this.#settle = settle));
-    // Readers see the failure in their stream. Without this, an unused `result` would be an
-    // unhandled rejection.
+    // Readers get the failure from their stream. Without this `catch`, an unused `result` would be
+    // an unhandled rejection.
     this.result.catch(() => {});
     if (options.detached) this.start();
   }
 
   /**
-   * Whether the run keeps no events for more readers, because a reader set its pace or it has not
-   * started.
+   * Whether the run stores no events for other readers. True before the start, and if a reader sets
+   * the pace.
    */
   get paced(): boolean {
     return !this.#log;
   }
 
-  /** Starts the run without a reader, if it has not started. */
+  /** Starts the run without a reader. Does nothing if the run has started already. */
   start(): void {
     if (this.#state !== 'new') return;
     this.#log = [];
@@ -67,8 +68,9 @@ export class RunDriver<T = unknown> {
   }
 
   /**
-   * Yields batches to a reader. The first reader sets the pace; readers of a self-driven run get
-   * all events after `seq`. Rejects with `INVALID_INPUT` if another reader sets the pace.
+   * Yields batches to a reader. If the run has not started, starts it, and this reader sets the
+   * pace. If the run advances on its own, yields all events after `seq`. Rejects with
+   * `INVALID_INPUT` if another reader sets the pace.
    */
   async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
     for (let seen = seq; this.#log;) {
@@ -94,8 +96,8 @@ export class RunDriver<T = unknown> {
   }
 
   /**
-   * Aborts the run and waits until it has ended, so that the session's log is in order. Does
-   * nothing for a detached run, or one that has ended.
+   * Aborts the run and waits for its end, so that the session's log is complete. Does nothing if
+   * the run is detached or has ended.
    */
   async cancel(): Promise<void> {
     if (this.#options.detached || this.#state === 'ended') return;
@@ -104,7 +106,10 @@ export class RunDriver<T = unknown> {
     await this.result.catch(() => {});
   }
 
-  /** Lets the run go on without the reader that sets its pace. The reader gets the rest later. */
+  /**
+   * Lets the run continue without waiting for its reader. The reader gets the remaining batches
+   * later.
+   */
   release(): void {
     if (this.#state === 'new' || this.#state === 'paced') this.#drive();
   }
@@ -112,8 +117,8 @@ export class RunDriver<T = unknown> {
   async #drive(): Promise<void> {
     this.#state = 'driven';
     try {
-      // The driver waits for the batch before any reader does, so it is in the log when readers
-      // continue.
+      // The driver awaits each batch before the readers do. The batch is therefore in the log when
+      // the readers continue.
       for (;;) {
         this.#next = this.pull();
         const batch = await this.#next;
@@ -122,7 +127,7 @@ export class RunDriver<T = unknown> {
         else this.#rest.push(batch);
       }
     } catch {
-      // `result` rejects with it.
+      // `result` rejects with the same error.
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { AgentEvent } from '../../event/agent-event.ts';
 
 /**
- * A run's events for late readers. Adjacent deltas of a block share one entry, so the log grows
- * with the text only.
+ * Events of a run, for readers that start late. Adjacent deltas of a block share one entry, so the
+ * size depends on the text, not on the number of deltas.
  */
 export type RunLog = LogEntry[];
 
@@ -12,12 +12,16 @@ interface LogEntry {
     readonly toolUseId?: string;
     readonly blockId?: string;
   };
-  /** End of each joined delta in the text. Their sequence numbers run up to the event's. */
+  /**
+   * End position of each delta in the joined text. The last delta has the event's `seq`. Each
+   * earlier delta has a `seq` that is lower by 1.
+   */
   readonly ends: number[];
 }
 
 /**
- * Longest joined text, in characters: each late reader slices it, which takes time by its length.
+ * Maximum length of a joined text, in characters. Late readers slice this text, and long texts take
+ * longer.
  */
 const maxJoined = 1024;
 
@@ -33,7 +37,7 @@ export function addToLog(log: RunLog, event: LogEntry['event']): void {
   }
 }
 
-/** Returns the events after this sequence number. */
+/** Returns the events after the sequence number `seq`. */
 export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
   const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
   return log.slice(first).map(({ event, ends }) => {

@@ -9,27 +9,30 @@ import type { Msg } from '../../message/msg.ts';
 import type { Decision } from '../../event/pending-call.ts';
 
 /**
- * Input of a call: text, one message, several, or decisions about pending tool calls. Several
- * messages may contain tool calls if they contain the results, too. Without input the call continues
- * from the log.
+ * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A
+ * list of messages may contain tool calls if it also contains their results. Without input, the
+ * agent call continues from the log.
  */
 export type AgentInput = string | Msg | readonly (Msg | PlainMessage)[] | readonly Decision[];
 
-/** A message as other libraries write it. The agent adds an id and a time. */
+/**
+ * A message with only a role and a text, as other libraries write it. The agent adds an id and a
+ * time.
+ */
 export interface PlainMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }
 
-/** The input of a call as messages. `decisions` holds the decisions of an input array. */
+/** Input of an agent call, split into messages and decisions. */
 export interface CallInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
 }
 
 /**
- * Converts the input. Throws `INVALID_INPUT` for a blank text, for an item that is neither a message
- * nor a decision, or for a message that comes twice.
+ * Splits the input into messages and decisions. Throws `INVALID_INPUT` for a blank text, for an
+ * item that is neither a message nor a decision, or for two messages with the same id.
  */
 export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
   if (typeof input === 'string' && !input.trim())
@@ -51,9 +54,9 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
 }
 
 /**
- * Throws `INVALID_INPUT` if a message comes twice, or the conversation has its id or the id of one of
- * its tool calls. Ids must be unique, because messages are cut and replaced by their ids, and results
- * are found by them. Ignores decisions.
+ * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if the conversation
+ * already has the id of a message or of a tool call. Ids must be unique, because the log removes
+ * and replaces messages by id, and finds results by the id of their tool call. Ignores decisions.
  */
 export function checkNew(items: readonly unknown[], conversation: readonly Msg[] = []): void {
   const places = new Map<string, number | undefined>(conversation.map(({ id }) => [id, undefined]));
@@ -70,7 +73,10 @@ export function checkNew(items: readonly unknown[], conversation: readonly Msg[]
   if (known) throw repeatedCall(known);
 }
 
-/** `before`: the place of the same message in the input; without it, the conversation has it. */
+/**
+ * `before`: index of the earlier message with this id in the input. Without `before`, the
+ * conversation has the message.
+ */
 function repeated(id: string, index: number, before?: number): AgentError {
   const isInInput = before !== undefined;
   const message = isInInput
@@ -86,8 +92,8 @@ function repeatedCall({ id, name }: ToolUse): AgentError {
 }
 
 /**
- * Returns the decisions. Tool results among the messages count as decisions, too (AgentScope:
- * resume with tool results), unless their calls are among the messages.
+ * Returns the decisions of the input. A tool result in the messages also counts as a decision
+ * (AgentScope: resume with tool results), unless the messages contain its tool call.
  */
 export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
   const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));

@@ -2,13 +2,13 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 
 /**
- * Throws `INVALID_INPUT` unless each tool call in the messages has an id of its own and one result
- * behind it. Ignores results without a call in the messages: they answer open calls of the
- * conversation.
+ * Throws `INVALID_INPUT` unless each tool call in the messages has a unique id and exactly one
+ * result after it. Ignores results without a tool call in the messages, because they answer open
+ * tool calls of the conversation.
  */
 export function checkRounds(messages: readonly Msg[]): void {
   const open = new Map<string, { readonly name: string; readonly index: number }>();
-  /** What came first with an id. */
+  /** Type of the first block with each id. */
   const began = new Map<string, 'tool_use' | 'tool_result'>();
   for (const [index, { content }] of messages.entries()) {
     for (const block of content) {

@@ -4,14 +4,15 @@ import { checkNew } from './call-input.ts';
 import type { Run } from '../run/run.ts';
 
 /**
- * Passes messages through the guards. Rejects with the error of a guard that rejects them, and with
- * the signal's reason if the call is aborted.
+ * Passes messages through the guards and returns the messages that the last guard returned. Rejects
+ * with the guard's error if a guard rejects the messages. Rejects with the signal's reason if the
+ * agent call is aborted.
  */
 export async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[]> {
   let given = input;
   for (const part of run.setup.use) {
     if (!part.guard) continue;
-    // Even after an interrupt, every guard must judge the input.
+    // Every guard must judge the input, even after an interrupt.
     const judging = part.guard(given, run.guarding);
     const verdict = (await run.waits.code(judging)) ?? given;
     run.signal.throwIfAborted();
@@ -22,8 +23,9 @@ export async function guardInput(run: Run, input: readonly Msg[]): Promise<reado
 }
 
 /**
- * Takes messages into a run. If the agent has guards, the messages pass them first, but not before
- * the run's own input. Throws `INVALID_INPUT` for repeated messages.
+ * Adds messages to a running agent call. If the agent has guards, they judge the call's own input
+ * first, then these messages. Throws `INVALID_INPUT` for a message that the conversation already
+ * has.
  */
 export function inject(run: Run, messages: readonly Msg[]): void {
   const { injections, setup } = run;

@@ -13,10 +13,10 @@ export interface RunningCall {
 }
 
 /**
- * Has the running call take the messages of another call (`run`) in, once the guards let them pass.
- * Resolves with the running call's result. Resolves with the other call's own result if a guard
- * rejects its messages, or if it is aborted. Returns nothing if the running call ends without the
- * messages; the other call then needs a turn of its own.
+ * Adds the messages of a second agent call (`run`) to the running agent call, once the guards
+ * accept them. Resolves with the result of the running call. If a guard rejects the messages, or
+ * the second call is aborted, resolves with the second call's own result. If the running call ends
+ * without the messages, resolves with `undefined`. The second call then has to run on its own.
  */
 export async function injectCall(
   running: RunningCall,

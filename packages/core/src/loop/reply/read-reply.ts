@@ -8,16 +8,16 @@ import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from '../run/run.ts';
 
 /**
- * A reply. `cut`: an interrupt or abort ended it; `message` holds the released part, if there is
- * one. `output`: the value that `OnLimit` made of it.
+ * A reply of the model. `cut`: an interrupt or abort ended the reply; `message` is the part that
+ * readers have, if any. `output`: the typed value, if `OnLimit` returned the reply.
  */
 export type Reply =
   | { readonly type: 'whole'; readonly message: Msg; readonly output?: unknown }
   | { readonly type: 'cut'; readonly message?: Msg };
 
 /**
- * Sends one request to the model. Pushes one batch of events per network read and resolves with the
- * reply. Rejects with the model's `AgentError`.
+ * Sends one request to the model and resolves with the reply. Sends readers one batch of events per
+ * network read. Rejects with the model's `AgentError`.
  */
 export async function readReply(
   run: Run,
@@ -58,14 +58,18 @@ export async function readReply(
     if (run.cut) return cutReply(run, assembler, messageId);
     throw AgentError.from(error);
   } finally {
-    // Ends the network read if the loop leaves early, without waiting: a model's cleanup may hang.
+    // Ends the network read if the loop above ended early. Does not wait, because a model's cleanup
+    // may hang.
     iterator?.return?.()?.catch(() => {});
     run.addUsage(assembler.usage);
   }
   return { type: 'whole', message: wholeMessage(run, assembler, messageId) };
 }
 
-/** Any earlier response is older than an edit of the last reply, so the request must not name one. */
+/**
+ * Removes the reference to an earlier response if a person edited the last reply. The provider's
+ * stored response still has the old arguments.
+ */
 function withoutOldArguments(request: ModelRequest, view: readonly Msg[]): ModelRequest {
   const { providerOptions } = request;
   const last = providerOptions && view.findLast(({ role }) => role === 'assistant');
@@ -92,14 +96,17 @@ function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
   };
 }
 
-/** Returns the part of a reply that the reader has and that an abort leaves: its text. */
+/** Returns the part of a reply to store after an abort: everything except the tool calls. */
 export function releasedPart(reply: Msg): Msg | undefined {
   const content = reply.content.filter(({ type }) => type !== 'tool_use');
   if (!content.length) return undefined;
   return { ...reply, content, metadata: { ...reply.metadata, partial: 'aborted' } };
 }
 
-/** Converts a delta for a summary, which has text only. */
+/**
+ * Converts text to a `summary-chunk`. Keeps a `step-reset` and drops everything else, because a
+ * summary has only text.
+ */
 function toSummaryChunk(
   piece: ReplyPiece,
 ): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {

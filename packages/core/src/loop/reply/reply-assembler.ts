@@ -5,7 +5,7 @@ import { parseJson } from '../../message/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 
-/** An unfinished text or thinking block. It has only the field named after its type. */
+/** An unfinished text or thinking block. Only the field with the name of `type` is set. */
 interface OpenBlock {
   readonly type: 'text' | 'thinking';
   text: string;
@@ -28,7 +28,7 @@ interface OpenCall {
   providerMetadata?: JsonObject;
 }
 
-/** A delta's addition as the reader will see it: an event without its common fields. */
+/** Event for one delta of the model, without the fields of `AgentEventBase`. */
 export type ReplyPiece =
   | { readonly type: 'step-reset'; readonly reason: string }
   | {
@@ -46,13 +46,16 @@ export type ReplyPiece =
 
 export interface ReplyAssemblerOptions {
   readonly messageId: string;
-  /** Returns the id for a tool call: the model's, or a new one if the session has that already. */
+  /**
+   * Returns the id for a tool call: the model's id, or a new id if the session already has the
+   * model's id.
+   */
   toolUseId(given: string | undefined): string;
 }
 
 /**
- * Builds a reply's blocks from its deltas: text and thinking in their order, then media, then tool
- * calls (AgentScope's order).
+ * Builds the blocks of a reply from its deltas. The order of the blocks is AgentScope's: text and
+ * thinking as they came, then media, then tool calls.
  */
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;
@@ -89,7 +92,7 @@ export class ReplyAssembler {
   }
 
   /**
-   * Returns the blocks so far. `partial`: the reply was cut, so tool calls may be incomplete and
+   * Returns the blocks so far. `partial`: the reply was cut. Its tool calls may be incomplete and
    * are left out.
    */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
@@ -132,8 +135,8 @@ export class ReplyAssembler {
     call.raw += delta.delta;
     addMetadata(call, delta.providerMetadata);
     if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
-    // A late name releases the arguments that waited for it. A name without arguments announces the
-    // call.
+    // If the name comes after some arguments, its chunk contains all arguments so far. A name
+    // without arguments also makes a chunk, so that readers see the tool call.
     return call.name && (!name || delta.delta)
       ? {
           type: 'tool-input-chunk',
@@ -153,7 +156,7 @@ function addMetadata(
 }
 
 function toolUseBlock({ raw, ...call }: OpenCall): ContentBlock {
-  // An empty text means a call without arguments.
+  // An empty text means a tool call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
   return {
     type: 'tool_use',

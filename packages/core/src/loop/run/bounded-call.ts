@@ -5,14 +5,14 @@ import type { Run } from './run.ts';
 import { runOf } from './run-view.ts';
 
 /**
- * Takes a call with one wrapper around it, and returns a call that ends when the run is aborted. If
- * the run is aborted while this wrapper hangs, the returned call does not wait for it. The outer
- * wrappers can then end, too.
+ * Returns an `AgentCall` that ends when the run is aborted. `call` includes one wrapper. If the
+ * wrapper hangs after an abort, the returned function does not wait for the wrapper, so that outer
+ * wrappers can end.
  */
 export function boundedCall(call: AgentCall): AgentCall {
   return async (input, context) => {
     const run = runOf(context);
-    // A wrapper that was left behind may call `next` late.
+    // A wrapper that hung may call `next` after the end of the run.
     run.throwIfOver();
     run.waits.depth += 1;
     const { depth } = run.waits;
@@ -29,8 +29,8 @@ export function boundedCall(call: AgentCall): AgentCall {
 }
 
 /**
- * Ends a run that was aborted while code around the loop hung. The answer, if there is one, has not
- * passed all wrappers and is left out. Rejects with the run's failure.
+ * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
+ * not passed all wrappers. Rejects with the run's failure, if there is one.
  */
 export async function cutOff(run: Run): Promise<AgentResult> {
   run.waits.lenient = true;

@@ -4,7 +4,7 @@ import type { Run } from './run.ts';
 import type { RunContext } from './run-context.ts';
 import { runOf } from './run-view.ts';
 
-/** The time limit of a call. It can be paused. */
+/** Time limit of an agent call. `stop` pauses it, and `start` continues it. */
 export class CallTimeout {
   readonly #now: () => number;
   readonly #onTimeout: () => void;
@@ -32,7 +32,7 @@ export class CallTimeout {
   }
 }
 
-/** Creates the limit of a run. At its end the run fails with `CALL_TIMEOUT`. */
+/** Creates the time limit of a run. When the time is over, the run fails with `CALL_TIMEOUT`. */
 export function callTimeout(run: Run): CallTimeout {
   const { options, now } = run.setup;
   const { timeoutMs } = options.limits ?? {};
@@ -42,7 +42,10 @@ export function callTimeout(run: Run): CallTimeout {
   });
 }
 
-/** Returns the work's value. The time it takes does not count toward the call's limit. */
+/**
+ * Returns the value of `work`. The time of `work` does not count toward the time limit of the agent
+ * call.
+ */
 export async function untimed<T>(context: RunContext, work: () => Promise<T>): Promise<T> {
   const { timeout } = runOf(context);
   timeout.stop();

@@ -10,10 +10,10 @@ import { isMessage } from '../input/call-input.ts';
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
 
-/** Checks for the fields of modifiable events: no hook may break the log. */
+/** Check for each field of a modifiable event. An invalid field would break the log. */
 const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
   message: isMessage,
-  // Law 3: each call is followed by its result.
+  // Each tool call must be followed by its result.
   messages: (value) => areMessages(value) && !openCalls(value).length && forModel(value) === value,
   input: areMessages,
   toolUse: isBlock,

@@ -8,8 +8,9 @@ import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Run } from './run.ts';
 
 /**
- * Asks a run to stop, to pause or to take messages in. Returns false without a run, or if the run
- * is about to end. Throws `INVALID_INPUT` for an invalid request, or for tool blocks in the answer.
+ * Asks a run to stop, to pause or to add messages. Returns false if there is no run or the run is
+ * about to end. Throws `INVALID_INPUT` for an invalid request, or if the answer contains a tool
+ * call or a tool result.
  */
 export function interruptRun(
   run: Run | undefined,
@@ -30,7 +31,10 @@ export function interruptRun(
   return true;
 }
 
-/** Converts the input. Throws `INVALID_INPUT` unless it consists of messages. */
+/**
+ * Converts the input to messages. Throws `INVALID_INPUT` if the input contains anything else, such
+ * as decisions.
+ */
 export function toMessages(
   input: string | Msg | readonly Msg[] | undefined,
   context: MessageContext,
@@ -41,7 +45,7 @@ export function toMessages(
   return messages;
 }
 
-/** Checks the request. Throws `INVALID_INPUT` for an invalid one. */
+/** Converts a text or message to a request. Throws `INVALID_INPUT` for an invalid request. */
 function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {
   const request = (
     typeof given === 'string' || 'role' in Object(given) ? { message: given } : given

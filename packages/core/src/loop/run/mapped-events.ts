@@ -3,7 +3,7 @@ import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { Middleware } from '../use/middleware.ts';
 import type { RunContext } from './run-context.ts';
 
-/** Returns a run's events as `mapEvent` of the middleware changes them for readers. */
+/** Returns the events that readers get, after the `mapEvent` of all middleware. */
 export function mappedEvents(
   use: readonly Middleware[],
   events: EventBatch,

@@ -2,8 +2,8 @@ import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 
 /**
- * Hands a run's batches to its driver. The run starts when the driver asks for the first batch. It
- * continues when the driver asks for the next one.
+ * Passes the event batches of a run to its driver. The run starts when the driver asks for the
+ * first batch. After each batch, the run waits until the driver asks for the next batch.
  */
 export class Outbox implements AsyncIterator<EventBatch, AgentResult, void> {
   readonly #run: () => Promise<AgentResult>;
@@ -17,7 +17,7 @@ export class Outbox implements AsyncIterator<EventBatch, AgentResult, void> {
     this.#run = run;
   }
 
-  /** Resolves when the next batch is asked for. */
+  /** Adds a batch. Resolves when the driver asks for the next batch. */
   push(batch: EventBatch): Promise<void> {
     const reader = this.#readers.shift();
     if (reader) reader(batch);

@@ -10,42 +10,51 @@ import type { InterruptRequest } from '../../event/interrupt-request.ts';
 
 /** A run as middleware sees it. */
 export interface RunContext extends RunInfo {
-  /** Raised when the call is aborted, interrupted or paused. */
+  /** Signal that aborts when the agent call is aborted, interrupted or paused. */
   readonly signal: AbortSignal;
-  /** Reason why the run ends before its answer, if it does. */
+  /** Reason why the run ends before its answer. `undefined` if nothing has stopped the run. */
   readonly cut: 'aborted' | 'interrupted' | 'paused' | undefined;
   /** Milliseconds since 1970, by the agent's clock. */
   now(): number;
-  /** Rounds of reasoning so far. */
+  /** Number of model requests so far, without the summary at a limit. */
   readonly iteration: number;
-  /** Tokens the run has used so far. */
+  /** Tokens that the run has used so far. */
   readonly usage: Usage;
-  /** The model that the loop asks, with its middleware. */
+  /** The agent's model, inside the `wrapModel` of all middleware. */
   readonly model: ChatModel;
-  /** Settings of the run's requests. The call's settings override the agent's. */
+  /**
+   * Settings of the run's model requests. Settings of the agent call override settings of the
+   * agent.
+   */
   readonly generate: GenerateOptions;
   /** The tools of this run. */
   readonly tools: ToolSet;
-  /** The tools of this run that middleware or a structured answer added. */
+  /** The tools that middleware or the output mode added to this run. */
   readonly addedTools: readonly Tool[];
   /**
-   * Schemas of the tools the model may call now. Empty if it takes no tools or their limit is
-   * reached.
+   * Schemas of the tools that the model may call now. Empty if the model does not support tools, or
+   * at the limit of tool calls.
    */
   readonly toolSchemas: readonly ToolSchema[];
-  /** System prompt of the next request; empty if there is none. */
+  /** System prompt of the next model request. Empty if there is none. */
   readonly systemPrompt: string;
   /** The agent's own system prompt, before middleware changed it. */
   readonly agentPrompt: string;
-  /** Values that the call and the agent provide for tools, by token. */
+  /** Values that the agent call and the agent provide for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
   /** The conversation in the log so far, without the system prompt. */
   readonly messages: readonly Msg[];
-  /** Recalled messages of this call. They are part of each request and are never stored. */
+  /**
+   * Messages that middleware recalled for this agent call. They are part of each model request and
+   * are never stored.
+   */
   readonly recalled: readonly Msg[];
-  /** The next request before fitting: system prompt, recalled messages, conversation. */
+  /**
+   * Messages of the next model request before fitting: system prompt, recalled messages,
+   * conversation.
+   */
   readonly request: readonly Msg[];
-  /** Id of the message that began the call. */
+  /** Id of the newest user message when the agent call began. */
   readonly promptId: string | undefined;
   /** Tool calls without a result. */
   readonly openCalls: readonly ToolUse[];
@@ -55,13 +64,16 @@ export interface RunContext extends RunInfo {
   loadState(): Promise<void>;
   /** Stores the session's state now. */
   storeState(): Promise<void>;
-  /** Sets the tools from the next request on. */
+  /** Replaces the tools from the next model request on. */
   setTools(tools: ToolSet): void;
-  /** Sets the system prompt from the next request on. A blank text removes it. */
+  /**
+   * Replaces the system prompt from the next model request on. A blank text removes the system
+   * prompt.
+   */
   setSystemPrompt(text: string): void;
-  /** Adds the usage of the middleware's own request to the call's. */
+  /** Adds the usage of a middleware's own model request to the usage of the agent call. */
   addUsage(usage: Usage | undefined): void;
-  /** Stops everything at once, as an abort does. The call fails with this error. */
+  /** Stops everything at once, as an abort does. The agent call fails with this error. */
   fail(error: AgentError): void;
   /** Interrupts this run, as `agent.interrupt()` does. Returns false if the run is about to end. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;

@@ -12,21 +12,21 @@ import type { Outbox } from './outbox.ts';
 
 export type { CallOptions };
 
-/** The parts that all runs of an agent share. */
+/** The values that all runs of an agent share. */
 export interface RunSetup {
   /** The agent's options, completed with the defaults of its middleware. */
   readonly options: AgentOptions;
   readonly sessionId: string;
   readonly memory: Memory;
   readonly tools: ToolSet;
-  /** The middleware, flat and without replaced parts. */
+  /** All middleware in one flat list, without replaced middleware. */
   readonly use: readonly Middleware[];
-  /** The middleware that fits requests. */
+  /** The middleware with `fit`. */
   readonly policies: readonly ContextPolicy[];
   readonly model: ChatModel;
   readonly directAnswer: DirectAnswer;
   readonly runTool: RunCall;
-  /** The loop inside its wrappers. */
+  /** The loop inside the `wrapRun` of all middleware. */
   readonly call: AgentCall;
   readonly systemMessage: Msg | undefined;
   /**
@@ -37,7 +37,10 @@ export interface RunSetup {
   readonly generateId: () => string;
   readonly now: () => number;
   readonly status: AgentStatus;
-  /** Writes of earlier calls that the store has not finished. The next call waits for them. */
+  /**
+   * Writes of earlier agent calls that the store has not finished. The next agent call waits for
+   * them.
+   */
   readonly unwritten: Set<Promise<unknown>>;
 }
 

@@ -29,7 +29,7 @@ export class RunView implements RunContext {
     );
   }
 
-  /** `signal`: replaces the stop signal, which an interrupt raises too. */
+  /** `signal` replaces the run's stop signal, which also aborts after an interrupt. */
   constructor(run: Run, signal?: AbortSignal) {
     const { runId, sessionId, userId, agentPath } = run.about;
     this.runId = runId;
@@ -121,7 +121,8 @@ export class RunView implements RunContext {
   async loadState(): Promise<void> {
     this.#run.throwIfOver();
     const { failure, setup, signal } = this.#run;
-    // A call that is refused because another one runs must not change the state of that one.
+    // If the agent refuses this call because another call runs, the state of the running call must
+    // not change.
     if (failure || signal.aborted) return;
     await setup.memory.restore?.(setup.status, setup.tools);
   }

@@ -32,7 +32,7 @@ import { Writes } from './writes.ts';
 
 type EventType = AgentEvent['type'];
 
-/** The state of one call, which its steps read and change. */
+/** State of one agent call. The steps of the loop read and change it. */
 export class Run {
   readonly id: string;
   readonly setup: RunSetup;
@@ -40,22 +40,21 @@ export class Run {
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
   readonly startedAt: number;
-  /** Values for tools, by token. */
+  /** Values for tools, by `ContextToken`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
   /** The run as middleware sees it. */
   readonly context: RunContext;
-  /** The run as guards see it: only an abort raises the signal. */
+  /** The run as guards see it. An interrupt does not abort its signal. */
   readonly guarding: RunContext;
   readonly steps: LoopSteps;
-  /** Identifies the run in events, and for wrappers of the model and the tools. */
+  /** Ids of the run, for events and for wrappers of the model and the tools. */
   readonly about: RunInfo;
-  /** The run's waits for code that may never settle. */
+  /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: Waits;
   readonly writes: Writes;
   readonly pace: Pace;
-  /** Time limit of the call. */
   readonly timeout: CallTimeout;
-  /** Whether the run has ended. Code that it left behind can do nothing in it any more. */
+  /** Whether the run has ended. Hooks and wrappers that still run can no longer change the run. */
   over = false;
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
@@ -69,35 +68,35 @@ export class Run {
   iteration = 0;
   usage: Usage = noUsage;
   readonly toolsUsed: Set<string> = new Set();
-  /** The agent's tools, and the tools that this run adds. */
+  /** The agent's tools and the tools of the output mode. */
   tools: ToolSet;
   output: OutputRun | undefined;
-  /** The model's last reply. An abort keeps its text if it is not in the log yet. */
+  /** The model's last reply. After an abort, the loop stores the text of this reply. */
   unsaved: Msg | undefined;
-  /** Message of the result if the call fails. */
+  /** Message of the result if the agent call fails. */
   remains: Msg | undefined;
-  /** Messages that middleware recalled. They are part of each request and never in the log. */
+  /** Messages that middleware recalled for the model requests. Never in the log. */
   readonly recalled: Msg[] = [];
   /** The conversation in the log, without the system prompt. */
   view: Msg[] = [];
-  /** Id of the message that began this call. */
+  /** Id of the newest user message when the agent call began. */
   promptId: string | undefined;
-  /** Id of the answer that an earlier run stored and this one returns. */
+  /** Id of an answer that an earlier run stored and this run returns. */
   storedAnswer: string | undefined;
-  /** Tool calls that wait for somebody after the run. */
+  /** Tool calls that wait for a person or another program after the run. */
   pending: readonly PendingCall[] = [];
   readonly injections: Injections = new Injections();
-  /** The input after the guards, if they began to judge it before the call's turn. */
+  /** The input after the guards. Set if the guards started before the turn of this agent call. */
   guarded: Promise<readonly Msg[]> | undefined;
   /** Number of tool calls that the model made, whether they ran or not. */
   toolCalls = 0;
-  /** A hook's request to end the call at `pre-summary`. */
+  /** A hook's request to end the agent call at `pre-summary`. */
   stopped: Jump | undefined;
   /** A hook's rejection at `run-start` or `pre-call`. */
   refusal: AgentError | undefined;
   /** The error to throw once the tool calls are closed. */
   failure: AgentError | undefined;
-  /** Whether it is too late for interrupts and injected messages. */
+  /** Whether the run no longer accepts interrupts and injected messages. */
   closed = false;
   /** The interrupt request. The loop checks it at its interrupt points. */
   interruption: Interruption | undefined;
@@ -132,8 +131,7 @@ export class Run {
     this.hooks = new HookDispatcher(hooks, {
       context: this.context,
       onError: setup.options.onHookError,
-      // Later hooks of the event at which a hook rejected the call don't run; later events reach
-      // all hooks.
+      // After a hook rejects the agent call, later hooks of the same event do not run.
       isOver: (type) => this.refusal !== undefined && (type === 'run-start' || type === 'pre-call'),
       wait: (work, isNotice) => this.waits.hook(work, isNotice),
     });
@@ -146,22 +144,20 @@ export class Run {
     ]);
   }
 
-  /**
-   * Starts to listen to the caller's signal. Not done earlier, because a stream may never be read.
-   */
+  /** Starts to listen to the caller's signal. The constructor does not: the run may never start. */
   begin(): void {
     const { signal } = this.options;
     if (signal?.aborted) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort);
   }
 
-  /** Ends the run. It no longer listens to the caller's signal, which may outlive many runs. */
+  /** Ends the run. The caller's signal may live longer than many runs. */
   end(): void {
     this.over = true;
     this.options.signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  /** The session's values. Code that the run left behind gets a copy. */
+  /** The session's values. Code that still runs after the end of the run gets a copy. */
   get state(): Record<string, JsonValue> {
     if (this.over && this.waits.abandoned)
       this.#leftState ??= structuredClone(this.setup.status.state);
@@ -170,13 +166,13 @@ export class Run {
 
   readonly #onAbort = (): void => this.abort(this.options.signal?.reason);
 
-  /** Reason why the loop has to stop, if there is one. */
+  /** Reason why the loop has to stop. `undefined` if the loop may continue. */
   get cut(): 'aborted' | 'paused' | 'interrupted' | undefined {
     if (this.signal.aborted) return 'aborted';
     return this.interruption && (this.interruption.mode === 'pause' ? 'paused' : 'interrupted');
   }
 
-  /** Signal that the caller's signal and `cancel()` raise. */
+  /** Signal that aborts when the run is aborted. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -187,12 +183,12 @@ export class Run {
     this.#stopAbort?.abort(reason);
   }
 
-  /** Throws if the run has ended, so that code that it left behind changes nothing. */
+  /** Throws `ABORTED` if the run has ended, so that code that still runs changes nothing. */
   throwIfOver(): void {
     if (this.over) throw new AgentError('ABORTED', 'The run has ended.');
   }
 
-  /** Stops everything at once, as an abort does, and makes the call fail. */
+  /** Stops everything at once, as an abort does, and makes the agent call fail. */
   fail(error: AgentError): void {
     if (!this.signal.aborted) this.failure = error;
     this.abort(error);
@@ -204,7 +200,7 @@ export class Run {
     this.#stopAbort?.abort();
   }
 
-  /** Signal that an abort, an interrupt or a pause raises. */
+  /** Signal that aborts after an abort, an interrupt or a pause of the run. */
   get stopSignal(): AbortSignal {
     if (!this.#stopAbort) {
       this.#stopAbort = new AbortController();
@@ -213,10 +209,7 @@ export class Run {
     return this.#stopAbort.signal;
   }
 
-  /**
-   * Returns the signal of one model request. An abort or interrupt raises it from now on; see `cut`
-   * for an earlier one.
-   */
+  /** Returns the signal for one model request. Check `cut` for an earlier abort or interrupt. */
   modelSignal(): AbortSignal {
     this.#modelAbort = new AbortController();
     return this.#modelAbort.signal;
@@ -232,7 +225,7 @@ export class Run {
     return this.#outbox.push(events);
   }
 
-  /** Returns the events as `mapEvent` changes them for readers. */
+  /** Returns the events that readers get, after `mapEvent`. */
   shown(events: EventBatch): EventBatch {
     return mappedEvents(this.setup.use, events, this.context);
   }
@@ -241,10 +234,7 @@ export class Run {
     return this.stamp({ type, ...fields }, this.setup.now()) as unknown as EventOf<K>;
   }
 
-  /**
-   * Turns fields into an event, in place. A copy per delta would cost more than all other work on
-   * it.
-   */
+  /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & Writable<AgentEventBase>;
     const { about } = this;
@@ -258,12 +248,12 @@ export class Run {
     return event;
   }
 
-  /** Gives another run's events their sequence numbers in this run. */
+  /** Returns the events of a child run with sequence numbers of this run. */
   adopt(events: readonly AgentEvent[]): EventBatch {
     return events.map((event) => ({ ...event, seq: ++this.#seq }));
   }
 
-  /** Passes a modifiable event through the hooks and returns their version. */
+  /** Passes a modifiable event through the hooks and returns the event that they return. */
   async modify<K extends EventType>(
     type: K,
     fields: EventFields<K>,
@@ -272,8 +262,7 @@ export class Run {
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
     const event = await this.hooks.modify<K>(given, control, renew);
-    // The run's own request is valid. Checking a long one again would cost more than the rest of
-    // the step.
+    // A request that no hook changed is valid. Checking a long request would be slow.
     const isOwn =
       type === 'pre-reasoning' &&
       event === given &&
@@ -284,8 +273,7 @@ export class Run {
   }
 
   /**
-   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first
-   * (law 2).
+   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first.
    */
   async revise(
     type: 'post-reasoning' | 'post-summary' | 'post-call',
@@ -330,20 +318,22 @@ export class Run {
     return this.toolCalls < (this.setup.options.limits?.toolCalls ?? Infinity);
   }
 
-  /** Returns the schemas of the tools the model may call now. */
+  /** Returns the schemas of the tools that the model may call now. */
   schemas(): readonly ToolSchema[] {
     return this.setup.model.features.tools && this.toolCallsLeft ? this.tools.schemas() : [];
   }
 
-  /** Returns the next request before fitting (AgentScope: message assembly). */
+  /**
+   * Returns the messages of the next model request before fitting (AgentScope: message assembly).
+   */
   request(): readonly Msg[] {
     const { systemMessage } = this;
     return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
   }
 
   /**
-   * Appends messages to the log, then to the view. Marks user messages with the run's id: turns
-   * could not be told apart otherwise.
+   * Appends messages to the log, then to `view`. Adds the run's id to user messages, so that the
+   * log shows where each turn begins.
    */
   async append(given: readonly Msg[]): Promise<void> {
     if (!given.length) return;
@@ -362,10 +352,7 @@ export class Run {
     });
   }
 
-  /**
-   * Closes the run to new messages. Stores injected messages that were not answered, and flushes
-   * the memory.
-   */
+  /** Closes the run to new messages, stores the unanswered ones and flushes the memory. */
   async close(reason: string): Promise<void> {
     this.closed = true;
     await this.append(await this.injections.takeLast(this.signal));
@@ -373,7 +360,7 @@ export class Run {
     await this.writes.wait(memory.flush?.({ runId: this.id, reason, calls: status.calls }));
   }
 
-  /** Adds messages to the view that are in the log already. */
+  /** Adds messages to `view`, but not to the log. */
   show(messages: readonly Msg[]): void {
     for (const message of messages) {
       this.view.push(message);
@@ -381,12 +368,15 @@ export class Run {
     }
   }
 
-  /** Returns the calls without a result. */
+  /** Returns the tool calls without a result. */
   openCalls(): ReturnType<typeof openCalls> {
     return openCalls(this.view);
   }
 
-  /** Returns an id for a new tool call: the given one, or another if the session has that already. */
+  /**
+   * Returns an id for a new tool call: the given id, or a new id if the session already has the
+   * given one.
+   */
   toolUseId(given: string | undefined): string {
     const isFree = given && !this.#toolUseIds.has(given);
     const id = isFree ? given : `call_${this.setup.generateId()}`;

@@ -1,33 +1,42 @@
-/** Time that a store gets after an abort to finish what it writes, in milliseconds. */
+/** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
-/** The same for code that asks the model or the store through the run. */
+/** Time that code with `LoopSteps` gets to finish after an abort, in milliseconds. */
 const stepsPatienceMs = 10;
 
 interface WaitOptions {
-  /** Time between the abort and the end of the wait, in milliseconds. Default: one turn. */
+  /**
+   * Time between the abort and the end of the wait, in milliseconds. Default: 0, one turn of the
+   * event loop.
+   */
   readonly patienceMs?: number;
-  /** Whether the end of the wait is a rejection with the signal's reason. If not, it resolves. */
+  /**
+   * Whether the wait rejects with the signal's reason when its time is over. Default: it resolves
+   * with `undefined`.
+   */
   readonly strict?: boolean;
-  /** Returns whether the wait must go on after its time, because something inside it still runs. */
+  /** Returns whether the wait must continue after its time, because inner code still runs. */
   readonly isHeld?: () => boolean;
 }
 
 /**
- * The waits of one run for code that is plugged in. Such code may never settle, so each wait ends one
- * turn of the event loop after the abort. What the code does later is dropped.
+ * Waits of one run for external code: hooks, middleware and stores. External code may never settle,
+ * so each wait ends a short time after an abort. Values and errors that come later are dropped.
  */
 export class Waits {
   readonly #signal: AbortSignal;
-  /** Functions that start the time of each open wait. */
+  /** Functions that start the timer of each open wait. */
   readonly #open: Set<() => void> = new Set();
   /** Whether some code had not settled when its wait ended. */
   abandoned = false;
-  /** Whether a wait for the store ended before the store had written. */
+  /** Whether a wait for a write ended before the write. */
   lost = false;
-  /** Whether the run is ending. Code that hangs from now on is left out and changes nothing. */
+  /** Whether the run is ending. A hook or a write that hangs then no longer makes the run fail. */
   lenient = false;
 
-  /** Number of wrappers of the call that have begun and not ended, the loop included. */
+  /**
+   * Number of wrappers of the agent call that have begun and not ended. The loop counts as a
+   * wrapper.
+   */
   depth = 0;
 
   constructor(signal: AbortSignal) {
@@ -37,27 +46,33 @@ export class Waits {
     });
   }
 
-  /** Returns the work's value. Rejects with the signal's reason if the run ends first. */
+  /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
   code<T>(work: T | PromiseLike<T>, options: Pick<WaitOptions, 'isHeld'> = {}): Promise<T> {
     return this.#for(work, { strict: true, ...options }) as Promise<T>;
   }
 
-  /** As `code`, for code that uses the run's own steps. They end before it does. */
+  /**
+   * Same as `code`, for code that uses `LoopSteps`. Waits a little longer, so that the steps end
+   * before the code.
+   */
   steps<T>(work: T | PromiseLike<T>): Promise<T> {
     return this.#for(work, { strict: true, patienceMs: stepsPatienceMs }) as Promise<T>;
   }
 
-  /** Waits for a hook. `isNotice`: without its value, the run goes on. */
+  /**
+   * Waits for a hook. `isNotice`: the wait resolves after an abort, because the run does not need
+   * the hook's value.
+   */
   hook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
     return this.#for(work, { strict: !isNotice && !this.lenient });
   }
 
-  /** As `code`, for a store. It gets some time even after the abort. */
+  /** Same as `code`, for a read from a store. The store gets some time after an abort. */
   read<T>(work: PromiseLike<T>): Promise<T> {
     return this.#for(work, { strict: true, patienceMs: storePatienceMs }) as Promise<T>;
   }
 
-  /** Waits for a write. Resolves with false if the run ends and the store has not written by then. */
+  /** Waits for a write. Resolves with false if the write does not end in time after an abort. */
   async store(work: PromiseLike<unknown>): Promise<boolean> {
     const patienceMs = this.lost ? 0 : storePatienceMs;
     const isWritten = await this.#for(
@@ -68,12 +83,12 @@ export class Waits {
     return isWritten === true;
   }
 
-  /** Whether this was thrown because the run was aborted, not because something failed. */
+  /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
   isAbort(thrown: unknown): boolean {
     return this.#signal.aborted && thrown === this.#signal.reason;
   }
 
-  /** Throws the signal's reason, unless the run is ending already. */
+  /** Throws the signal's reason, unless the run is ending. */
   endUnlessLenient(): void {
     if (!this.lenient) throw this.#signal.reason;
   }
@@ -106,7 +121,7 @@ export class Waits {
         },
         (error: unknown) => {
           end();
-          // Code that fails because of the abort has not failed.
+          // An error after an abort is a consequence of the abort, not a failure.
           const isFailure = wasAborted || !signal.aborted || patienceMs === storePatienceMs;
           if (isFailure) reject(error);
           else cut();

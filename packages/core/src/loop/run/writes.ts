@@ -1,20 +1,21 @@
 import type { RunSetup } from './run-setup.ts';
 import type { Waits } from './waits.ts';
 
-/** The writes of one run. */
+/** Writes of one run to the memory. */
 export class Writes {
   readonly #waits: Waits;
   readonly #unwritten: Set<Promise<unknown>>;
 
-  /** `unwritten`: the agent's writes whose end no run has seen. */
+  /** `unwritten`: writes of earlier runs of the agent that have not ended. */
   constructor(waits: Waits, unwritten: Set<Promise<unknown>>) {
     this.#waits = waits;
     this.#unwritten = unwritten;
   }
 
   /**
-   * Waits for a write, then calls `done`. If the run was aborted and the store hangs, calls it too,
-   * and rejects with the signal's reason. The write goes on, and the agent's next call waits for it.
+   * Waits for a write, then calls `done`. If the store hangs after an abort, calls `done` without
+   * the write and rejects with the signal's reason. The write continues, and the agent's next call
+   * waits for it.
    */
   async wait(work: Promise<unknown> | undefined, done?: () => void): Promise<void> {
     if (!work) return;
@@ -25,8 +26,8 @@ export class Writes {
   }
 
   /**
-   * Updates the agent's state from the log, behind all writes. The memory hears of it at once,
-   * because a write may wait for a read that an earlier run left behind.
+   * Updates the agent's state from the log, after all earlier writes. Calls `memory.restore` at
+   * once, because a write may wait for a read that hangs. `restore` makes the memory read again.
    */
   async restore({ memory, status, tools }: RunSetup, signal: AbortSignal): Promise<void> {
     await Promise.all([

@@ -4,68 +4,72 @@ import type { OnLimit } from '../limit.ts';
 
 export interface AgentLimits {
   /**
-   * Rounds of reasoning and acting; default 10 (AgentScope: `maxIters`). At the limit `onLimit`
-   * gives the answer.
+   * Maximum number of model requests of one agent call. Default: 10 (AgentScope: `maxIters`). At
+   * the limit, `onLimit` gives the answer.
    */
   readonly iterations?: number;
-  /** Tool calls that run at the same time; default: no limit. */
+  /** Maximum number of tool calls that run at the same time. Default: no limit. */
   readonly parallelTools?: number;
   /**
-   * Tool calls of one call; default: no limit (Arc Reactor: `maxToolCalls`). Tool calls that do not
-   * run count, too. At the limit the model gets no tools and answers, and the call ends with reason
-   * `limit`. A tool call beyond the limit gets an error result. A tool call that waits for somebody
-   * counts in the call that requested it, not in the call that resumes it.
+   * Maximum number of tool calls in one agent call. Default: no limit (Arc Reactor:
+   * `maxToolCalls`). Tool calls that do not run also count. At the limit, the model gets no tools,
+   * and its answer ends the agent call with reason `limit`. A tool call beyond the limit gets an
+   * error result. A pending tool call counts in the agent call that requested it, not in the agent
+   * call that resumes it.
    */
   readonly toolCalls?: number;
   /**
-   * Input and output tokens of one call, as the provider reports them. The loop checks the limit
-   * before each request. At the limit `onLimit` answers.
+   * Maximum number of input and output tokens of one agent call, as the provider reports them.
+   * Default: no limit. The loop checks the limit before each model request. At the limit, `onLimit`
+   * gives the answer.
    */
   readonly tokens?: number;
   /**
-   * Time from the call's turn to its end, in milliseconds. It counts hooks and wrappers, but not
-   * the wait for a place of a semaphore. A longer call fails with `CALL_TIMEOUT`, even if some of
-   * its code still waits. The default and 0 set no limit.
+   * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
+   * wrappers, but not the wait for a semaphore. A longer agent call fails with `CALL_TIMEOUT`, even
+   * if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
    */
   readonly timeoutMs?: number;
 }
 
 /** Agent options that a middleware, such as a preset, may set. */
 export interface AgentDefaults {
-  /** Limits of a call. The agent's values override a preset's, field by field. */
+  /** Limits of an agent call. The agent's values override a preset's values, field by field. */
   readonly limits: AgentLimits;
   /**
-   * Settings of every request. A call's values override the agent's, and the agent's override a
-   * preset's, field by field.
+   * Settings of every model request. Values of the agent call override the agent's values, which
+   * override a preset's values, field by field.
    */
   readonly generate: GenerateOptions;
-  /** Gives the answer at a limit. Default `summarize()`. */
+  /**
+   * Function that gives the answer at the limit of iterations or tokens. Default: `summarize()`.
+   */
   readonly onLimit: OnLimit;
-  /** Effect of an exception in a hook without its own `onError`. Default `fail`. */
+  /** Effect of an exception in a hook without its own `onError`. Default: `fail`. */
   readonly onHookError: 'fail' | 'ignore';
   /**
-   * Whether tool results are the answer. Overrides each tool's own `returnDirect`; a call's option
-   * overrides both.
+   * Whether tool results become the answer. Overrides each tool's own `returnDirect`. The option of
+   * an agent call overrides both.
    */
   readonly returnDirect: ReturnDirect;
   /**
-   * Whether `pre-call` hooks may change the input (default) or only observe it (AgentScope's
-   * documentation).
+   * Whether `pre-call` hooks may change the input. Default: `modifiable`. With `notification`, they
+   * only observe the input, as AgentScope's documentation says.
    */
   readonly preCall: 'modifiable' | 'notification';
   /**
-   * Which value counts if a tool's preset arguments and the model both set a parameter. Default
-   * `preset`; AgentScope's documentation says `model`.
+   * Which value counts if a tool's preset arguments and the model both set a parameter. Default:
+   * `preset`. AgentScope's documentation says `model`.
    */
   readonly presetPriority: 'preset' | 'model';
   /**
-   * Answer of a call that was interrupted without a message. Default `You interrupted me. What
-   * now?`.
+   * Answer of an agent call that was interrupted without a message. Default: `You interrupted me.
+   * What now?`.
    */
   readonly recoveryMessage: string;
   /**
-   * Whether `interrupt({ mode: 'pause' })` without a running call pauses the next call before its
-   * first request. Default false: it does nothing.
+   * Whether `interrupt({ mode: 'pause' })` without a running agent call pauses the next one before
+   * its first model request. Default: false; `interrupt` then does nothing.
    */
   readonly pauseWhenIdle: boolean;
 }

@@ -25,8 +25,8 @@ export interface Rejection {
 }
 
 /**
- * Runs a whole call. Rejects if the run fails. `input` is missing if the call was aborted or failed
- * before its turn.
+ * Function that runs a whole agent call. Rejects if the run fails. `input` is `undefined` if the
+ * agent call was aborted or failed before its turn.
  */
 export type AgentCall = (input: CallInput | undefined, context: RunContext) => Promise<AgentResult>;
 
@@ -34,13 +34,13 @@ export type AgentCall = (input: CallInput | undefined, context: RunContext) => P
 export type AgentHook = Hook<RunContext>;
 
 /**
- * The parts that a feature adds to an agent through `use`. Every part is optional. The first
- * middleware in the list is the outermost wrapper and the first guard.
+ * The hooks, wrappers and tools that a feature adds to an agent through the option `use`. Every
+ * field is optional. The first middleware in the list is the outermost wrapper and the first guard.
  */
 export interface Middleware extends AgentHook {
   /**
-   * Name for errors and traces. If this part is in a preset, a later part with the same name
-   * replaces it.
+   * Name for errors and traces. If this middleware is in a preset, a later middleware with the same
+   * name replaces it.
    */
   readonly name?: string;
   /** Values for options that the agent does not set. */
@@ -48,46 +48,47 @@ export interface Middleware extends AgentHook {
   readonly tools?: readonly Tool[];
   /**
    * Checks the input before it is stored. Returns the input, changed or not, or a rejection that
-   * ends the call with reason `rejected`. A guard that throws fails the call. Only an abort raises
-   * the context's signal: an interrupt waits for the guards. Decisions about tool calls do not
-   * count as input.
+   * ends the agent call with reason `rejected`. If a guard throws, the agent call fails. The
+   * context's signal aborts only after an abort; an interrupt waits for the guards. Decisions about
+   * tool calls do not count as input.
    */
   guard?(
     input: readonly Msg[],
     context: RunContext,
   ): readonly Msg[] | Rejection | Promise<readonly Msg[] | Rejection>;
   /**
-   * Returns messages to place between the system prompt and the history in all requests of this
-   * call. They are never stored. Called once per call, before the first request, with the call's
-   * input. A rejection fails the call.
+   * Returns messages to place between the system prompt and the history in all model requests of
+   * this agent call. They are never stored. Called once per agent call, before the first model
+   * request, with the input. If the promise rejects, the agent call fails.
    */
   recall?(input: readonly Msg[], context: RunContext): Awaitable<readonly Msg[]>;
   /**
-   * Fits each request into the model's window, or shows less of the history. Affects this request
-   * only: the log keeps everything. Must keep each tool call with its results and return valid
-   * messages, or the call fails with `HOOK_ERROR`. Several run in list order, each on the result of
-   * the one before.
+   * Fits each model request into the context window, or leaves out parts of the history. Changes
+   * only this request; the log keeps all messages. Must keep each tool call together with its
+   * result and return valid messages. Otherwise the agent call fails with `HOOK_ERROR`. Several
+   * middleware run in list order, each on the result of the previous one.
    */
   fit?(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
   /**
-   * Returns the tokens of a request as `fit` counts them. Events report the count of the last
-   * middleware that has one.
+   * Returns the number of tokens of a request as `fit` counts them. Events report the number of the
+   * last middleware with `count`.
    */
   count?(request: ContextRequest): number;
   /**
-   * Returns whether a call needs approval, in addition to its tool's `needsApproval`. A text is the
-   * reason of the pending call. If it throws, the call does not run.
+   * Returns whether a tool call needs approval, in addition to the tool's `needsApproval`. A text
+   * becomes the `reason` of the pending tool call. If `approve` throws, the tool call does not run.
    */
   approve?(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
   /**
-   * Gets the calls of a round that have no decision, and returns those that need one. Until all of
-   * these have a decision, no call of the round runs, and hooks do not see the other calls. The
-   * first middleware with this part counts.
+   * Gets the open tool calls without a decision, and returns those that need a decision. Until
+   * these have decisions, no open tool call runs, and hooks do not see the other tool calls. Only
+   * the first middleware with `hold` counts.
    */
   hold?(calls: readonly ToolUse[], context: RunContext): Awaitable<readonly ToolUse[]>;
   /**
-   * Answers an open approval during the run. `signal` is raised when the answer is no longer
-   * needed. For `undefined` the next middleware is asked. If none answers, the call suspends.
+   * Decides about a tool call that needs approval, while the run waits. `signal` aborts when the
+   * decision is no longer needed. After `undefined`, the next middleware decides. If no middleware
+   * decides, the agent call suspends.
    */
   decide?(
     pending: PendingCall,
@@ -95,34 +96,35 @@ export interface Middleware extends AgentHook {
     signal: AbortSignal,
   ): Awaitable<Verdict | undefined>;
   /**
-   * Called if a new message comes while a tool call has no result. Returns the text for that
-   * result. Without this part, the agent's call fails with `PENDING_TOOL_CALLS`. `started`: the
-   * tool may have had effects.
+   * Returns the text for the result of an open tool call. Called if a new message comes while a
+   * tool call has no result. Without this function, the agent call fails with `PENDING_TOOL_CALLS`.
+   * `started`: the tool may have had effects.
    */
   closeOpenCall?(toolUse: ToolUse, about: { readonly started: boolean }): string;
   /**
-   * Returns the event that readers get instead. A changed `run-end` also changes the result of the
-   * call. Hooks and the log get the original event. Not called for text and argument deltas.
+   * Returns the event that readers get instead of `event`. A changed `run-end` also changes the
+   * result of the agent call. Hooks and the log get the original event. Not called for text and
+   * argument deltas.
    */
   mapEvent?(event: AgentEvent, context: RunContext): AgentEvent;
   /**
-   * Wraps the run of a call; called once per agent. `next` rejects if the run fails. Call it at
-   * most once per run. `run-start` comes before the outermost wrapper, `error` and `run-end` come
-   * after it and carry its result.
+   * Wraps every agent call. Called once per agent. `next` rejects if the run fails. Call `next` at
+   * most once per run. `run-start` comes before the outermost wrapper. `error` and `run-end` come
+   * after it and contain its result.
    */
   wrapRun?(next: AgentCall): AgentCall;
   /**
-   * Wraps the model; called once per agent. A reply that fails with `GUARD_REJECTED` ends the call
-   * with reason `rejected` and the error's message. Send a `reset` first, to retract the released
-   * text.
+   * Wraps the model. Called once per agent. A reply that fails with `GUARD_REJECTED` ends the agent
+   * call with reason `rejected` and the error's message. Send a `reset` delta first, to retract the
+   * text that readers already have.
    */
   wrapModel?(next: ChatModel): ChatModel;
-  /** Wraps the run of a prepared tool call; called once per agent. */
+  /** Wraps the function that runs a tool. Called once per agent. */
   wrapTool?(next: RunCall): RunCall;
   /**
    * Wraps the check whether tool results are the answer. The loop makes this check before each
-   * request. Called once per agent. `undefined`: ask the model. A failure with `GUARD_REJECTED`
-   * ends the call with reason `rejected`.
+   * model request. Called once per agent. If the check returns `undefined`, the loop asks the
+   * model. A failure with `GUARD_REJECTED` ends the agent call with reason `rejected`.
    */
   wrapAnswer?(next: DirectAnswer): DirectAnswer;
 }

@@ -4,8 +4,8 @@ import type { RunContext } from '../run/run-context.ts';
 import type { AgentHook } from './middleware.ts';
 
 /**
- * Returns a dispatcher of more hooks of a run. They fail, are ignored and are ended as the run's own
- * hooks are.
+ * Returns a dispatcher for additional hooks of a run. Errors and time limits work as for the run's
+ * own hooks.
  */
 export function nestedHooks(context: RunContext, hooks: readonly AgentHook[]): HookDispatcher {
   return runOf(context).hooks.nested(hooks);

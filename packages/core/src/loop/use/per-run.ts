@@ -5,7 +5,7 @@ import type { RunContext } from '../run/run-context.ts';
 export interface PerRun<T> {
   /** Returns the value of a run; `undefined` if the run has ended. */
   get(runId: string): T | undefined;
-  /** Wrapper that creates and removes the value. Put it into the middleware. */
+  /** Wrapper that creates and removes the value. Set it as `wrapRun` of the middleware. */
   readonly wrapRun: (next: AgentCall) => AgentCall;
 }
 

@@ -2,9 +2,9 @@ import type { AgentDefaults } from './agent-defaults.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /**
- * Returns the parts of a `use` list in order. A later part of the same name replaces a part of a
- * nested list, such as a preset. Parts that stand directly in `use` all stay, and so do parts of
- * the same list.
+ * Returns the middleware of a `use` list as one flat list. Middleware in a nested list, such as a
+ * preset, is replaced by later middleware of the same name from another list. Middleware directly
+ * in `use` is never replaced.
  */
 export function partsOf(use: UseList): readonly Middleware[] {
   const parts: { part: Middleware; list: UseList }[] = [];
@@ -31,8 +31,8 @@ export function partsOf(use: UseList): readonly Middleware[] {
 }
 
 /**
- * Returns the defaults that the parts set for the agent. Later parts override earlier ones,
- * `limits` and `generate` field by field.
+ * Returns the defaults that the middleware sets for the agent. Later middleware overrides earlier
+ * middleware. `limits` and `generate` are merged field by field.
  */
 export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults> {
   return parts.reduce<Partial<AgentDefaults>>(

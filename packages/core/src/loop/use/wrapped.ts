@@ -8,10 +8,13 @@ import { runOf } from '../run/run-view.ts';
 import { Waits } from '../run/waits.ts';
 import type { AgentCall, Middleware } from './middleware.ts';
 
-// Each wrapper is bounded on its own. If one of them hangs, those around it still end, so that they
-// release what they hold.
+// Each wrapper has its own bound. If a wrapper hangs after an abort, the outer wrappers still end
+// and can release their resources.
 
-/** Wraps the call in the middleware; the first one is the outermost, here and below. */
+/**
+ * Wraps an agent call in the middleware. In this file, the first middleware is always the outermost
+ * wrapper.
+ */
 export function wrappedCall(use: readonly Middleware[], inner: AgentCall): AgentCall {
   return use.reduceRight(
     (next, part) => (part.wrapRun ? boundedCall(part.wrapRun(next)) : next),
