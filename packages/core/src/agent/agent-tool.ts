@@ -198,7 +198,7 @@ function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentI
     suspend('A call of an agent tool cannot be edited. Approve it, reject it, or send its result.');
   if (decision.type === 'result' && open.length > 1)
     suspend(`One result does not answer ${open.length} calls. Approve or reject.`);
-  return open.map(({ id: toolUseId }) => ({ ...decision, toolUseId }));
+  return open.map(({ id: toolUseId, name }) => ({ ...decision, toolUseId, name }));
 }
 
 async function run(

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
-import { isDecision } from '../loop/input/call-input.ts';
+import { checkDecision } from '../loop/input/check-decision.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
@@ -98,9 +98,8 @@ export function checkCall(options: CallOptions): void {
     throw new AgentError('INVALID_INPUT', message);
   }
   checkOptions('INVALID_INPUT', where, options, callFields);
-  const index = options.decisions?.findIndex((item) => !isDecision(item)) ?? -1;
-  if (index >= 0)
-    throw new AgentError('INVALID_INPUT', `Item ${index} of \`decisions\` is no decision.`);
+  for (const [index, item] of options.decisions?.entries() ?? [])
+    checkDecision(item, `Item ${index} of \`decisions\``);
 }
 
 const callFields =

@@ -66,7 +66,7 @@ export function checkOptions(
   const known = new Set(keysIn(fields));
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined || known.has(key)) continue;
-    const use = alternatives[key]?.replace(/^(\w+).*/, '$1') ?? '';
+    const use = alternatives[key]?.replace?.(/^(\w+).*/, '$1') ?? '';
     const advice = known.has(use) ? ` Use \`${alternatives[key]}\`.` : '';
     throw new AgentError(code, `${where} has no option \`${key}\`.${advice}`);
   }

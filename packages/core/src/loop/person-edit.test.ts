@@ -99,7 +99,7 @@ test.for(memories)('the model and %s get a person’s edit', async ([, make]) =>
 
 test('edits during a suspension reach the log, the next request and the events, also several at once', async () => {
   const decide = ({ toolUseId }: { toolUseId: string }) =>
-    edit('', { n: toolUseId === 'c1' ? 10 : 20 });
+    ({ type: 'edit', input: { n: toolUseId === 'c1' ? 10 : 20 } }) as const;
   const { agent, model } = setUp([twoCalls, 'done'], { use: [humanInTheLoop({ decide })] });
   const events = await eventsOf(agent, 'go');
   expect(inputsOf(model.requests[1]!.messages)).toEqual([10, 20]);

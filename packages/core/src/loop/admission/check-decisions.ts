@@ -14,7 +14,7 @@ export function checkDecisions(
 ): void {
   const undecided = new Map(open.map((call) => [call.id, call.name]));
   for (const { toolUseId: id, name } of decisions) {
-    const isOfAnotherTool = name && undecided.get(id) !== name;
+    const isOfAnotherTool = name !== undefined && undecided.get(id) !== name;
     if (isOfAnotherTool || !undecided.delete(id)) {
       throw new AgentError(
         'INVALID_DECISION',

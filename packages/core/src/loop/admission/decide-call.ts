@@ -3,7 +3,7 @@ import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
-import { isDecision } from '../input/call-input.ts';
+import { checkDecision } from '../input/check-decision.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 
 /**
@@ -34,12 +34,12 @@ async function ask(run: Run, pending: PendingCall): Promise<Decision | undefined
     const deciding = part.decide?.(pending, run.context, run.signal);
     const verdict = await run.waits.code(deciding);
     if (!verdict) continue;
-    const decision = { ...verdict, toolUseId: pending.toolUseId } as Decision;
-    if (isDecision(decision) && decision.type !== 'result') return decision;
-    throw new AgentError(
-      'INVALID_DECISION',
-      'A middleware’s `decide` returned an invalid verdict.',
-    );
+    const { toolUseId, name } = pending;
+    const decision: unknown = { toolUseId, name, ...verdict };
+    checkDecision(decision, 'The verdict', 'INVALID_DECISION');
+    const isAbout = decision.toolUseId === toolUseId && decision.name === name;
+    if (isAbout && decision.type !== 'result') return decision;
+    throw new AgentError('INVALID_DECISION', `The verdict does not decide about "${name}".`);
   }
   return undefined;
 }

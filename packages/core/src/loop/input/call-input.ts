@@ -1,12 +1,12 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { isBlock, isCompleteBlock, isOutput } from '../../message/validation/is-block.ts';
+import { isBlock } from '../../message/validation/is-block.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { isRecord } from '../../message/is-record.ts';
-import { jsonForm } from '../../message/json-form.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Decision } from '../../event/pending-call.ts';
+import { checkDecision } from './check-decision.ts';
 
 /**
  * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A
@@ -42,15 +42,21 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
   const items = given.map((item) =>
     isPlainMessage(item) ? createMessage(item.role, item.content, context) : item,
   );
-  const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
-  if (index >= 0)
-    throw new AgentError(
-      'INVALID_INPUT',
-      `Item ${index} of the input is neither a message nor a decision. Create messages with userMessage('…').`,
-      { details: { index } },
-    );
+  const decisions: Decision[] = [];
+  for (const [index, item] of items.entries()) {
+    if (isMessage(item)) continue;
+    const where = `Item ${index} of the input`;
+    if (!isRecord(item) || item['toolUseId'] === undefined)
+      throw new AgentError(
+        'INVALID_INPUT',
+        `${where} is neither a message nor a decision. Create messages with userMessage('…').`,
+        { details: { index } },
+      );
+    checkDecision(item, where);
+    decisions.push(item);
+  }
   checkNew(items);
-  return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
+  return { messages: items.filter(isMessage), decisions };
 }
 
 /**
@@ -98,7 +104,10 @@ function repeatedCall({ id, name }: ToolUse): AgentError {
 export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
   const own = new Set(messages.flatMap(toolUsesOf).map(({ id }) => id));
   const results = messages.flatMap(toolResultsOf).filter(({ toolUseId }) => !own.has(toolUseId));
-  return [...decisions, ...results.map((result) => ({ ...result, type: 'result' }) as Decision)];
+  const decided = results.map(
+    (result) => ({ ...result, name: result.name || undefined, type: 'result' }) as Decision,
+  );
+  return [...decisions, ...decided];
 }
 
 export function isMessage(item: unknown): item is Msg {
@@ -119,27 +128,4 @@ function isPlainMessage(item: unknown): item is PlainMessage {
     typeof item['content'] === 'string' &&
     item['content'].trim() !== ''
   );
-}
-
-/** Returns whether a value is a decision about a tool call. */
-export function isDecision(item: unknown): item is Decision {
-  if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
-  const { type, input, output, state } = item;
-  if (type === 'result')
-    return (
-      isCompleteOutput(output) && /^(undefined|success|error|interrupted)$/.test(String(state))
-    );
-  return type === 'edit' ? hasJsonForm(input) : type === 'approve' || type === 'reject';
-}
-
-function isCompleteOutput(output: unknown): boolean {
-  return isOutput(output) && (typeof output === 'string' || output.every(isCompleteBlock));
-}
-
-function hasJsonForm(input: unknown): boolean {
-  try {
-    return jsonForm(input, 'The arguments') !== undefined;
-  } catch {
-    return false;
-  }
 }
