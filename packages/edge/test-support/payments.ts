@@ -1,17 +1,25 @@
-import { tool } from '@isoloop/core';
+import { tool, type Tool } from '@isoloop/core';
 import * as z from 'zod';
 
-/** The sums that `pay` was called with. */
-export const paid: unknown[] = [];
+export interface Payments {
+  /** The sums that `pay` was called with. */
+  readonly paid: unknown[];
+  /** A tool that needs an approval. */
+  readonly pay: Tool;
+}
 
-/** A tool that needs an approval. */
-export const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: z.object({ sum: z.number() }),
-  needsApproval: true,
-  execute: ({ sum }) => (paid.push(sum), `paid ${sum}`),
-});
+/** Returns a new tool and its own list, so that a late call of one test is not seen in another. */
+export function payments(): Payments {
+  const paid: unknown[] = [];
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: z.object({ sum: z.number() }),
+    needsApproval: true,
+    execute: ({ sum }) => (paid.push(sum), `paid ${sum}`),
+  });
+  return { paid, pay };
+}
 
 /** A tool that runs on the page. */
 export const color = tool({

@@ -4,7 +4,7 @@ import { patchToolCalls } from '@isoloop/core/middleware';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
-import { afterEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import {
   boundEndpoint,
   places,
@@ -12,9 +12,10 @@ import {
   type Bound,
   type TestChat,
 } from '../../test-support/both-bindings.ts';
-import { color, paid, pay } from '../../test-support/payments.ts';
+import { color, payments } from '../../test-support/payments.ts';
 
-afterEach(() => void (paid.length = 0));
+let { paid, pay } = payments();
+beforeEach(() => void ({ paid, pay } = payments()));
 
 type Call = readonly [id: string, name: string, input?: object];
 const calls = (...all: readonly Call[]): ScriptedReply => ({

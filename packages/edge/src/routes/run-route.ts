@@ -1,13 +1,12 @@
-import { AgentError, userMessage } from '@isoloop/core';
-import type { Decision } from '@isoloop/core';
+import { userMessage } from '@isoloop/core';
 import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
-import { checkSizes } from '../turn/decisions.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { readDecisions } from '../turn/read-decisions.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
@@ -61,37 +60,4 @@ function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
       ? userMessage(input)
       : { ...readUserMessage(input), id: crypto.randomUUID() };
   return { kind: 'messages', messages: [message] };
-}
-
-function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
-  const { messages } = limits;
-  if (!Array.isArray(given) || !given.length)
-    throw invalidField('decisions', 'must be a list of decisions');
-  if (given.length > messages)
-    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
-  const decisions = given.map((item: unknown, index): Decision => {
-    const param = `decisions[${index}]`;
-    const { type, toolUseId, reason, output, state } = Object(item) as Readonly<
-      Record<string, unknown>
-    >;
-    if (typeof toolUseId !== 'string' || !toolUseId)
-      throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
-    switch (type) {
-      case 'approve':
-        return { type, toolUseId };
-      case 'reject':
-        if (reason !== undefined && typeof reason !== 'string')
-          throw invalidField(`${param}.reason`, 'must be a text');
-        return { type, toolUseId, ...(reason !== undefined && { reason }) };
-      case 'result':
-        if (typeof output !== 'string') throw invalidField(`${param}.output`, 'must be a text');
-        if (state !== undefined && state !== 'success' && state !== 'error')
-          throw invalidField(`${param}.state`, 'must be "success" or "error"');
-        return { type, toolUseId, output, ...(state !== undefined && { state }) };
-      default:
-        throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
-    }
-  });
-  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
-  return decisions;
 }

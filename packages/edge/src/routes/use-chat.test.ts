@@ -5,9 +5,12 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
 } from 'ai';
 import type { UIMessage } from 'ai';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
-import { color, paid, pay } from '../../test-support/payments.ts';
+import { color, payments } from '../../test-support/payments.ts';
+
+let { paid, pay } = payments();
+beforeEach(() => void ({ paid, pay } = payments()));
 
 const wantsToPay = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
 
@@ -141,7 +144,6 @@ test.for(places)(
 test.for(places)(
   '%s: an approval that useChat posts on its own continues the turn',
   async (place) => {
-    paid.length = 0;
     const bound = boundEndpoint(place, [wantsToPay, 'Paid.'], { tools: [pay] });
     const chat = bound.chat({
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -172,7 +174,6 @@ test.for(places)('%s: a result from the page continues the turn', async (place) 
 test.for(places)(
   '%s: editing or regenerating drops a waiting call, and no approval brings it back',
   async (place) => {
-    paid.length = 0;
     const bound = boundEndpoint(
       place,
       [wantsToPay, { toolCalls: [{ id: 'c9', name: 'pay', input: { sum: 1 } }] }, 'Hello.'],

@@ -1,0 +1,53 @@
+import { AgentError } from '@isoloop/core';
+import type { Decision } from '@isoloop/core';
+import type { EdgeLimits } from '../handler-options.ts';
+import { invalidField } from '../http/request-body.ts';
+import { checkSizes } from './decisions.ts';
+
+/** The fields of each type of decision that a client may send, besides those of all. */
+const fieldsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['approve', []],
+  ['reject', ['reason']],
+  ['result', ['output', 'state']],
+]);
+
+/**
+ * Reads the decisions that a client posted. Throws `INVALID_INPUT` for a field of a wrong kind, and
+ * for one that the decision does not have: if it were ignored, another call could run than the one
+ * that the client means. Throws `PAYLOAD_TOO_LARGE` for too many decisions and too long ones.
+ */
+export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
+  const { messages } = limits;
+  if (!Array.isArray(given) || !given.length)
+    throw invalidField('decisions', 'must be a list of decisions');
+  if (given.length > messages)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
+  const decisions = given.map((item: unknown, index) => readDecision(item, `decisions[${index}]`));
+  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
+  return decisions;
+}
+
+function readDecision(item: unknown, param: string): Decision {
+  const given = Object(item) as Readonly<Record<string, unknown>>;
+  const { type, toolUseId, name, reason, output, state } = given;
+  const fields = fieldsOf.get(type);
+  if (!fields) throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
+  const known = ['type', 'toolUseId', 'name', ...fields];
+  const unknown = Object.keys(given).find((field) => !known.includes(field));
+  if (unknown !== undefined)
+    throw invalidField(
+      `${param}.${unknown}`,
+      `is not a field of this decision. Use: ${known.join(', ')}`,
+    );
+  if (typeof toolUseId !== 'string' || !toolUseId)
+    throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
+  if (name !== undefined && (typeof name !== 'string' || !name))
+    throw invalidField(`${param}.name`, 'must be the name of a tool');
+  if (reason !== undefined && typeof reason !== 'string')
+    throw invalidField(`${param}.reason`, 'must be a text');
+  if (type === 'result' && typeof output !== 'string')
+    throw invalidField(`${param}.output`, 'must be a text');
+  if (state !== undefined && state !== 'success' && state !== 'error')
+    throw invalidField(`${param}.state`, 'must be "success" or "error"');
+  return given as Decision;
+}
