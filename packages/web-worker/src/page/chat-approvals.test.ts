@@ -1,4 +1,4 @@
-import { tool, type Msg, type Tool } from '@isoloop/core';
+import { tool, type Decision, type Msg, type PendingCall, type Tool } from '@isoloop/core';
 import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
@@ -266,3 +266,54 @@ test('agent.call() rejects a message while an approval is open', async () => {
   await agent.call('Where?');
   await expect(agent.call('Tea instead')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
 });
+
+test.for<readonly [string, object]>([
+  ['the name of another tool', { toolName: 'now' }],
+  ['an empty name', { toolName: '' }],
+  ['another name in its type', { type: 'tool-now' }],
+  ['no name', { toolName: undefined }],
+])('an approval with %s is refused, and the tool does not run', async ([, forged]) => {
+  let paid = 0;
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: empty,
+    needsApproval: true,
+    execute: () => `paid ${++paid}`,
+  });
+  const agent = startWorker().connect({ replies: [calls('pay'), 'Done.'], tools: [pay] });
+  const chat = chatOver(agent);
+  await chat.sendMessage({ text: 'Go' });
+  const { id } = callOf(chat, 'pay');
+  const answer = chat.messages.at(-1)!;
+  const approval = { state: 'approval-responded', approval: { id, approved: true } };
+  const parts = (more: object): UIMessage['parts'] =>
+    answer.parts.map((part) =>
+      part.type === 'dynamic-tool' ? ({ ...part, ...approval, ...more } as typeof part) : part,
+    );
+  const send = (more: object): Promise<ReadableStream> =>
+    agent.chatTransport().sendMessages({
+      trigger: 'submit-message',
+      messages: [{ ...answer, parts: parts(more) }],
+      abortSignal: undefined,
+    });
+  const reading = (await send(forged)).getReader().read();
+  await expect(reading).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+  expect(await agent.pending()).toMatchObject([{ toolUseId: id }]);
+  expect(paid).toBe(0);
+  for await (const _chunk of (await send({})) as unknown as AsyncIterable<unknown>);
+  expect(paid).toBe(1);
+});
+
+test.for([{ name: 'now' }, { name: '' }, { toolName: 'now' }, { input: { sum: 1 } }])(
+  'decide() refuses an approval with %j, and the call still waits',
+  async (more) => {
+    const agent = startWorker().connect({ replies: [calls('here')], approvalOn: ['here'] });
+    const [{ toolUseId }] = (await agent.call('Where?')).pending as readonly [PendingCall];
+    const deciding = agent.decide({ toolUseId, type: 'approve', ...more } as Decision);
+    await expect(deciding).rejects.toMatchObject({
+      code: expect.stringMatching(/^INVALID_(INPUT|DECISION)$/),
+    });
+    expect(await agent.pending()).toMatchObject([{ toolUseId }]);
+  },
+);

@@ -1,7 +1,13 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentInput, Decision, PendingCall, ReActAgent } from '@isoloop/core';
-import { decideForMessage, isCutOff, jsonForm, messagesBefore } from '@isoloop/core/adapter';
-import { fromUiMessage, toUiMessages, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
+import type { AgentInput, Decision, ReActAgent } from '@isoloop/core';
+import { decideForMessage, isCutOff, messagesBefore } from '@isoloop/core/adapter';
+import {
+  fromUiDecisions,
+  fromUiMessage,
+  toUiMessages,
+  type UiChunk,
+  type UiMessage,
+} from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import { pendingCalls, viewOf } from './pending-calls.ts';
 import type { SessionPages } from './session-pages.ts';
@@ -47,10 +53,17 @@ export async function takeChatMessage(
   return { input: sent, decisions: await decideForMessage(agent, { given, isGone }) };
 }
 
-/** Returns what an assistant's message says about the calls that wait. */
+/**
+ * Returns what an assistant's message says about the calls that wait. A call that waits for approval
+ * has not run, so only a call that asks for a result may get one.
+ */
 async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<readonly Decision[]> {
   const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
-  return answer.parts.flatMap((part) => toDecision(part, waiting));
+  return fromUiDecisions(answer).filter(({ toolUseId, name, type }) => {
+    const call = waiting.get(toolUseId);
+    if (!call || call.name !== name) return false;
+    return type !== 'result' || (call.kind !== 'approval' && call.kind !== 'replay');
+  });
 }
 
 /**
@@ -78,15 +91,7 @@ export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
 interface AnswerMessage {
   readonly id: string;
   readonly role: 'assistant';
-  readonly parts: readonly AnswerPart[];
-}
-
-interface AnswerPart {
-  readonly toolCallId?: unknown;
-  readonly state?: unknown;
-  readonly approval?: { readonly approved?: unknown; readonly reason?: unknown };
-  readonly output?: unknown;
-  readonly errorText?: unknown;
+  readonly parts: readonly object[];
 }
 
 /**
@@ -101,40 +106,6 @@ function isAnswer(message: unknown): message is AnswerMessage {
     Array.isArray(parts) &&
     parts.every((part) => Object(part) === part)
   );
-}
-
-function toDecision(
-  { toolCallId, state, approval, output, errorText }: AnswerPart,
-  waiting: ReadonlyMap<string, PendingCall>,
-): readonly Decision[] {
-  const call = waiting.get(String(toolCallId));
-  if (!call) return [];
-  const { toolUseId, name } = call;
-  if (state === 'approval-responded' && typeof approval?.approved === 'boolean') {
-    const { approved, reason } = approval;
-    if (approved) return [{ toolUseId, name, type: 'approve' }];
-    return [
-      { toolUseId, name, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) },
-    ];
-  }
-  // The tool has not run, so only a call that asks for a result may get one.
-  if (call.kind === 'approval' || call.kind === 'replay') return [];
-  if (state === 'output-available')
-    return [
-      {
-        toolUseId,
-        name,
-        type: 'result',
-        output: typeof output === 'string' ? output : textOfOutput(name, output),
-      },
-    ];
-  if (state === 'output-error')
-    return [{ toolUseId, name, type: 'result', output: String(errorText), state: 'error' }];
-  return [];
-}
-
-function textOfOutput(name: string, output: unknown): string {
-  return JSON.stringify(jsonForm(output, `The result of "${name}"`)) ?? '';
 }
 
 function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChunk[] {
