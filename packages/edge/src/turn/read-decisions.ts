@@ -13,8 +13,8 @@ const fieldsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
 
 /**
  * Reads the decisions that a client posted. Throws `INVALID_INPUT` for a field of a wrong kind, and
- * for one that the decision does not have: if it were ignored, another call could run than the one
- * that the client means. Throws `PAYLOAD_TOO_LARGE` for too many decisions and too long ones.
+ * for one that the decision does not have. An ignored field could let another call run than the
+ * client means. Throws `PAYLOAD_TOO_LARGE` for too many decisions and too long ones.
  */
 export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
   const { messages } = limits;
