@@ -32,9 +32,9 @@ const numbers = [...counts, 'minimum', 'maximum', 'multipleOf'];
 const maps: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
 
 /**
- * Throws `CONFIGURATION`, with the place, for a wrong type, pattern, limit or `$ref`. The validator
- * would ignore it or fail at the first value. `lookup` holds the schemas that the validator finds
- * by `$ref`.
+ * Throws `CONFIGURATION` for a wrong type, pattern, limit or `$ref`. The message contains the place
+ * in the schema. Without this check, the validator would ignore the mistake or fail at the first
+ * value. `lookup` contains the schemas that `$ref` can refer to.
  */
 export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   visit(root, '#');
@@ -79,7 +79,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     if (!isRecord(value) || Array.isArray(value))
       throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
-      // In draft 7, `dependencies` may be lists of names.
+      // In draft 7, the values of `dependencies` may be lists of names.
       if (!place.endsWith('/dependencies') || !Array.isArray(inner))
         visit(inner, `${place}/${name}`);
     }

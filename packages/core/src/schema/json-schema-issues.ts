@@ -7,16 +7,16 @@ export interface JsonSchemaIssue {
   readonly path: readonly string[];
 }
 
-/** Keywords whose errors only repeat the inner errors after them. */
+/** Keywords whose errors only repeat the errors that follow them in the list. */
 const wrappers =
   /^(?:\$ref|\$recursiveRef|allOf|if|properties|patternProperties|additionalProperties|unevaluatedProperties|prefixItems|items|additionalItems|unevaluatedItems|dependentSchemas)$/;
 
-/** Largest number of forms of a union that a message lists. */
+/** Maximum number of forms of a union that a message lists. */
 const mostForms = 8;
 
 /**
- * Converts validator errors to issues with their place in the value, written for a model. `errors`
- * has the validator's order: outer before inner.
+ * Converts the validator's errors to issues for the model, with their place in the value. In
+ * `errors`, the error of an outer schema comes before the errors of its inner schemas.
  */
 export function toIssues(
   errors: readonly OutputUnit[],
@@ -47,8 +47,8 @@ export function toIssues(
 }
 
 /**
- * Returns the errors that belong to the union before them. An error of a `false` schema does not
- * give its location.
+ * Returns the errors that belong to the union error at `index`. They follow that error. An error of
+ * a `false` schema has no location of its own.
  */
 function errorsWithin(errors: readonly OutputUnit[], index: number): readonly OutputUnit[] {
   const { keywordLocation } = errors[index]!;
@@ -115,7 +115,7 @@ function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): str
     .replace(/\.$/, '');
 }
 
-/** Returns the value at a place of the schema, following any `$ref` on the way. */
+/** Returns the value at a location in the schema. Follows each `$ref` in the location. */
 function valueAt(keywordLocation: string, root: JsonSchemaNode, lookup: Lookup): unknown {
   let node: unknown = root;
   for (const key of pathOf(keywordLocation)) {
@@ -125,7 +125,7 @@ function valueAt(keywordLocation: string, root: JsonSchemaNode, lookup: Lookup):
   return node;
 }
 
-/** Returns the keys of `#/a/b~1c`. */
+/** Returns the keys of a location such as `#/a/b~1c`. */
 function pathOf(location: string): readonly string[] {
   return location
     .split('/')

@@ -12,7 +12,7 @@ import { toIssues } from './json-schema-issues.ts';
 import type { StandardSchema } from './to-schema.ts';
 
 export interface JsonSchemaOptions {
-  /** Draft to use if the schema has no `$schema`. Default `2020-12`. */
+  /** Draft of JSON Schema if the schema has no `$schema`. Default `2020-12`. */
   readonly draft?: JsonSchemaDraft;
 }
 
@@ -23,15 +23,16 @@ type Compiled = StandardSchema<unknown, unknown>;
 const compiled: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
 
 /**
- * Turns plain JSON Schema into a schema that checks values, for `tool({ input })` and
- * `structured()`. It supports drafts 4, 7, 2019-09 and 2020-12, and `$ref` within the schema. It
- * checks known formats. It fills in no defaults: a valid value is returned unchanged. `T` is the
- * type that the caller says the schema describes. Works without `eval`, by `@cfworker/json-schema`.
+ * Converts plain JSON Schema to a schema that checks values, for `tool({ input })` and
+ * `structured()`. Supports drafts 4, 7, 2019-09 and 2020-12, and `$ref` within the schema. Known
+ * formats are checked. Defaults are not filled in: a valid value is returned unchanged. `T` is the
+ * type of valid values, which the caller must ensure. Uses `@cfworker/json-schema`, which works
+ * without `eval`.
  *
- * A schema is compiled once: the same object gives the same result, and later changes to it have no
- * effect. Throws `CONFIGURATION`, with the place, for mistakes the validator would reject or
- * ignore. Examples: an unknown type, draft or `$ref`, or a pattern that is not a regular
- * expression.
+ * A schema is compiled once. The same object returns the same result, and later changes to the
+ * object have no effect. Throws `CONFIGURATION`, with the place in the schema, for a mistake that
+ * the validator would reject or ignore. Examples are an unknown type, draft or `$ref`, and a
+ * pattern that is not a regular expression.
  */
 export function jsonSchema<T = unknown>(
   schema: JsonObject,
@@ -47,7 +48,8 @@ export function jsonSchema<T = unknown>(
 }
 
 function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
-  // The library writes into the schema, and the caller's object may be frozen or change later.
+  // Uses a copy: the library writes into the schema, and the caller's object may be frozen or
+  // change later.
   const root = copyOf(schema);
   const lookup = prepare(root);
   checkJsonSchema(root, lookup);
@@ -60,7 +62,7 @@ function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
           const { valid, errors } = validate(value, root, draft, lookup, false);
           return valid ? { value } : { issues: toIssues(errors, root, lookup) };
         } catch (error) {
-          // The value is nested too deeply for the stack, or it is not JSON.
+          // The value is nested too deeply, or it is not JSON.
           return { issues: [{ message: `could not be checked: ${messageOf(error)}` }] };
         }
       },

@@ -2,12 +2,15 @@ import type { JsonObject } from '../message/json.ts';
 
 export type Validation<T> =
   | { readonly ok: true; readonly value: T }
-  /** `issues`: one line each, with the path if it is known; the model reads them. */
+  /**
+   * `issues` are lines for the model. A line begins with the path of the value if the path is
+   * known.
+   */
   | { readonly ok: false; readonly issues: readonly string[] };
 
 /**
- * Interface of a schema library for the toolkit: the JSON Schema for the model, and a check of its
- * arguments.
+ * Common interface of all schemas: the JSON Schema that the model gets, and a function that checks
+ * a value.
  */
 export interface Schema<T> {
   readonly jsonSchema: JsonObject;

@@ -14,8 +14,8 @@ type StandardResult<T> =
   | { readonly issues: readonly Issue[] };
 
 /**
- * Standard Schema v1 with Standard JSON Schema v1 (standardschema.dev). Zod implements both from
- * version 4.2 on.
+ * Standard Schema v1 together with Standard JSON Schema v1 (standardschema.dev). Zod implements
+ * both from version 4.2 on.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -29,12 +29,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** Schema that a tool's `input` accepts. */
+/** Schema that `input` of a tool accepts. */
 export type SchemaLike = StandardSchema | JsonObject;
 
 /**
- * Type of the input that `execute` gets: the schema's output type, or `unknown` for plain JSON
- * Schema.
+ * Type of the input that `execute` of a tool gets. It is the output type of the schema, or
+ * `unknown` for plain JSON Schema.
  */
 export type InferOutput<S extends SchemaLike> =
   S extends StandardSchema<infer _Input, infer _Output>
@@ -42,10 +42,11 @@ export type InferOutput<S extends SchemaLike> =
     : unknown;
 
 /**
- * Converts a Standard Schema or plain JSON Schema to one interface. Plain JSON Schema goes to the
- * model unchanged and is not checked. The tool gets a copy of the arguments, made by way of JSON:
- * `structuredClone` takes several times as long. The JSON Schema of a Standard Schema is derived on
- * access. Throws `CONFIGURATION` for a library that provides none.
+ * Converts a Standard Schema or plain JSON Schema to a `Schema`. The model gets plain JSON Schema
+ * unchanged, and values are not checked against it. The tool gets a copy of its arguments. The copy
+ * is made through JSON, because `structuredClone` takes several times as long. The JSON Schema of a
+ * Standard Schema is computed on each access. Throws `CONFIGURATION` if the schema library provides
+ * no JSON Schema.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!('~standard' in source))
@@ -61,7 +62,7 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
     );
   return {
     get jsonSchema() {
-      // Providers refuse or ignore `$schema`; the rest is the schema itself.
+      // Removes `$schema`, which providers reject or ignore.
       const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
       return schema as JsonObject;
     },

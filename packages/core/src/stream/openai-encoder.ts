@@ -4,23 +4,27 @@ import { parseJson } from '../message/parse-json.ts';
 import type { Usage } from '../model/usage.ts';
 
 export interface OpenAiEncoderOptions {
-  /** Name of the model, as the client requested it. */
+  /** Name of the model, as in the client's request. */
   readonly model: string;
-  /** The completion's id, `chatcmpl-…`. */
+  /** Id of the completion, `chatcmpl-…`. */
   readonly id: string;
-  /** Creation time in seconds since 1970. */
+  /** Time of creation in seconds since 1970. */
   readonly created: number;
-  /** Whether a last chunk has the token counts (`stream_options.include_usage`). Default false. */
+  /**
+   * Whether the last chunk contains the token counts (`stream_options.include_usage`). Default
+   * false.
+   */
   readonly includeUsage?: boolean;
   /**
-   * Whether the text goes out in one piece at the end. Use it for answers such as JSON, where
-   * failed attempts are not part of the answer. Default false.
+   * Whether the text is sent as one chunk at the end. Use it for answers such as JSON, where the
+   * text of failed attempts must not be sent. Default false.
    */
   readonly wholeText?: boolean;
   /**
-   * Returns whether a tool is external. Arguments of external calls then go out as the model writes
-   * them, and cannot be taken back. If a hook or a person changes such a call or a limit refuses it,
-   * the stream ends in an error. Default: calls go out whole, at the end.
+   * Returns whether a tool is external. The arguments of external tool calls are then sent while
+   * the model writes them, and cannot be taken back. The stream ends with an error if a hook or a
+   * person changes such a tool call, or a limit rejects it. Default: tool calls are sent as a
+   * whole, at the end.
    */
   readonly isExternal?: (name: string) => boolean;
 }
@@ -32,7 +36,7 @@ export interface ChatCompletionToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A part of a call; the first part has the id and the name. */
+/** A piece of a tool call. The first piece has the id and the name. */
 export interface ChatCompletionToolCallDelta {
   readonly index: number;
   readonly id?: string;
@@ -86,7 +90,7 @@ export interface ChatCompletion {
   readonly usage: ChatCompletionUsage;
 }
 
-/** An error in OpenAI's shape: the body of a response, or an event within a stream. */
+/** An error in OpenAI's format: the body of a response, or an event in a stream. */
 export interface OpenAiError {
   readonly error: {
     readonly message: string;
@@ -101,10 +105,10 @@ export interface OpenAiEncoder {
 }
 
 /**
- * Creates an encoder of agent events as chat-completion chunks, which joins adjacent deltas. Use
- * one encoder per run. Tools that run here do not show. External calls, which end the run, become
- * `tool_calls`. A blank line separates the texts of several replies. A hook's `step-reset` cannot
- * take back text that was sent.
+ * Creates an encoder that converts agent events to chat-completion chunks and joins adjacent
+ * deltas. Use one encoder per run. Tool calls that the agent runs itself are not sent. External
+ * tool calls end the run and become `tool_calls`. A blank line separates the texts of several
+ * replies. If a hook causes a `step-reset`, text that was already sent stays.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   const { id, created, model } = options;
@@ -119,7 +123,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
   });
   let wrote: { readonly iteration: number } | undefined;
-  /** Arguments sent so far, by call id. */
+  /** Arguments that were sent so far, by the id of the tool call. */
   const told = new Map<string, string>();
 
   const toolInput = (toolUseId: string, name: string, delta: string): ChatCompletionChunk => {
@@ -169,7 +173,8 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
           ];
         }
         const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
-        // A model may write nothing for a call without arguments.
+        // A model may write no arguments for a tool without parameters, but the client expects
+        // JSON.
         for (const [toolUseId, text] of told)
           if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
         const rest = calls.filter((call) => !told.has(call.id));
@@ -196,7 +201,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
   return {
     encode: (batch) => {
       const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
-      // Output of an agent called as a tool goes to its caller, not to the reader.
+      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
       const own = batch.filter(({ agentPath }) => agentPath.length < 2);
       for (const event of own) for (const one of encode(event)) pushJoined(chunks, one);
       return chunks;
@@ -205,8 +210,8 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
 }
 
 /**
- * Returns the whole answer of an ended call: the text of its last reply, and its pending external
- * calls.
+ * Returns the completion for an agent call that has ended. It contains the text of the last reply
+ * and the pending external tool calls.
  */
 export function toChatCompletion(
   result: AgentResult,
@@ -254,7 +259,8 @@ function typeOf(code: string): string {
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
- * Returns whether the sent arguments are those of the call. Empty text counts as an empty object.
+ * Returns whether the arguments that were sent equal those of the tool call. Empty text counts as
+ * an empty object.
  */
 function isSame(call: ChatCompletionToolCall, text: string): boolean {
   const input = text.trim() ? parseJson(text) : {};
@@ -296,7 +302,7 @@ function deltaOf(chunk: ChatCompletionChunk | OpenAiError | undefined): Delta | 
     : undefined;
 }
 
-/** Returns the calls that wait for a result from outside. */
+/** Returns the tool calls that wait for a result of the client. */
 function externalCalls({ pending }: AgentResult): readonly ChatCompletionToolCall[] {
   return pending
     .filter(({ kind }) => kind === 'external')

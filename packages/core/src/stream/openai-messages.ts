@@ -7,9 +7,10 @@ import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 
 /**
- * Converts the `messages` of a chat-completions request to a conversation. Takes system and
+ * Converts the `messages` of a chat-completions request to a conversation. Accepts system and
  * developer messages, user messages with text and images, assistant messages with tool calls, and
- * tool results. Throws `INVALID_INPUT` that names the message by its index.
+ * tool results. Throws `INVALID_INPUT` for any other message. The error names the message by its
+ * index.
  */
 export function fromOpenAiMessages(
   messages: unknown,

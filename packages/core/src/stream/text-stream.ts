@@ -4,35 +4,38 @@ import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 
 export interface TextStreamOptions {
-  /** `throw` (default): a failure rejects. `in-band`: it is the stream's last text. */
+  /**
+   * What happens at a failure. `throw` (default): the stream rejects. `in-band`: the stream ends
+   * with a text about the failure.
+   */
   readonly errors?: 'throw' | 'in-band';
   /**
-   * Returns the text of a failure in band. Default: its code alone, such as `[MODEL_AUTH]`, without
-   * its message.
+   * Returns the text about a failure for `in-band`. Default: only its code, such as `[MODEL_AUTH]`.
    */
   readonly errorText?: (error: AgentErrorData) => string;
 }
 
-/** An `AgentStream`, or its counterpart from another thread. */
+/** An `AgentStream`, or a stream from another thread with the same methods. */
 export interface TextSource {
   batches(): AsyncIterable<EventBatch>;
   cancel(): Promise<void>;
 }
 
-/** The text of a run. It allows one reader: iterate it, or take `readable()`. */
+/** Text of a run. It can be read once: iterate over it, or use `readable()`. */
 export interface TextStream extends AsyncIterable<string> {
   /**
-   * Returns the text as UTF-8, for the body of a `Response`. It reads from the model only on
-   * demand. Canceling it cancels the run.
+   * Returns the text as UTF-8 bytes, for the body of a `Response`. Reads from the model only when
+   * the reader asks for more. If the reader cancels the stream, the run is canceled.
    */
   readable(): ReadableStream<Uint8Array>;
 }
 
 /**
- * Streams the agent's text only: no thinking, no tool calls, and no output of agents that it calls
- * as tools. Yields one text per network read, never an empty one. A line break separates the blocks
- * of a message, a blank line separates messages. Sent text cannot be taken back. After a
- * `step-reset`, new text follows below a blank line, unless it continues the old text.
+ * Streams only the agent's text. Thinking, tool calls and the output of agents that run as tools
+ * are left out. Yields one text per network read, and no empty texts. A line break separates the
+ * blocks of a message, and a blank line separates messages. Text that was sent cannot be taken
+ * back. After a `step-reset`, the new text follows after a blank line, unless it continues the old
+ * text.
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
   checkFields('INVALID_INPUT', 'textStream()', stream, 'batches:function cancel:function');
@@ -57,7 +60,7 @@ async function* texts(
   try {
     for await (const batch of stream.batches()) {
       let text = '';
-      // Output of an agent called as a tool goes to its caller, not to the reader.
+      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
       for (const event of batch) {
         if (event.agentPath.length > 1) continue;
         if (event.type === 'error') failure = event.error;
@@ -70,7 +73,7 @@ async function* texts(
     failure ??= AgentError.from(error).toJSON();
   }
   if (!failure) return;
-  // With `throwOnError: false` the run ends normally, so the failure is thrown here.
+  // With `throwOnError: false`, the run ends without an exception, so the failure is thrown here.
   if (errors !== 'in-band') throw AgentError.fromJSON(failure);
   const last = errorText(failure);
   if (last) yield writer.apart() + last;
@@ -81,10 +84,10 @@ function codeOf({ code }: AgentErrorData): string {
 }
 
 class TextWriter {
-  /** Id of the current block; empty if the next block starts a new message. */
+  /** Id of the current block. Empty if the next block begins a new message. */
   #blockId = '';
   #isEmpty = true;
-  /** Text of the message written so far. */
+  /** Text of the current message that was written so far. */
   #said = '';
 
   write(event: AgentEvent): string {
@@ -104,7 +107,7 @@ class TextWriter {
     }
   }
 
-  /** Returns the separator before another message. */
+  /** Returns the separator before the next message. */
   apart(): string {
     return this.#isEmpty ? '' : '\n\n';
   }
@@ -139,7 +142,7 @@ class TextWriter {
   }
 }
 
-/** Returns the message of a block: its id without the block's number. */
+/** Returns the id of a block's message: the block's id without the number at its end. */
 function messageOf(blockId: string): string {
   return blockId.slice(0, blockId.lastIndexOf(':'));
 }
@@ -156,7 +159,7 @@ function toBytes(
         if (done) controller.close();
         else controller.enqueue(encoder.encode(value));
       },
-      // `source.return()` would wait for the pending read.
+      // `source.return()` would wait for the read that is still pending.
       cancel,
     },
     { highWaterMark: 0 },

@@ -3,8 +3,8 @@ import type { JsonObject } from '../message/json.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 
 /**
- * Converts an event for a timeline: what happened and when, without prompts, messages and tool
- * schemas. Returns `undefined` for the model's chunks, which other parts of the stream carry.
+ * Converts an event to an entry of a timeline, without prompts, messages and tool schemas. Returns
+ * `undefined` for the chunks of a model's reply, which other parts of the stream contain.
  */
 export function toTimelineEvent(event: AgentEvent): JsonObject | undefined {
   const { type, runId, seq, iteration, at } = event;

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../message/json.ts';
 
 /**
- * The chunks of AI SDK 7's UI message stream that we send; plain JSON, assignable to its
- * `UIMessageChunk`.
+ * Chunks of AI SDK 7's UI message stream that the encoder creates. They are plain JSON and
+ * assignable to AI SDK's `UIMessageChunk`.
  */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: JsonObject }

@@ -3,11 +3,13 @@ import { isRecord } from '../message/is-record.ts';
 import { jsonForm } from '../message/json-form.ts';
 
 /**
- * Reads the decisions in an assistant message. The message has the form in which `useChat` keeps
- * and posts it. These are approvals, and results of tools that the client runs. Returns an empty
- * list for any other message. Decisions are only claims: results of finished calls are also
- * returned as decisions, and a client may post anything. The session's log determines what the
- * client may decide. Progress (`preliminary`) is not a result.
+ * Returns the decisions in an assistant message that `useChat` posts. Decisions are approvals,
+ * rejections, and results of tools that the client runs. Returns an empty list for any other
+ * message.
+ *
+ * Do not trust these decisions without a check. A client may post anything, and the list also has
+ * the results of finished tool calls. Only the session log shows what the client may decide.
+ * Progress of a tool (`preliminary`) is not a result.
  */
 export function fromUiDecisions(message: unknown): readonly Decision[] {
   const { role, parts } = isRecord(message) ? message : {};
@@ -55,18 +57,19 @@ function textOf(name: string, output: unknown): string {
 }
 
 /**
- * Returns whether the last answer has an approval or a denial that the client has not sent. Use it
- * as `useChat`'s `sendAutomaticallyWhen`. Each click is then sent at once, even if other calls
- * still wait. Ignores a user message after the answer that the server refused.
+ * Returns whether the last answer has an approval or a rejection by the user. Use this function as
+ * `sendAutomaticallyWhen` of `useChat`. Each decision is then sent at once, even if other tool
+ * calls still wait. If the server rejected a user message after the answer, that message is
+ * ignored.
  */
 export function hasApprovalResponse({ messages }: ShownChat): boolean {
-  // If the server refuses a message, the list may contain an assistant message without parts.
+  // If the server rejects a message, the list may contain an assistant message without parts.
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   const states = answer?.parts.map((part: { readonly state?: unknown }) => part.state);
   return states?.includes('approval-responded') ?? false;
 }
 
-/** The part of AI SDK's messages that tells what the user has decided. */
+/** The part of AI SDK's messages that shows what the user has decided. */
 export interface ShownChat {
   readonly messages: readonly { readonly role: string; readonly parts: readonly object[] }[];
 }

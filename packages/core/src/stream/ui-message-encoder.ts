@@ -8,27 +8,27 @@ import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 export interface UiMessageEncoderOptions {
-  /** Id of the message that the chunks build; default: the run's id. */
+  /** Id of the message that the client builds from the chunks. Default: the id of the run. */
   readonly messageId?: string;
   /**
-   * Whether to add every event except the model's chunks as a transient `data-isoloop-event` part,
-   * without prompts. Default false.
+   * Whether to add a transient `data-isoloop-event` part for every event, except the chunks of a
+   * model's reply. The parts contain no prompts. Default false.
    */
   readonly events?: boolean;
-  /** Whether to send thinking. Default true. */
+  /** Whether to send the model's thinking. Default true. */
   readonly reasoning?: boolean;
 }
 
 export interface UiMessageEncoder {
-  /** Returns the chunks of a batch. Adjacent deltas of a block become one chunk. */
+  /** Returns the chunks for a batch of events. Adjacent deltas of a block become one chunk. */
   encode(batch: EventBatch): readonly UiChunk[];
 }
 
 /**
- * Creates an encoder of agent events as AI SDK 7's UI message stream. Use one encoder per run. An
- * error's text is its message with the code in brackets at its end; it ends the stream. Tools are
- * dynamic tools. Progress (`emit`) is a preliminary output. A call that waits for approval asks for
- * it under its own id.
+ * Creates an encoder that converts agent events to AI SDK 7's UI message stream. Use one encoder
+ * per run. All tools are dynamic tools. The progress of a tool (`emit`) is a preliminary output. A
+ * tool call that waits for approval becomes an approval request with the same id. An error ends the
+ * stream. Its text is the message of the error, with the code in brackets at the end.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   const encoder = new Encoder(options);
@@ -41,12 +41,12 @@ export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): U
   };
 }
 
-/** Code at the end of an error's text: `… [MODEL_AUTH]`. */
+/** The code at the end of an error's text: `… [MODEL_AUTH]`. */
 const codeAtEnd = / \[([A-Z_]+)\]$/;
 
 /**
- * Splits the text of an `error` chunk into message and code. `code` is absent if the text is not
- * one of ours.
+ * Splits the text of an `error` chunk into message and code. `code` is absent if the text has no
+ * code at its end.
  */
 export function parseErrorText(errorText: string): {
   readonly message: string;
@@ -60,7 +60,10 @@ export function parseErrorText(errorText: string): {
 
 class Encoder {
   readonly #options: UiMessageEncoderOptions;
-  /** Calls of this step without a result, with their input; `undefined` while the input streams. */
+  /**
+   * Tool calls of this step without a result, with their input. The input is `undefined` while it
+   * streams.
+   */
   readonly #open: Map<string, JsonValue | undefined> = new Map();
   #inStep = false;
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
@@ -82,7 +85,7 @@ class Encoder {
     }
     const seen = events && toTimelineEvent(event);
     if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
-    // Output of an agent called as a tool goes to its caller, not to the reader.
+    // The output of an agent that runs as a tool is for the calling agent, not for the reader.
     if (!isOwn) return;
     switch (event.type) {
       case 'pre-reasoning':
@@ -147,8 +150,8 @@ class Encoder {
   }
 
   /**
-   * Ends the step and reports calls without a result as interrupted. With `keepOpen`, reports only
-   * calls with incomplete input.
+   * Ends the step and reports tool calls without a result as interrupted. With `keepOpen`, reports
+   * only tool calls whose input is incomplete.
    */
   #endStep(chunks: UiChunk[], keepOpen = false): void {
     this.#endBlock(chunks);
@@ -240,7 +243,7 @@ class Encoder {
       ...(error && { code: error.code }),
     };
     if (reason === 'aborted') {
-      // An `abort` chunk takes no metadata.
+      // An `abort` chunk cannot have metadata, so the metadata is a separate chunk.
       chunks.push(
         { type: 'message-metadata', messageMetadata },
         { type: 'abort', reason: 'aborted' },

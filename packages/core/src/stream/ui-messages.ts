@@ -9,7 +9,7 @@ import { mediaKind } from '../message/media/media-kind.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** Parts of AI SDK 7's `UIMessage` in a history; plain JSON, assignable to it. */
+/** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
 export type UiPart =
   | { type: 'text'; text: string; state: 'done' }
   | { type: 'reasoning'; text: string; state: 'done' }
@@ -55,10 +55,10 @@ export interface UiMessage {
 }
 
 /**
- * Converts a conversation to messages for `useChat`. All replies to one user message form one
- * assistant message, with a `step-start` for each reply. Tool results are in the calls they belong
- * to. System messages, corrected replies and their corrections are left out. `pending` calls that
- * wait for approval ask for it, under the call's id.
+ * Converts a conversation to messages for `useChat`. All replies to a user message become one
+ * assistant message, with a `step-start` for each reply. A tool result becomes a part of its tool
+ * call. System messages, replies that were corrected, and the corrections are left out. If a tool
+ * call in `pending` waits for approval, it becomes an approval request with the same id.
  */
 export function toUiMessages(
   messages: readonly Msg[],
@@ -90,9 +90,9 @@ export function toUiMessages(
 }
 
 /**
- * Converts a user's posted message: its text and files. Throws `INVALID_MESSAGE` for anything that
- * is not a user message; the error names an invalid part. Never takes assistant messages from a
- * client.
+ * Converts a message that a user posted: its text and files. Throws `INVALID_MESSAGE` for any other
+ * value. If a part is invalid, the error names it. Messages with the role `assistant` are rejected,
+ * because a client must not write them.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = isRecord(message) ? message : {};

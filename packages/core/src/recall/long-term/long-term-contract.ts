@@ -1,21 +1,24 @@
 import type { Msg } from '../../message/msg.ts';
 
-/** One remembered fact or turn. */
+/** One record of a long-term memory: a fact, or the messages of a turn. */
 export interface LongTermRecord {
-  /** The id that `delete` takes. */
+  /** Id of the record, for `delete`. */
   readonly id: string;
-  /** The text that the model sees. */
+  /** Text of the record, which the model gets. */
   readonly text: string;
-  /** The session that the record comes from. */
+  /** Session whose messages the record contains. */
   readonly sessionId: string;
-  /** The time of recording: ISO 8601, UTC. */
+  /** Time at which the record was stored, as an ISO 8601 text in UTC. */
   readonly createdAt: string;
-  /** How well the record matches the query: higher is better. Comparable within one answer only. */
+  /**
+   * How well the record matches the query; higher is better. Scores of two queries cannot be
+   * compared.
+   */
   readonly score?: number;
 }
 
 export interface LongTermRetrieveOptions {
-  /** Maximum number of records to return; default 5. */
+  /** Maximum number of records to return. Default 5. */
   readonly limit?: number;
   /** Returns only records of this session. */
   readonly sessionId?: string;
@@ -25,26 +28,29 @@ export interface LongTermRetrieveOptions {
 }
 
 export interface LongTermRecordOptions {
-  /** The session that the messages come from; `deleteSession` finds them by it. */
+  /** Session whose messages are recorded. `deleteSession` deletes the records of a session. */
   readonly sessionId: string;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Memory that outlives a conversation: facts and turns, found again by the topic of a new question
- * (AgentScope: `LongTermMemory`).
+ * Memory that outlives a conversation. It stores facts and turns, and finds them when a new
+ * question has the same topic (AgentScope: `LongTermMemory`).
  */
 export interface LongTermMemory {
-  /** Returns the records that match the query, best first; an empty array if none does. */
+  /**
+   * Returns the records that match the query, best first. Returns an empty array if no record
+   * matches.
+   */
   retrieve(query: string, options?: LongTermRetrieveOptions): Promise<readonly LongTermRecord[]>;
   /**
-   * Keeps the memorable part of messages that belong together. They are one turn, or facts that the
-   * model wants remembered.
+   * Stores what is worth remembering in messages that belong together. The messages are one turn,
+   * or one fact that the model wants to remember.
    */
   record(messages: readonly Msg[], options: LongTermRecordOptions): Promise<void>;
-  /** Deletes records; ignores unknown ids. */
+  /** Deletes records. Ignores unknown ids. */
   delete(ids: readonly string[]): Promise<void>;
-  /** Deletes all records of one session. Call it when you delete a session. */
+  /** Deletes all records of one session. Call `deleteSession` when you delete a session. */
   deleteSession(sessionId: string): Promise<void>;
   clear(): Promise<void>;
 }

@@ -19,23 +19,23 @@ import { longTermTools } from './long-term-tools.ts';
 
 export interface LongTermMemoryMiddleware extends Middleware {
   /**
-   * Resolves when no recording is running. Await it before a shutdown and before you delete a
-   * session. Never rejects.
+   * Resolves when all recordings have ended. Await `settled` before a shutdown and before you
+   * delete a session. Never rejects.
    */
   settled(): Promise<void>;
 }
 
 /**
- * Adds long-term memory to an agent; for its `use` list. Recalls records from earlier conversations
- * and records new ones.
+ * Adds long-term memory to an agent. Put this middleware in the agent's `use` list. It recalls
+ * records from earlier conversations and stores new records.
  *
- * Recalled records go into a message of their own, between the system prompt and the history. Each
- * request of the call has this message; `Memory` never has it. If nothing is found, there is no
- * message. A turn is recorded once it is in the log. A call that was interrupted, aborted or
- * rejected, that failed, or that waits for a decision records nothing. Recording never delays the
- * reply.
+ * Recalled records are in a separate message between the system prompt and the conversation. Each
+ * model request of the agent call has this message, but `Memory` does not store it. If no record is
+ * found, there is no message. A turn is recorded after it is in the session log. No turn is
+ * recorded if the agent call was interrupted, aborted or rejected, failed, or waits for a decision.
+ * The reply does not wait for the recording.
  *
- * Throws `CONFIGURATION` for an unknown mode, role or scope, and for a limit that is not a number
+ * Throws `CONFIGURATION` for an unknown mode, role or scope, or for a limit that is not a number
  * above 0.
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
@@ -133,7 +133,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   };
 }
 
-/** The reasons for which a call ends with an answer of the agent. */
+/** Reasons of agent calls that ended with an answer. */
 const answered: readonly StopReason[] = [
   'stop',
   'max-iterations',

@@ -6,12 +6,12 @@ import type { Msg } from '../../message/msg.ts';
 
 export type LongTermPhase = 'recall' | 'record';
 
-/** One call of an agent, as stored in its log. */
+/** Input and answer of one agent call. */
 export interface LongTermTurn {
   readonly sessionId: string;
   /**
-   * The messages of the call. For a call that resumed from its log: the user message that it
-   * answered.
+   * Input of the agent call. If the agent call resumed from the session log: the user's message
+   * that it answered.
    */
   readonly input: readonly Msg[];
   readonly answer: Msg;
@@ -20,38 +20,48 @@ export interface LongTermTurn {
 export interface LongTermMemoryOptions extends MessageContext {
   readonly memory: LongTermMemory;
   /**
-   * `auto`: recalls before each call and records after it. `tools`: the model does both itself,
-   * with `retrieve_from_memory` and `record_to_memory`. Default `both` (AgentScope:
-   * `LongTermMemoryMode`).
+   * Who uses the memory. `auto`: every agent call recalls records before it and stores its turn
+   * after it. `tools`: the model uses the tools `retrieve_from_memory` and `record_to_memory`.
+   * `both` (default): all of this (AgentScope: `LongTermMemoryMode`).
    */
   readonly mode?: 'auto' | 'tools' | 'both';
-  /** Maximum number of records in one recall; default 5. */
+  /** Maximum number of records that one recall returns. Default 5. */
   readonly limit?: number;
-  /** Maximum estimated tokens of one recall in the model's window; default 2,000. */
+  /**
+   * Maximum number of estimated tokens of the records that the model gets from one recall. Default
+   * 2,000.
+   */
   readonly maxTokens?: number;
   /**
-   * The sessions to recall from: all in the memory (default), only the call's own, or all others.
+   * Sessions from which records are recalled. `all` (default): all sessions in the memory.
+   * `session`: only the session of the agent call. `other-sessions`: all other sessions.
    */
   readonly scope?: 'all' | 'session' | 'other-sessions';
   /**
-   * The role of the message that carries the recalled records. Default `user`: several servers and
-   * chat templates refuse a second system message. Earlier user text should also not have the
-   * system prompt's authority.
+   * Role of the message with the recalled records. Default `user`, because several servers and chat
+   * templates reject a second system message. Also, text of earlier users should not have the
+   * authority of the system prompt.
    */
   readonly role?: 'user' | 'system';
-  /** Milliseconds to wait for a recall before the call continues without it; default 10,000. */
+  /**
+   * Maximum time for a recall, in milliseconds. After that, the agent call continues without it.
+   * Default 10,000.
+   */
   readonly timeoutMs?: number;
   /**
-   * Chooses the messages of a turn to record; an empty array records nothing. Default: the input
-   * and the answer, without the messages between them.
+   * Returns the messages of a turn to record, or an empty array to record nothing. Default: the
+   * input and the answer, without the messages between them.
    */
   readonly select?: (turn: LongTermTurn) => readonly Msg[];
   /**
-   * Receives the promise of each recording that continues after the reply. For hosts that stop when
-   * the reply is sent (Cloudflare Workers, Vercel).
+   * Function that gets the promise of each recording, which may end after the reply. Use
+   * `waitUntil` on hosts that stop when the reply is sent, such as Cloudflare Workers and Vercel.
    */
   readonly waitUntil?: (recording: Promise<void>) => void;
-  /** Receives failures; the call continues. Default: `console.warn`. */
+  /**
+   * Function that gets the error of a failed recall or recording. The agent call continues.
+   * Default: `console.warn`.
+   */
   readonly onError?: (error: AgentError, phase: LongTermPhase) => void;
 }
 

@@ -16,8 +16,8 @@ export interface LongTermToolsOptions {
 }
 
 /**
- * Returns the two tools of a model that keeps its memory itself (AgentScope:
- * `LongTermMemoryTools`). A failure becomes an error result.
+ * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
+ * failure of the memory becomes an error result.
  */
 export function longTermTools({
   memory,
@@ -36,7 +36,8 @@ export function longTermTools({
       return await work();
     } catch (error) {
       if (!signal.aborted) report(error, phase);
-      // A plain error, because an error code of the memory must not end the agent's call.
+      // Throws an error without a code, because some error codes of a memory would end the agent
+      // call.
       throw new Error(`The long-term memory failed: ${messageOf(error)}`, { cause: error });
     }
   };
@@ -85,8 +86,8 @@ function listOf(name: string, description: string): JsonObject {
 }
 
 /**
- * Returns the texts of a list. Accepts one text as well, because models also send one instead of a
- * list. Throws `INVALID_INPUT`, which the model sees.
+ * Returns the texts of a list. Also accepts a single text, because some models send one text in
+ * place of a list. Throws `INVALID_INPUT`, and the model gets the message.
  */
 function textsOf(input: unknown, name: string): readonly string[] {
   const value = isRecord(input) ? input[name] : undefined;

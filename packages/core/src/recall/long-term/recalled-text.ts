@@ -2,9 +2,9 @@ import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { LongTermRecord } from './long-term-contract.ts';
 
 /**
- * Returns records as text for the model, one list item each, with the day. The text has at most
- * `maxTokens`. Skips records that do not fit; shortens the first one if it alone is too long. Empty
- * if no record has text.
+ * Returns records as text for the model: one list item per record, with the date. The text has at
+ * most `maxTokens` tokens. Records that do not fit are left out. If the first record alone is too
+ * long, it is shortened. Returns an empty string if no record has text.
  */
 export function recalledText(records: readonly LongTermRecord[], maxTokens: number): string {
   const entries: string[] = [];
@@ -21,6 +21,6 @@ export function recalledText(records: readonly LongTermRecord[], maxTokens: numb
 }
 
 function cut(text: string, share: number): string {
-  // Servers refuse half a surrogate pair.
+  // Servers reject half a surrogate pair.
   return `${text.slice(0, Math.floor(text.length * share)).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -12,13 +12,13 @@ import { Deadline } from '../../model/deadline.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
 
-/** Maximum number of items to read from one answer. Later items are ignored and reported. */
+/** Maximum number of items to read from one result. Later items are ignored and reported. */
 const maxItems = 10_000;
 
 /**
- * Runs one search, from the question to the text for the model; empty if nothing was found. `ask`
- * returns the query. Rejects as the retriever does. Rejects with `STORAGE_FAILED` if the retriever
- * takes too long or does not return an array.
+ * Runs one search and returns the text for the model, or an empty string if no document was found.
+ * `ask` returns the query. Rejects with the retriever's error. Rejects with `STORAGE_FAILED` if the
+ * retriever takes too long or does not return an array.
  */
 export async function findDocuments(
   options: RetrievalOptions,
@@ -32,12 +32,12 @@ export async function findDocuments(
   );
   try {
     const { signal } = deadline;
-    // Failures after the end of the search are not reported.
+    // A failure after the deadline is not reported.
     await deadline.wait(() =>
       search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found),
     );
   } catch (error) {
-    // Documents already found are used even if the reranker fails.
+    // If only the reranker failed or was too slow, the documents of the retriever are used.
     if (call.signal.aborted || !found.documents.length) throw error;
     report(error);
   } finally {
@@ -50,7 +50,7 @@ export async function findDocuments(
   return text.trim() && contextSection(text);
 }
 
-/** The documents found so far, and the part that the search waits for. */
+/** Documents that were found so far, and the component for which the search waits. */
 interface Found {
   documents: readonly RetrievedDocument[];
   who: 'retriever' | 'reranker';
@@ -102,7 +102,7 @@ async function search(
   found.who = 'reranker';
   try {
     const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted, dedupe);
-    // A reranked order that arrives after the deadline is ignored.
+    // A result of the reranker that arrives after the deadline is ignored.
     if (!signal.aborted) found.documents = better;
   } catch (error) {
     report(error);
@@ -110,8 +110,8 @@ async function search(
 }
 
 /**
- * Rejects filters of the wrong kind: filters separate tenants, so invalid ones must not mean all
- * documents.
+ * Throws `CONFIGURATION` for filters of the wrong kind. Filters often separate tenants, so a search
+ * must not run without them by mistake.
  */
 function checkFilters(filters: unknown): void {
   if (!isRecord(filters) || Array.isArray(filters))
@@ -119,8 +119,8 @@ function checkFilters(filters: unknown): void {
 }
 
 /**
- * Returns the usable documents of an answer, each cut to `maxLength` characters. Throws if the
- * answer is not an array.
+ * Returns the valid documents of a result, each cut to `maxLength` characters. Reports invalid
+ * documents. Throws if the result is not an array.
  */
 function readDocuments(
   items: unknown,
@@ -174,13 +174,15 @@ function toDocument(
   };
 }
 
-/** Sorts by score, best first. Keeps the retriever's order if any document has no score. */
+/**
+ * Sorts documents by score, best first. If a document has no score, keeps the retriever's order.
+ */
 function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
   const scored = documents.every(({ score }) => score !== undefined);
   return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
 }
 
-/** Returns the first `count` documents without duplicates. */
+/** Returns the first `count` documents, without duplicates. */
 function firstOf(
   documents: readonly RetrievedDocument[],
   count: number,

@@ -3,16 +3,17 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { RetrievedDocument } from './retriever.ts';
 import { searchTerms } from '../search/search-terms.ts';
 
-/** Sorts documents into a better order, or drops some. */
+/** Function that sorts documents into a better order and may leave out some. */
 export type Rerank = (
   documents: readonly RetrievedDocument[],
   about: { readonly query: string; readonly topK: number; readonly signal: AbortSignal },
 ) => readonly RetrievedDocument[] | Promise<readonly RetrievedDocument[]>;
 
 /**
- * Creates a reranker that mixes each document's score with the share of the query's words in it, in
- * any language. `weight` is the part of the words, from 0 to 1; default 0.3 (Arc Reactor). A
- * document without a score is ranked by its position.
+ * Creates a reranker that combines the score of a document with the share of the query's words that
+ * the document contains. It works in any language. `weight` is the weight of the words, from 0 to
+ * 1. Default 0.3 (Arc Reactor). If a document has no score, its position is used in place of the
+ * score.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'keywordRerank()', options, '');
@@ -35,10 +36,11 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
 }
 
 /**
- * Creates a reranker by maximal marginal relevance. It chooses `topK` documents one by one: each by
- * its score minus its similarity to those already chosen. Documents that say the same therefore do
- * not crowd out others. `lambda` is the part of the score, from 0 to 1; default 0.5 (Arc Reactor).
- * Similarity is the Jaccard index of the words, in any language.
+ * Creates a reranker that uses maximal marginal relevance. It chooses `topK` documents one by one.
+ * For each choice, it takes the score of a document and subtracts the similarity to the chosen
+ * documents. Documents with the same content therefore do not replace other documents. `lambda` is
+ * the weight of the score, from 0 to 1. Default 0.5 (Arc Reactor). The similarity is the Jaccard
+ * index of the words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'mmrRerank()', options, '');
@@ -74,7 +76,7 @@ function relevanceOf({ score }: RetrievedDocument, index: number, count: number)
   return score ?? 1 - index / count;
 }
 
-/** Returns a text's terms without a segmenter, so that every runtime gives the same result. */
+/** Returns the terms of a text. Uses no segmenter, so that every runtime returns the same terms. */
 function termsOf(text: string): ReadonlySet<string> {
   return new Set(searchTerms({ segment: null, stopWords: new Set() }).ofQuery(text));
 }

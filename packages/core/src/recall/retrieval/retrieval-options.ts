@@ -9,15 +9,15 @@ import type { Rerank } from './rerank.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 
-/** The call that needs documents. */
+/** The agent call that needs documents. */
 export interface RetrievalCall {
   readonly sessionId: string;
   readonly signal: AbortSignal;
-  /** The conversation, the newest message last. */
+  /** Messages of the conversation. The newest message is last. */
   readonly messages: readonly Msg[];
   /**
-   * Returns the value that the call, else the agent, provides for a token. Throws `CONFIGURATION`
-   * if neither does.
+   * Returns the value for a token in the `toolContext` of the agent call, else of the agent. Throws
+   * `CONFIGURATION` if both have no value.
    */
   get<T>(token: ContextToken<T>): T;
 }
@@ -25,60 +25,71 @@ export interface RetrievalCall {
 export interface RetrievalOptions extends MessageContext {
   readonly retriever: Retriever;
   /**
-   * `auto` (default): searches before each call. `tool`: the model searches with
-   * `search_documents`. `both`: both.
+   * Who searches. `auto` (default): every agent call searches before its first model request.
+   * `tool`: the model searches with the tool `search_documents`. `both`: all of this.
    */
   readonly mode?: 'auto' | 'tool' | 'both';
-  /** Maximum number of documents of one search; default 10 (Arc Reactor). */
+  /** Maximum number of documents that one search returns. Default 10 (Arc Reactor). */
   readonly topK?: number;
-  /** Documents to request from the retriever, for `rerank` to choose from; default `topK`. */
+  /**
+   * Number of documents to request from the retriever, so that `rerank` can choose from them.
+   * Default: the value of `topK`.
+   */
   readonly candidates?: number;
   /**
-   * The lowest score of a document to use. Default: the retriever's own threshold, else 0.7 (Arc
-   * Reactor). Documents without a score are always used.
+   * Minimum score of a document. Default: the threshold of the retriever, else 0.7 (Arc Reactor).
+   * Documents without a score are always used.
    */
   readonly threshold?: number;
   /**
-   * Maximum estimated tokens of the documents' text, best documents first; default 4,000 (Arc
-   * Reactor).
+   * Maximum number of estimated tokens of the documents' text. The best documents come first.
+   * Default 4,000 (Arc Reactor).
    */
   readonly maxTokens?: number;
-  /** The profile for estimating tokens; default `arc`. */
+  /** Token profile that estimates the text. Default `arc`. */
   readonly profile?: TokenProfile;
   /**
-   * Filters for the retriever. If a function throws, or its result is neither an object nor
-   * `undefined`, no search runs.
+   * Filters for the retriever, or a function that returns them. If the function throws or returns a
+   * value that is neither an object nor `undefined`, the search does not run.
    */
   readonly filters?: JsonObject | ((call: RetrievalCall) => Awaitable<JsonObject | undefined>);
   /**
-   * Returns the query of the search before a call; blank: no search. Default: the text of the
-   * input's last user message.
+   * Returns the query for the search before an agent call. A blank query runs no search. Default:
+   * the text of the input's last user message.
    */
   readonly query?: (input: readonly Msg[], call: RetrievalCall) => Awaitable<string | undefined>;
   /**
-   * Whether to drop duplicates: documents with the same id, the same content, or the same result of
-   * the function. The best one stays. Default true.
+   * Whether to remove duplicates: documents with the same id or the same content. A function
+   * returns the key by which documents are compared. The best of the duplicates stays. Default
+   * true.
    */
   readonly dedupe?: boolean | ((document: RetrievedDocument) => unknown);
   /**
-   * Reranks the documents, for example `mmrRerank()`. If it fails or takes too long, they keep
-   * their order.
+   * Sorts the documents again, for example `mmrRerank()`. If `rerank` fails or takes too long, the
+   * documents keep their order.
    */
   readonly rerank?: Rerank;
   /**
-   * Formats the documents as text, instead of `documentsText`. The result is still fenced and
-   * limited to `maxTokens`.
+   * Returns the text of the documents. The text is put between tags and cut to `maxTokens`.
+   * Default: `documentsText`.
    */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;
   /**
-   * The role of the message that carries the documents; default `user`, as in `longTermMemory()`.
+   * Role of the message with the documents. Default `user`, for the same reasons as in
+   * `longTermMemory()`.
    */
   readonly role?: 'user' | 'system';
-  /** The name and description of the tool. Two such tools in one agent need different names. */
+  /**
+   * Name and description of the search tool. If an agent has two search tools, they need different
+   * names.
+   */
   readonly tool?: { readonly name?: string; readonly description?: string };
-  /** Milliseconds for one whole search; default 10,000. */
+  /** Maximum time for one search, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Receives failures and invalid documents; the call continues. Default: `console.warn`. */
+  /**
+   * Function that gets failures and invalid documents. The agent call continues. Default:
+   * `console.warn`.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 

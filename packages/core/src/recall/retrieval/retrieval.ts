@@ -17,13 +17,14 @@ import {
 } from './retrieval-options.ts';
 
 /**
- * Finds documents for an agent's answers; for its `use` list (Arc Reactor: RAG). Searches before
- * each call, lets the model search with a tool, or both.
+ * Finds documents for an agent's answers (Arc Reactor: RAG). Put this middleware in the agent's
+ * `use` list. It searches before each agent call, gives the model a search tool, or does both.
  *
- * Documents found before a call go into a message of their own, between the system prompt and the
- * history. Each request of the call has this message; `Memory` never has it. If a search fails or
- * takes too long, `onError` receives the error and the call continues. The tool then returns an
- * error result. Invalid documents are left out and reported to `onError`. Throws `CONFIGURATION`.
+ * Documents that are found before an agent call are in a separate message between the system prompt
+ * and the conversation. Each model request of the agent call has this message, but `Memory` does
+ * not store it. If a search fails or takes too long, `onError` gets the error and the agent call
+ * continues. In that case, the search tool returns an error result. Invalid documents are left out
+ * and reported to `onError`. Throws `CONFIGURATION` for an invalid option.
  */
 export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
@@ -67,8 +68,8 @@ export function retrieval(options: RetrievalOptions): Middleware {
 }
 
 /**
- * Returns a query function for `retrieval()`: the last `turns` user messages, newest last. For
- * questions such as "And in winter?".
+ * Returns a `query` function for `retrieval()`: it returns the last `turns` messages of the user,
+ * newest last. Use it if users ask follow-up questions such as "And in winter?".
  */
 export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
   if (!(Number.isInteger(turns) && turns > 0))
@@ -107,7 +108,7 @@ function searchTool(options: RetrievalOptions): Tool {
       required: ['query'],
       additionalProperties: false,
     },
-    // The search has its own time limit.
+    // The search has a time limit of its own.
     timeoutMs: longestTimeout,
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
@@ -124,8 +125,8 @@ function searchTool(options: RetrievalOptions): Tool {
         return text || 'Nothing was found.';
       } catch (error) {
         if (!signal.aborted) report(error, options);
-        // A plain error: an error code of the retriever must not end the agent's call. The model
-        // must not see the retriever's message.
+        // Throws an error without a code, because some error codes of a retriever would end the
+        // agent call. The message does not quote the retriever, because the model gets the message.
         throw new Error('The documents could not be searched.', { cause: error });
       }
     },

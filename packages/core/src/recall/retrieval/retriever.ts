@@ -2,15 +2,15 @@ import type { JsonObject } from '../../message/json.ts';
 
 /** A piece of text that matches a query. */
 export interface RetrievedDocument {
-  /** The id of the piece. If two documents have one id, the better one is used. */
+  /** Id of the piece of text. If two documents have the same id, the better document is used. */
   readonly id?: string;
-  /** The text that the model sees. */
+  /** Text of the document, which the model gets. */
   readonly content: string;
-  /** The source as the model should cite it: a title, a path, a URL. */
+  /** Source of the text, as the model should cite it: a title, a path or a URL. */
   readonly source?: string;
   /**
-   * How well the document matches: higher is better. From 0 to 1 for the threshold of
-   * `retrieval()`.
+   * How well the document matches the query; higher is better. Use scores from 0 to 1, or set
+   * `threshold`.
    */
   readonly score?: number;
   readonly metadata?: JsonObject;
@@ -19,23 +19,28 @@ export interface RetrievedDocument {
 export interface RetrieveOptions {
   /** Maximum number of documents to return. */
   readonly topK: number;
-  /** Aborts when nobody waits for the search anymore. */
+  /** Signal that aborts when the search is no longer needed. */
   readonly signal: AbortSignal;
-  /** Conditions for the documents, in the retriever's own terms: a tenant, a language. */
+  /**
+   * Conditions for the documents, such as a tenant or a language. Their format depends on the
+   * retriever.
+   */
   readonly filters?: JsonObject | undefined;
   readonly sessionId?: string;
 }
 
 /**
- * Finds text for a query: a vector store, a search engine, `keywordRetriever()` (Arc Reactor:
- * `DocumentRetriever`).
+ * Finds text for a query, for example with a vector store, a search engine or `keywordRetriever()`
+ * (Arc Reactor: `DocumentRetriever`).
  */
 export interface Retriever {
-  /** Returns the matching documents, best first; an empty array if none matches. */
+  /**
+   * Returns the documents that match, best first. Returns an empty array if no document matches.
+   */
   retrieve(query: string, options: RetrieveOptions): Promise<readonly RetrievedDocument[]>;
   /**
-   * The lowest useful score, if the retriever's scores are not similarities. `retrieval()` uses it
-   * instead of its own 0.7.
+   * Minimum score of a useful document. Set `threshold` if the scores are not similarities from 0
+   * to 1. `retrieval()` then uses this value in place of 0.7.
    */
   readonly threshold?: number;
 }

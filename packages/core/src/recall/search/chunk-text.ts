@@ -3,11 +3,11 @@ import { checkFields } from '../../error/check-fields.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 
 export interface ChunkOptions {
-  /** Maximum estimated tokens of a chunk; default 400. */
+  /** Maximum number of estimated tokens of a chunk. Default 400. */
   readonly maxTokens?: number;
   /**
-   * Estimated tokens, in whole sentences, that the end of a chunk shares with the start of the next
-   * one; default 50. Less than half of `maxTokens`.
+   * Number of estimated tokens that a chunk repeats from the end of the previous chunk, in whole
+   * sentences. Must be less than half of `maxTokens`. Default 50.
    */
   readonly overlap?: number;
 }
@@ -15,21 +15,22 @@ export interface ChunkOptions {
 interface Piece {
   readonly text: string;
   readonly tokens: number;
-  /** Whether a paragraph ends after the piece. */
+  /** Whether the piece is the end of a paragraph. */
   readonly ends: boolean;
 }
 
 /**
  * Matches the end of a sentence or a line, with closing quotes or brackets and the whitespace after
  * it. In scripts with spaces, a full stop ends a sentence only before whitespace. The lookbehind
- * tries a run of full stops once, from its start, so matching takes linear time.
+ * makes consecutive full stops match once, from the first, so that a search takes linear time.
  */
 const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*/gu;
 
 /**
- * Splits a text into chunks for an index; each chunk is an unchanged part of the text. Splits
- * between paragraphs if possible, else between sentences, including Chinese, Japanese and Korean
- * ones. Splits within a sentence only if it is longer than a chunk. Throws `CONFIGURATION`.
+ * Splits a text into chunks for a search index. Each chunk is an unchanged part of the text. Splits
+ * between paragraphs if possible, otherwise between sentences, also in Chinese, Japanese and
+ * Korean. Splits inside a sentence only if the sentence is longer than a chunk. Throws
+ * `CONFIGURATION` for an invalid argument.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
   checkFields('CONFIGURATION', 'chunkText()', options, '');
@@ -57,8 +58,8 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
 }
 
 /**
- * Returns the end of the chunk that begins at `start`: the last paragraph end that leaves the chunk
- * at least half full. If there is none, the chunk ends where it is full.
+ * Returns the end of the chunk that begins at `start`. The chunk ends with the last paragraph that
+ * fits, if the chunk is then at least half full. Otherwise it ends with the last piece that fits.
  */
 function endOf(pieces: readonly Piece[], start: number, maxTokens: number): number {
   let tokens = 0;
@@ -72,8 +73,8 @@ function endOf(pieces: readonly Piece[], start: number, maxTokens: number): numb
 }
 
 /**
- * Returns the start of the next chunk, so that it overlaps the end of the last one. Always after
- * the start of the last one.
+ * Returns the start of the next chunk, which repeats the end of the previous chunk. The start is
+ * always after the start of the previous chunk.
  */
 function backFrom(pieces: readonly Piece[], start: number, end: number, overlap: number): number {
   let from = end;
@@ -96,7 +97,7 @@ function piecesOf(text: string, maxTokens: number): readonly Piece[] {
     const ends = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
     return cutLong(part, maxTokens).map((piece, index, all) => ({
       text: piece,
-      // Plus one, because the rounding errors of the pieces would add up.
+      // Adds 1 token, because the rounding errors of many pieces could add up.
       tokens: estimateTokens(piece) + 1,
       ends: ends && index === all.length - 1,
     }));
@@ -116,7 +117,7 @@ function sentencesOf(text: string): readonly string[] {
 
 /**
  * Splits a sentence that is longer than a chunk into parts of about half a chunk, so that each part
- * fits. Splits between words if there are any.
+ * fits. Splits between words if possible.
  */
 function cutLong(part: string, maxTokens: number): readonly string[] {
   const tokens = estimateTokens(part);
@@ -135,8 +136,8 @@ function cutLong(part: string, maxTokens: number): readonly string[] {
 }
 
 /**
- * Moves a split position out of a surrogate pair, or from between a letter and its marks. Limits
- * the marks, because no language uses more than a few.
+ * Moves an index to the end of the character that it would split: a surrogate pair, or a letter and
+ * its marks. At most 15 marks are read, because no language uses more.
  */
 function endOfCharacter(text: string, at: number): number {
   const follow = /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d.?)(?:\p{M}|\u200d.?){0,15}/su.exec(

@@ -6,14 +6,14 @@ import type { SearchTerms } from './search-terms.ts';
 import { shortQuery } from './short-query.ts';
 import { termIndex, type IndexedText } from './term-index.ts';
 
-/** A searchable text of any length. */
+/** A text of any length that can be searched. */
 export interface SearchDocument {
-  /** The document's id. Adding another document with the same id replaces it. */
+  /** Id of the document. A new document with the same id replaces it. */
   readonly id: string;
   readonly content: string;
-  /** The source as the model should cite it. */
+  /** Source of the text, as the model should cite it. */
   readonly source?: string;
-  /** The fields that filters compare. */
+  /** Fields that the filters of a search compare. */
   readonly metadata?: JsonObject;
 }
 
@@ -22,7 +22,7 @@ interface Chunk {
   readonly found: RetrievedDocument;
 }
 
-/** Documents in chunks, searchable by their words. */
+/** Index of documents, which are split into chunks and found by their words. */
 export class DocumentIndex {
   readonly #terms: SearchTerms;
   readonly #chunking: ChunkOptions | undefined;
@@ -70,8 +70,9 @@ export class DocumentIndex {
   }
 
   /**
-   * Returns the matching chunks, best first. Scores are from 0 to 1: the best one is the share of
-   * the query's words that the chunk has. The others are in proportion to it, by BM25.
+   * Returns the chunks that match, best first. Scores are from 0 to 1. The score of the best chunk
+   * is the share of the query's words that the chunk contains. The scores of the other chunks are
+   * in proportion to it, by BM25.
    */
   find(query: string, topK: number, filters: JsonObject = {}): readonly RetrievedDocument[] {
     const results = this.#search.search(query, {
@@ -89,8 +90,8 @@ export class DocumentIndex {
 }
 
 /**
- * Whether the document has the value of every filter. An array on either side means any of its
- * values.
+ * Returns whether a document has the value of every filter. If a filter or a field is an array, one
+ * common value is enough.
  */
 function passes({ metadata = {} }: SearchDocument, filters: JsonObject): boolean {
   return Object.entries(filters).every(([key, wanted]) => {

@@ -9,8 +9,8 @@ import { joinValue, splitValue } from '../../memory/log/format/split-value.ts';
 const formatVersion = 1;
 
 /**
- * A document's key in the store: `docs:<namespace>:<id>:<revision>`. `~<n>` follows it if the
- * document takes n values.
+ * Place of a document in the store. The key is `docs:<namespace>:<id>:<revision>`. If the document
+ * is split into n values, `~<n>` follows.
  */
 interface Place {
   readonly key: string;
@@ -27,23 +27,23 @@ export interface DocumentStoreOptions {
 }
 
 /**
- * Keeps an index in sync with a store that others write to as well. A changed document gets a new
- * key, so the keys show what is new.
+ * Keeps a search index in sync with a store to which other processes may write too. A changed
+ * document gets a new key, so the list of keys is enough to find changes.
  */
 export class DocumentStore {
   readonly #options: DocumentStoreOptions;
   readonly #prefix: string;
-  /** Places of the documents in the index, by id. */
+  /** Places of the documents in the index, by document id. */
   readonly #held = new Map<string, Place>();
   /**
-   * Keys deleted by this instance, and keys of damaged documents: a listing that lags must not
-   * bring them back.
+   * Keys that this instance deleted, and keys of damaged documents. The store's list of keys may be
+   * out of date, so these keys must be ignored.
    */
   readonly #ignored = new Set<string>();
 
   /**
-   * Throws `INVALID_INPUT` for a namespace that is empty or, percent-encoded, longer than 200
-   * characters.
+   * Throws `INVALID_INPUT` for a namespace that is empty. Also throws it if the namespace has more
+   * than 200 characters after percent-encoding.
    */
   constructor(options: DocumentStoreOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class DocumentStore {
       const text = JSON.stringify({ v: formatVersion, ...document });
       const values = splitValue(text, store.features.maxValueBytes);
       const place = this.#place(document.id, now(), values.length);
-      // Writes the first value last: if it is there, the document is complete.
+      // The first value is written last: if it exists, the document is complete.
       await store.setMany(
         keysOf(place)
           .map((key, part) => [key, values[part]!] as const)
@@ -90,7 +90,10 @@ export class DocumentStore {
     this.#held.clear();
   }
 
-  /** Adds the store's new documents to the index and removes deleted ones. */
+  /**
+   * Adds new documents of the store to the index, and removes documents that were deleted from the
+   * store.
+   */
   async refresh(index: DocumentIndex): Promise<void> {
     const { store } = this.#options;
     const newest = new Map<string, Place>();
@@ -106,8 +109,8 @@ export class DocumentStore {
       const held = this.#held.get(id);
       return !held || (held.key !== key && revision > held.revision);
     });
-    // An unlisted key was deleted elsewhere, or it is too new for the listing. Reading its value
-    // shows which.
+    // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
+    // it yet. Its value shows which is the case.
     const unlisted = [...this.#held.values()].filter(({ id }) => !newest.has(id));
     const values = await store.getMany([
       ...changed.flatMap(keysOf),
@@ -124,8 +127,8 @@ export class DocumentStore {
 
   #take(place: Place, values: ReadonlyMap<string, string>, index: DocumentIndex): void {
     const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
-    // The document was deleted meanwhile, or listed before it is readable. The next refresh tries
-    // again.
+    // The document was deleted after the list was read, or its values cannot be read yet. The next
+    // refresh tries again.
     if (found.length < place.values) return;
     const document = parseDocument(place.id, found);
     if (document) {
@@ -157,8 +160,8 @@ export class DocumentStore {
   }
 
   /**
-   * Creates a key with a new revision. A later revision sorts later; of two made at the same time,
-   * the same one wins everywhere.
+   * Creates a place with a new revision. Later revisions sort after earlier revisions. If two
+   * instances create revisions at the same time, all instances choose the same one of them.
    */
   #place(id: string, at: number, values: number): Place {
     const held = this.#held.get(id)?.revision ?? '';
@@ -172,7 +175,7 @@ export class DocumentStore {
     };
   }
 
-  /** Reads a document's first key; `undefined` for any other key. */
+  /** Returns the place for the first key of a document, or `undefined` for any other key. */
   #read(key: string): Place | undefined {
     const [, encoded, revision, values] =
       /^([^:]+):([0-9a-z]{9}-\w+)(?:~(\d+))?$/.exec(key.slice(this.#prefix.length)) ?? [];

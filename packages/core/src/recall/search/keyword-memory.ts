@@ -24,50 +24,51 @@ import { stopWords } from './stop-words.ts';
 export interface KeywordMemoryOptions {
   readonly store: KeyValueStore;
   /**
-   * The owner of the memory, such as a user's id. A search finds nothing of other namespaces.
-   * Default `default`.
+   * Owner of the memory, such as the id of a user. A search finds only records of its own
+   * namespace. Default `default`.
    */
   readonly namespace?: string;
   /**
-   * Maximum number of records to keep; the next retrieval deletes the oldest ones above it. Default
-   * 2,000.
+   * Maximum number of records. If there are more, the next retrieval deletes the oldest records.
+   * Default 2,000.
    */
   readonly maxRecords?: number;
   /**
-   * Words that the search ignores. Default: the most common ones of English, Chinese, Japanese and
+   * Words that the search ignores. Default: the most common words of English, Chinese, Japanese and
    * Korean.
    */
   readonly stopWords?: Iterable<string>;
   /**
-   * Receives each damaged record once; the search continues without it. Also receives failures to
-   * delete old records. Default: `console.warn`.
+   * Function that gets one error for each damaged record; the search continues without the record.
+   * It also gets the error if old records cannot be deleted. Default: `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
   /**
-   * Returns an id for a record: letters, digits and dashes, never the same twice in a millisecond.
-   * Default: random.
+   * Returns an id for a record: letters, digits and dashes. Two records of the same millisecond
+   * must have different ids. Default: random.
    */
   readonly generateId?: () => string;
-  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Creates a long-term memory over a store. It finds records by keywords, in any language. Each call
- * of `record` stores the messages' text as one record under its own key. It reads and writes
- * nothing else.
+ * Creates a long-term memory that uses a key-value store. It finds records by keywords, in any
+ * language. Each call of `record` stores the text of its messages as one record under its own key,
+ * and needs no other reads or writes.
  *
- * The first retrieval reads all records and builds the index in memory. Each later one lists the
- * keys and reads only new records. Instances over one store therefore see each other's records once
- * the store lists them (at once; on Cloudflare KV within a minute). An instance finds its own
- * records at once.
+ * The first retrieval reads all records and builds an index in memory. Each later retrieval lists
+ * the keys and reads only new records. Several instances can use the same store. An instance finds
+ * its own records at once. It finds records of other instances when the store lists them: usually
+ * at once, on Cloudflare KV within a minute.
  *
- * Deletes remove the values themselves. If the store's listing lags, a delete misses records that
- * another instance wrote within that time.
+ * A delete removes the values from the store. If the store's list of keys is out of date, the
+ * delete misses records that another instance has just written.
  *
- * Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` as the store does. Throws `INVALID_INPUT` for a
- * namespace that is empty or, percent-encoded, longer than 200 characters. Throws `CONFIGURATION`
- * for a `maxRecords` that is not a whole number above 0 or `Infinity`.
+ * Methods reject with the store's error (`STORAGE_QUOTA` or `STORAGE_FAILED`). Throws
+ * `INVALID_INPUT` for a namespace that is empty or has more than 200 characters after
+ * percent-encoding. Throws `CONFIGURATION` if `maxRecords` is not `Infinity` or a whole number
+ * above 0.
  */
 export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   return new KeywordMemory(options);
@@ -79,7 +80,10 @@ class KeywordMemory implements LongTermMemory {
   readonly #keys: RecordKeys;
   readonly #maxRecords: number;
   readonly #index: RecordIndex;
-  /** Keys deleted by this instance: a listing that lags must not bring them back. */
+  /**
+   * Keys that this instance deleted. The store's list of keys may be out of date, so these keys
+   * must be ignored.
+   */
   readonly #deleted = new Set<string>();
   readonly #damaged = new Set<string>();
   #writes: Promise<unknown> = Promise.resolve();
@@ -162,7 +166,7 @@ class KeywordMemory implements LongTermMemory {
       const entries = this.#keys
         .values(key)
         .map((each, part): readonly [string, string] => [each, values[part] ?? '']);
-      // Writes the first value last: if it is there, the record is complete.
+      // The first value is written last: if it exists, the record is complete.
       await this.#store.setMany(entries.toReversed());
       this.#index.add(key, record);
     });
@@ -185,7 +189,10 @@ class KeywordMemory implements LongTermMemory {
     return this.#write(() => this.#dropAll(this.#keys.prefix));
   }
 
-  /** Adds the store's new records to the index and removes deleted ones. */
+  /**
+   * Adds new records of the store to the index, and removes records that were deleted from the
+   * store.
+   */
   async #refresh(): Promise<void> {
     const known = this.#index.records;
     const listed = (await this.#store.keys(this.#keys.prefix)).filter(
@@ -201,8 +208,8 @@ class KeywordMemory implements LongTermMemory {
     const added = kept.filter(
       (key) => !known.has(key) && !this.#damaged.has(key) && !tooOld.has(key),
     );
-    // An unlisted key was deleted elsewhere, or it is too new for the listing. Reading its value
-    // shows which.
+    // A key that is not listed was deleted elsewhere, or it is so new that the list does not have
+    // it yet. Its value shows which is the case.
     const unlisted = [...known.keys()].filter((key) => !all.has(key));
     const values = await this.#store.getMany([
       ...added.flatMap((key) => this.#keys.values(key)),
@@ -220,8 +227,8 @@ class KeywordMemory implements LongTermMemory {
   #take(key: string, values: ReadonlyMap<string, string>): void {
     const keys = this.#keys.values(key);
     const found = keys.flatMap((each) => values.get(each) ?? []);
-    // The record was deleted meanwhile, or listed before it is readable. The next retrieval tries
-    // again.
+    // The record was deleted after the list was read, or its values cannot be read yet. The next
+    // retrieval tries again.
     if (found.length < keys.length || this.#deleted.has(key)) return;
     try {
       this.#index.add(key, parseRecord(key, found));
@@ -260,8 +267,8 @@ class KeywordMemory implements LongTermMemory {
   }
 
   /**
-   * Runs writes one at a time, in call order. A `record` called before a delete can't restore what
-   * the delete removes.
+   * Runs writes one at a time, in the order of their calls. A record that is written before a
+   * delete therefore does not return after the delete.
    */
   #write(operation: () => Promise<void>): Promise<void> {
     const result = this.#writes.then(operation).catch((error: unknown) => {

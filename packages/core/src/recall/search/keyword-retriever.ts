@@ -11,57 +11,63 @@ import { stopWords } from './stop-words.ts';
 
 export interface StoredDocuments {
   readonly store: KeyValueStore;
-  /** The owner of the documents. A search finds nothing of other namespaces. Default `default`. */
+  /**
+   * Owner of the documents. A search finds only documents of its own namespace. Default `default`.
+   */
   readonly namespace?: string;
 }
 
 export interface KeywordRetrieverOptions {
-  /** How to split long documents for the index; default: chunks of about 400 tokens, overlap 50. */
+  /**
+   * How to split long documents for the index. Default: chunks of about 400 tokens with an overlap
+   * of 50.
+   */
   readonly chunks?: ChunkOptions;
   /**
-   * Words that the search ignores. Default: the most common ones of English, Chinese, Japanese and
+   * Words that the search ignores. Default: the most common words of English, Chinese, Japanese and
    * Korean.
    */
   readonly stopWords?: Iterable<string>;
   /**
-   * Receives one error for each damaged document in the store. The search continues without that
-   * document. Default: `console.warn`.
+   * Function that gets one error for each damaged document in the store. The search continues
+   * without the document. Default: `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
-  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface KeywordRetriever extends Retriever {
   /**
-   * Finds documents. `topK` is 10 by default. A filter must equal the document's metadata field of
-   * the same name. An array on either side means any of its values.
+   * Finds documents. `topK` defaults to 10. A document must have the value of every filter in the
+   * metadata field with the same name. If a filter or a field is an array, one common value is
+   * enough.
    */
   retrieve(
     query: string,
     options?: Partial<RetrieveOptions>,
   ): Promise<readonly RetrievedDocument[]>;
   /**
-   * Adds documents; replaces those with the same id. Rejects with `INVALID_INPUT` for a value that
-   * is not a document.
+   * Adds documents. A document replaces an earlier document with the same id. Rejects with
+   * `INVALID_INPUT` for a value that is not a document.
    */
   add(documents: readonly SearchDocument[]): Promise<void>;
-  /** Removes documents; ignores unknown ids. */
+  /** Removes documents. Ignores unknown ids. */
   remove(ids: readonly string[]): Promise<void>;
   /** Removes all documents, also from the store. */
   clear(): Promise<void>;
 }
 
 /**
- * Creates a retriever that finds documents by their keywords, in any language. It searches an array
- * of documents, or a store that `add` has filled. It splits long documents into chunks and finds
- * each chunk separately, with the id `id#n`. It compares words, not meanings. A prefix of a word,
- * or a word with one typing error, also matches.
+ * Creates a retriever that finds documents by keywords, in any language. It searches an array of
+ * documents, or a store that `add` has filled. Long documents are split into chunks. Each chunk is
+ * found separately and has the id `id#n`. The search compares words, not meanings. The beginning of
+ * a word, or a word with one typing error, also matches.
  *
- * Scores are from 0 to 1. The best score is the share of the query's words that the best chunk has;
- * the others are in proportion to it. Word scores are not similarities, so `retrieval()` uses
- * documents from 0.05 on. With a store, the first search builds the index. Each later one lists the
- * keys and reads only new documents. Rejects as the store does.
+ * Scores are from 0 to 1. The score of the best chunk is the share of the query's words that the
+ * chunk contains. The other scores are in proportion to it. These scores are not similarities, so
+ * the retriever's `threshold` is 0.05. With a store, the first search builds the index. Each later
+ * search lists the keys and reads only new documents. Methods reject with the store's error.
  */
 export function keywordRetriever(
   source: readonly SearchDocument[] | StoredDocuments,
@@ -85,8 +91,8 @@ export function keywordRetriever(
 
   let turn: Promise<unknown> = Promise.resolve();
   /**
-   * Runs store operations one at a time, so that a refresh never reads half-written or half-deleted
-   * documents.
+   * Runs store operations one at a time, so that a refresh never reads documents that are only
+   * partly written or deleted.
    */
   const inTurn = (work: () => Promise<void> | undefined): Promise<void> => {
     const result = turn.then(work).catch((error: unknown) => {
@@ -147,7 +153,7 @@ function openStore(
   return new DocumentStore({ store, namespace, now, onError });
 }
 
-/** Throws `INVALID_INPUT` for the first value that is not a document. */
+/** Throws `INVALID_INPUT` if a value is not a document. */
 function checked(documents: readonly SearchDocument[]): readonly SearchDocument[] {
   if (!Array.isArray(documents))
     throw new AgentError('INVALID_INPUT', 'documents must be an array');

@@ -9,7 +9,7 @@ export interface Found {
   readonly score: number;
 }
 
-/** Records by key, searchable by their words. */
+/** Index of records, which are found by their words. */
 export class RecordIndex {
   readonly records: Map<string, StoredRecord> = new Map();
   readonly #search: MiniSearch<IndexedText>;
@@ -18,7 +18,7 @@ export class RecordIndex {
     this.#search = termIndex(terms);
   }
 
-  /** Adds a record; does nothing if the key is already there. */
+  /** Adds a record. Does nothing if the index already has the key. */
   add(key: string, record: StoredRecord): void {
     if (this.records.has(key)) return;
     this.records.set(key, record);
@@ -32,7 +32,10 @@ export class RecordIndex {
     this.#search.remove({ id: key, text: textOf(record) });
   }
 
-  /** Returns the matching records, best first; among equal scores, the newest first. */
+  /**
+   * Returns the records that match, best first. Records with the same score are sorted by time,
+   * newest first.
+   */
   find(query: string, isWanted: (record: StoredRecord) => boolean): readonly Found[] {
     return this.#search
       .search(query)
@@ -48,8 +51,8 @@ export class RecordIndex {
 }
 
 /**
- * Returns a record's text without the speakers: otherwise a question with the word "user" would
- * match every record.
+ * Returns the text of a record without the names of speakers. Otherwise a question with the word
+ * "user" would match every record.
  */
 function textOf({ parts }: StoredRecord): string {
   return parts.map(({ text }) => text).join('\n');

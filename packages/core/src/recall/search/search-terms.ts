@@ -1,23 +1,28 @@
-/** Splits a text without spaces into its words. */
+/** Function that splits a text without spaces into its words. */
 export type Segment = (text: string) => readonly string[];
 
 export interface SearchTerms {
-  /** Returns the terms that find a text; a term occurs as often as in the text. */
+  /**
+   * Returns the terms by which a text is found. A term appears as often as it occurs in the text.
+   */
   ofText(text: string): string[];
-  /** Returns the terms to search for, each one once. */
+  /** Returns the terms to search for. Each term appears once. */
   ofQuery(text: string): string[];
 }
 
 export interface SearchTermsOptions {
-  /** Default: `Intl.Segmenter` if the runtime has it. `null`: no segmenter. */
+  /**
+   * Segmenter for texts without spaces, or `null` for none. Default: `Intl.Segmenter` if the
+   * runtime has it.
+   */
   readonly segment?: Segment | null;
   /** Words that a query ignores. */
   readonly stopWords: ReadonlySet<string>;
 }
 
 /**
- * Matches either a run of a script without spaces between words, or a word. Korean counts as one
- * without spaces, because its particles are attached to the words.
+ * Matches consecutive characters of a script without spaces between words, or else one word. Korean
+ * counts as a script without spaces, because its particles are attached to the words.
  */
 const run =
   /((?:(?=[\p{L}\p{M}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])+)|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])[\p{L}\p{M}\p{N}])+/gu;
@@ -26,9 +31,10 @@ const hangul = /^\p{sc=Hang}+$/u;
 const hiraganaPiece = /^\p{sc=Hira}{1,2}$/u;
 
 /**
- * Creates the terms of a full-text index over any language. Ignores width, case and Latin accents.
- * Finds a text without spaces by its words, if the runtime can segment it, and by each pair of
- * neighboring characters. A missing or different dictionary therefore never hides a text.
+ * Creates functions that return the terms of a text for a full-text index, in any language. Width,
+ * case and Latin accents do not count. A text without spaces is found by each pair of neighboring
+ * characters, and by its words if the runtime can segment it. So a text is also found if a runtime
+ * has no dictionary or another one.
  */
 export function searchTerms({
   segment = segmenter() ?? null,
@@ -37,7 +43,8 @@ export function searchTerms({
   return {
     ofText: (text) =>
       termsOf(text, (chars, whole) => {
-        // Segmenting is the slow part. A pair is already a bigram, and Korean has spaces.
+        // Segmenting takes the most time. It is skipped for texts of one or two characters, which
+        // are already terms, and for Korean, which has spaces.
         const words = chars.length > 2 && !hangul.test(whole) ? segment?.(whole) : undefined;
         return [...chars, ...bigrams(chars), ...(words ?? []).filter((word) => lengthOf(word) > 1)];
       }),
@@ -47,7 +54,8 @@ export function searchTerms({
         const words = segment?.(whole).filter((word) => lengthOf(word) > 1 || han.test(word));
         return [...bigrams(chars), ...(words ?? chars.filter((char) => han.test(char)))];
       }).filter((term) => !stopWords.has(term));
-      // Short hiragana pieces are mostly grammar, so they count only if the query has nothing else.
+      // Short pieces of hiragana are mostly grammar. They are used only if the query has no other
+      // terms.
       const telling = terms.filter((term) => !hiraganaPiece.test(term));
       return [...new Set(telling.length > 0 ? telling : terms)];
     },
@@ -66,14 +74,14 @@ function termsOf(
   return terms;
 }
 
-/** Normalizes width and case. Upper case first, because it turns `ß` into `SS`. */
+/** Normalizes width and case. Converts to upper case first, because this turns `ß` into `SS`. */
 function fold(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase();
 }
 
 /**
- * Removes accents (Latin only: in other scripts marks are letters) and the `s` of a plural or a
- * verb.
+ * Removes Latin accents, and the `s` of a plural or a verb. In other scripts, marks stay, because
+ * they are letters.
  */
 function stem(word: string): string {
   const plain = word.replace(/\p{sc=Latin}+\p{M}*/gu, (letters) =>

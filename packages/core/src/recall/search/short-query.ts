@@ -1,8 +1,8 @@
 const longest = 4_000;
 
 /**
- * Shortens a query of more than 4,000 characters to its first and last 2,000. A long message
- * usually has its question at the start or the end.
+ * Shortens a query of more than 4,000 characters to its first 2,000 and its last 2,000. A long
+ * message usually has its question at the start or the end.
  */
 export function shortQuery(text: string): string {
   return text.length <= longest

@@ -8,8 +8,8 @@ what when where which who why will with would you your
 `;
 
 /**
- * Returns words that say nothing about the topic of a question. For languages without spaces, it
- * has pieces of words.
+ * Returns words that say nothing about the topic of a question. For languages without spaces
+ * between words, the list has pieces of words.
  */
 export function stopWords(): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/));

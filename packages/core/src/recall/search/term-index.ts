@@ -8,15 +8,15 @@ export interface IndexedText {
 }
 
 /**
- * Creates a full-text index over texts in any language. Finds words; in scripts with spaces also by
- * prefix and with one typing error.
+ * Creates a full-text index for texts in any language. It finds whole words. In scripts with
+ * spaces, it also finds words by their beginning and words with one typing error.
  */
 export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
   return new MiniSearch<IndexedText>({
     fields: ['text'],
     tokenize: terms.ofText,
     processTerm: (term) => term,
-    // Auto-vacuum runs on a timer, which a Worker may not have between two requests.
+    // Automatic clean-up uses a timer, and timers may not run in a Worker between two requests.
     autoVacuum: false,
     searchOptions: {
       tokenize: (query) => terms.ofQuery(shortQuery(query)),
@@ -28,8 +28,9 @@ export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
 }
 
 /**
- * Whether a term is a word in the Latin, Greek or Cyrillic script. A number is not: it must match
- * exactly. Skips words over 40 characters: fuzzy matching is quadratic in word length.
+ * Returns whether a term is a word in the Latin, Greek or Cyrillic script. Numbers are excluded,
+ * because they must match exactly. Words over 40 characters are excluded, because fuzzy matching is
+ * quadratic in word length.
  */
 function isWord(term: string): boolean {
   return term.length <= 40 && /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]+$/u.test(term);
