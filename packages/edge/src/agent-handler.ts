@@ -38,12 +38,14 @@ import { streamRoute } from './routes/stream-route.ts';
  * - `/llm/v1` forwards requests of agents in pages to a model.
  * - `GET /healthz` needs no authorization.
  *
- * Errors are `{ error: { code, message, requestId } }`. Under `/v1` and `/llm/v1` they are OpenAI's
- * `{ error: { message, type, code, param } }`. If the class `Session` is bound as `CHAT_SESSION`,
- * each conversation is a Durable Object; otherwise it is kept in KV.
+ * An error response is `{ error: { code, message, requestId } }`. Under `/v1` and `/llm/v1` it has
+ * OpenAI's shape `{ error: { message, type, code, param } }`. If you bind the class `Session` as
+ * `CHAT_SESSION`, each conversation lives in its own Durable Object. Otherwise conversations are
+ * stored in KV.
  *
- * Throws `CONFIGURATION` if `models` is empty or an entry of `cors` is not an origin. Also throws
- * it for invalid values in `sessions`, `limits`, `llm.maxTokens` and `llm.timeoutMs`.
+ * Throws `CONFIGURATION` if `models` is empty or an entry of `cors` is not an origin. Throws
+ * `CONFIGURATION` also for invalid values in `sessions`, `limits`, `llm.maxTokens` and
+ * `llm.timeoutMs`.
  *
  * @example
  * export default createAgentHandler<Env>({
@@ -57,8 +59,8 @@ import { streamRoute } from './routes/stream-route.ts';
 export function createAgentHandler<Env extends object>(
   options: AgentHandlerOptions<Env>,
 ): AgentHandler<Env> {
-  // Hono's types cannot follow bindings that are a type parameter. Inside they are an object; the
-  // public types use `Env`.
+  // Hono's types do not support bindings that are a type parameter. The code of this package
+  // therefore uses `object`; the public types use `Env`.
   const settings: HandlerSettings = {
     ...(options as AgentHandlerOptions),
     models: options.models ?? ['default'],
@@ -71,7 +73,8 @@ export function createAgentHandler<Env extends object>(
   const counted = rateLimited(settings);
   const allowed: MiddlewareHandler<EdgeEnv> = (c, next) =>
     identified(c, async () => void (await counted(c, next)));
-  // Registered per path: mounted in another app, the middleware must not affect that app's routes.
+  // Registers the middleware for each path: in another Hono app, it must not affect the routes of
+  // that app.
   for (const [path, face] of paths)
     app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
 
@@ -105,7 +108,7 @@ export function createAgentHandler<Env extends object>(
     return errorResponse(
       new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`),
       {
-        // Already set if the path is in `paths` but the model proxy is not configured.
+        // The request id is already set if the path is in `paths` but `llm` is not configured.
         requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
         face,
         headers: Object.fromEntries(securityHeaders),

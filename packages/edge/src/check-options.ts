@@ -2,8 +2,8 @@ import { AgentError } from '@isoloop/core';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
 
 /**
- * Throws `CONFIGURATION` for options that would fail silently: a limit that is not a number limits
- * nothing.
+ * Throws `CONFIGURATION` for invalid options that would otherwise have no effect. For example, a
+ * limit that is not a number would limit nothing.
  */
 export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSettings): void {
   if (!models.length)
@@ -19,8 +19,8 @@ export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSet
 }
 
 /**
- * Largest heartbeat, in milliseconds. The runtime puts an object without events to sleep after
- * about a minute.
+ * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep
+ * after about a minute without events.
  */
 const maxHeartbeatMs = 60_000;
 
@@ -42,7 +42,7 @@ function checkSessions({
 
 function checkLimits(limits: EdgeLimits): void {
   for (const [name, limit] of Object.entries(limits)) {
-    // With 0, a turn ends when its client disconnects.
+    // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
     if (
       !(typeof limit === 'number' && (limit > 0 || (limit === 0 && name === 'afterDisconnectMs')))
     ) {
@@ -51,7 +51,10 @@ function checkLimits(limits: EdgeLimits): void {
   }
 }
 
-/** Throws for an origin not written as browsers write it: it would never match. */
+/**
+ * Throws for an origin that is not in the form that browsers send, because such an origin would
+ * never match.
+ */
 function checkOrigins(origins: readonly string[] = []): void {
   for (const origin of origins) {
     if (URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*'))

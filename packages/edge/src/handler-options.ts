@@ -4,108 +4,113 @@ import type { LlmOptions } from './proxy/llm-options.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import type { SchemaChecker } from './completions/response-format.ts';
 
-/** The user a conversation belongs to. */
+/** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {
   /**
-   * User id: well-formed text of 1 to 256 characters, counted percent-encoded. Users read only
-   * their own sessions.
+   * User id: well-formed text of 1 to 256 characters, counted after percent-encoding. Users can
+   * read only their own sessions.
    */
   readonly user: string;
 }
 
+/** Identity of a session, which is one stored conversation of a user. */
 export interface SessionSetup<Env = object> extends Caller {
   readonly env: Env;
   /**
-   * The conversation's id, chosen by the client and unique within its user. A request to `/v1`
-   * without `x-isoloop-session` gets a new one.
+   * Id of the conversation. The client chooses the id, which is unique among the conversations of
+   * its user. A request to `/v1` without the header `x-isoloop-session` gets a new id.
    */
   readonly session: string;
 }
 
 export interface MemorySetup<Env = object> extends SessionSetup<Env> {
-  /** The session state that the client last saw, signed by `KvMemory`; not verified yet. */
+  /**
+   * Echo that the client sent: a text, signed by `KvMemory`, that identifies the last session state
+   * that the client saw. Not verified yet.
+   */
   readonly echo?: string;
   /**
-   * How `KvMemory` treats a client without an echo. `start`: the session is new to the client.
-   * `latest`: the client has seen some of it.
+   * What `KvMemory` assumes about a client that sent no echo. `start`: the client has not seen the
+   * session. `latest`: the client has seen a part of the session.
    */
   readonly withoutEcho: 'start' | 'latest';
 }
 
 export interface AgentSetup<Env = object> extends SessionSetup<Env> {
-  /** Memory of the conversation; pass it to the agent. */
+  /** Memory of the conversation, for the option `memory` of the agent. */
   readonly memory: Memory;
-  /** One of `models`. */
+  /** Model name that the client requested: one of the option `models`. */
   readonly model: string;
 }
 
-/** An agent, with callbacks for the data it keeps outside the session's memory. */
+/** Agent with callbacks for data that the agent stores outside the session's memory. */
 export interface SessionAgent {
   readonly agent: ReActAgent;
   /**
-   * Resolves when all background writes are done, such as `longTermMemory().settled`. Awaited after
-   * each turn and before `forget`. Close here what the factory opened, such as `mcpTools()`.
+   * Function that resolves when all background writes are done, for example
+   * `longTermMemory().settled`. Called after each turn and before `forget`. Also close in this
+   * function what the factory opened, such as `mcpTools()`.
    */
   readonly settled?: () => Promise<void>;
   /**
-   * Deletes the session's data kept elsewhere: `LongTermMemory.deleteSession`,
-   * `summarization().forget`. Called when the session is deleted or expires, before its memory is
-   * deleted. If it rejects, nothing else is deleted.
+   * Function that deletes data of the session outside its memory, for example with
+   * `LongTermMemory.deleteSession` or `summarization().forget`. Called when the session is deleted
+   * or expires, before its memory is deleted. If this function rejects, the memory is not deleted.
    */
   readonly forget?: (sessionId: string) => Promise<unknown>;
 }
 
 export interface AgentHandlerOptions<Env extends object = object> {
   /**
-   * Creates the agent of a session, anew for each turn. Objects that two turns must not share have
-   * to be created here. It gets stored data, never a request: a Durable Object resumes turns
+   * Factory that creates a new agent for each turn. Create objects that two turns must not share
+   * inside this function. The function gets no request, because a Durable Object also resumes turns
    * without a client.
    */
   readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent | SessionAgent>;
   /**
-   * Identifies the caller of a request; `null` or a failure: 401. To read the body, use
-   * `request.clone()`. Default: answers only requests to `localhost`, `127.0.0.1` and `[::1]`, all
-   * as one user. The default refuses requests that a proxy or Cloudflare marks as coming from
-   * elsewhere.
+   * Function that identifies the caller of a request. If it returns `null` or fails, the response
+   * is 401. To read the body, use `request.clone()`. Default: accepts only requests to `localhost`,
+   * `127.0.0.1` and `[::1]`, all as one user. The default refuses requests whose proxy headers name
+   * another machine as the sender.
    */
   readonly authorize?: (request: Request, env: Env) => Awaitable<Caller | null>;
   /**
-   * Origins whose pages may call the endpoint, such as `https://example.com`. Default: only its
-   * own.
+   * Origins whose pages may send requests to the endpoint, such as `https://example.com`. Default:
+   * only the endpoint's own origin.
    */
   readonly cors?: readonly string[];
   /**
-   * Model names a client may request; the first is used if a request names none. Default
-   * `['default']`.
+   * Model names that a client may request. The first name is used if a request names no model.
+   * Default: `['default']`.
    */
   readonly models?: readonly string[];
   /**
-   * Opens the memory of a session. Default: the database of the session's Durable Object if there
-   * is one, else `KvMemory` in the namespace bound as `CHAT_KV`. Echoes in KV need a secret of 32
-   * or more characters, bound as `SESSION_SECRET`. While you replace it, `SESSION_SECRET_OLD` is
-   * accepted too.
+   * Function that opens the memory of a session. Default with a Durable Object: the object's
+   * database. Default without one: `KvMemory` in the namespace bound as `CHAT_KV`. Echoes of
+   * `KvMemory` need a secret of 32 or more characters, bound as `SESSION_SECRET`. While you replace
+   * the secret, bind the old one as `SESSION_SECRET_OLD`.
    */
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /**
    * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
-   * If false (default), only clients that post `events: true` get them.
+   * If false, only clients that post `events: true` get these parts. Default: false.
    */
   readonly events?: boolean;
   /**
-   * How `/v1` treats a client's system and developer messages. `as-user` (default) turns them into
-   * user messages. `keep` puts them as system messages after the agent's own prompt; use it only
-   * for clients you fully trust.
+   * How `/v1` treats a client's system and developer messages. `as-user` converts them to user
+   * messages. `keep` puts them as system messages after the agent's own prompt. Use `keep` only for
+   * clients that you fully trust. Default: `as-user`.
    */
   readonly systemMessages?: 'as-user' | 'keep';
   /**
-   * Validates `/v1` answers against the JSON Schema a client sends: `jsonSchema` of
-   * `@isoloop/core/json-schema`. Default: checks only that they are JSON.
+   * Function that validates `/v1` answers against the JSON Schema that a client sends: pass
+   * `jsonSchema` of `@isoloop/core/json-schema`. Default: checks only that the answer is JSON.
    */
   readonly jsonSchema?: SchemaChecker;
   readonly limits?: Partial<EdgeLimits>;
   /**
-   * Returns the limiter that counts each user's requests. Default: the rate limit bound as
-   * `RATE_LIMITER`, if any.
+   * Function that returns the rate limiter for the requests of each user. Default: the rate limit
+   * bound as `RATE_LIMITER`, if any.
    */
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
   /** Options of the model proxy at `/llm/v1`. Default: no proxy. */
@@ -116,60 +121,75 @@ export interface AgentHandlerOptions<Env extends object = object> {
 
 export interface SessionOptions {
   /**
-   * How often a turn is resumed after its isolate died; default 3. Each time sends new requests to
-   * the model. After that, or with 0, the open tool calls are closed and the partial answer stays.
+   * Maximum number of times that a turn is resumed after its isolate died. Each resumption sends
+   * new requests to the model. After the last one, open tool calls get an error result and the
+   * partial answer is kept. Default: 3.
    */
   readonly resumeAttempts: number;
-  /** Time without a turn, in milliseconds, after which a session is deleted; default: never. */
+  /**
+   * Time without a turn after which a session is deleted, in milliseconds. Default: `Infinity`, so
+   * sessions are never deleted.
+   */
   readonly expireAfterMs: number;
   /**
-   * Time between alarms, in milliseconds; default 30,000. Alarms keep a running turn's object
-   * awake, and find a turn whose isolate died.
+   * Time between alarms of a Durable Object, in milliseconds. Alarms keep the object awake during a
+   * turn, and resume a turn whose isolate died. Maximum: 60,000. Default: 30,000.
    */
   readonly heartbeatMs: number;
   /**
-   * Turns of a session that may wait behind the running one; default 50. More: 503 `OVERLOADED`.
+   * Maximum number of turns of a session that wait behind the running turn. A further turn gets 503
+   * `OVERLOADED`. Default: 50.
    */
   readonly queuedTurns: number;
 }
 
 export interface EdgeLimits {
-  /** Largest request body, in bytes; default 1 MiB. Larger: 413 `PAYLOAD_TOO_LARGE`. */
+  /**
+   * Maximum size of a request body, in bytes. A larger body gets 413 `PAYLOAD_TOO_LARGE`. Default:
+   * 1 MiB.
+   */
   readonly bodyBytes: number;
-  /** Most messages in one request; default 1000. More: 413 `PAYLOAD_TOO_LARGE`. */
+  /**
+   * Maximum number of messages in one request. A request with more gets 413 `PAYLOAD_TOO_LARGE`.
+   * Default: 1000.
+   */
   readonly messages: number;
   /**
-   * Longest tool result or refusal reason a client may send, in characters; default 200,000.
-   * Longer: 413 `PAYLOAD_TOO_LARGE`.
+   * Maximum length of a client's tool result or rejection reason, in characters. A longer one gets
+   * 413 `PAYLOAD_TOO_LARGE`. Default: 200,000.
    */
   readonly toolResultChars: number;
   /**
-   * Most tokens per reply that a `/v1` client may request; larger values are reduced to this.
-   * Default: the client's value.
+   * Maximum number of output tokens that a `/v1` client may request. Larger values are reduced to
+   * this number. Default: `Infinity`, so the client's value applies.
    */
   readonly outputTokens: number;
   /**
-   * Time a turn continues after its client disconnects, in milliseconds; default 25,000. Then the
-   * turn stops and the partial answer is kept. Workers ends a request's work 30 seconds after its
-   * client has gone.
+   * Time that a turn continues after its client disconnects, in milliseconds. The turn then stops
+   * and the partial answer is kept. Cloudflare Workers ends all work on a request 30 seconds after
+   * the client disconnects. Default: 25,000.
    */
   readonly afterDisconnectMs: number;
   /**
-   * Longest silence on a stream, in milliseconds, before a comment keeps it alive; default 15,000.
+   * Maximum time without data on a stream, in milliseconds. After this time a comment is sent to
+   * keep the connection open. Default: 15,000.
    */
   readonly keepAliveMs: number;
 }
 
-/** The endpoint: a Worker's default export, or a Hono app to mount with `route()`. */
+/**
+ * Endpoint that `createAgentHandler` returns: a Worker's default export, or a Hono app to mount
+ * with `route()`.
+ */
 export type AgentHandler<Env extends object = object> = Hono<EdgeEnv<Env>> & {
   /**
-   * The Durable Object class for sessions. Export it from the Worker; the handler uses it if it is
-   * bound as `CHAT_SESSION`.
+   * Durable Object class for sessions. Export the class from the Worker. The handler uses the class
+   * if you bind it as `CHAT_SESSION`.
    */
   readonly Session: AgentSessionClass<Env>;
 };
 
-/** A Durable Object class, listed in `wrangler.toml` under `new_sqlite_classes`. */
+/** Durable Object class. List it in `wrangler.toml` under `new_sqlite_classes`. */
 export type AgentSessionClass<Env extends object = object> = new (
   ctx: DurableObjectState,
   env: Env,
@@ -181,14 +201,16 @@ export interface EdgeEnv<Env extends object = object> {
 }
 
 export interface RequestVariables {
-  /** Id of the request in its error, in `x-request-id` and in the log. */
+  /**
+   * Id of the request, in error responses, in the header `x-request-id` and in the Worker's log.
+   */
   requestId: string;
-  /** The API whose error format the response uses. */
+  /** API whose error format the response uses. */
   face: 'isoloop' | 'openai';
   user: string;
 }
 
-/** The options, with every default filled in. */
+/** Options of the handler with the defaults filled in. */
 export interface HandlerSettings<Env extends object = object> extends AgentHandlerOptions<Env> {
   readonly models: readonly string[];
   readonly limits: EdgeLimits;

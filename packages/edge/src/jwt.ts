@@ -8,37 +8,44 @@ import type { Caller } from './handler-options.ts';
 export type JwtOptions<Env extends object = object> = JwtClaims & (JwtByKeySet | JwtBySecret<Env>);
 
 interface JwtClaims {
-  /** Required issuer of the token (`iss`). */
+  /** Issuer (`iss`) that a token must have. */
   readonly issuer: string;
-  /** Required audience of the token (`aud`). */
+  /** Audience (`aud`) that a token must have. */
   readonly audience: string;
-  /** Returns the user from the claims, or `null` for nobody. Default: `sub`. */
+  /**
+   * Function that returns the user id from the claims, or `null` to refuse the request. Default:
+   * the claim `sub`.
+   */
   readonly user?: (claims: JWTPayload) => string | null;
-  /** Seconds by which clocks may differ; default 5. */
+  /** Maximum difference between the clocks of issuer and Worker, in seconds. Default: 5. */
   readonly clockTolerance?: number;
 }
 
 interface JwtByKeySet {
-  /** URL of the issuer's public keys, a JWKS document; fetched when needed and cached. */
+  /**
+   * URL of the JWKS document with the issuer's public keys. The document is fetched when needed,
+   * and cached.
+   */
   readonly jwksUrl: string;
-  /** Accepted algorithms; default `RS256`, `PS256`, `ES256` and `EdDSA`. */
+  /** Accepted signature algorithms. Default: `RS256`, `PS256`, `ES256` and `EdDSA`. */
   readonly algorithms?: readonly string[];
-  /** Default: the global `fetch`. */
+  /** Function that fetches the keys. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
 interface JwtBySecret<Env> {
   /**
-   * Returns the secret that the issuer signs with (HS256), from the Worker's bindings; 32 bytes or
-   * more.
+   * Function that returns the secret with which the issuer signs tokens (HS256), from the Worker's
+   * bindings. The secret must have 32 bytes or more.
    */
   readonly secret: (env: Env) => string;
 }
 
 /**
- * Creates an `authorize` function that reads a JSON Web Token from `Authorization: Bearer …`. jose
- * checks its signature, issuer, audience and expiry, which is required. An invalid token identifies
- * nobody. Throws `CONFIGURATION`.
+ * Creates an `authorize` function that reads a JSON Web Token from `Authorization: Bearer …`. The
+ * package jose checks the token's signature, issuer, audience and expiry time. A token without an
+ * expiry time is invalid. A request with an invalid token is refused. Throws `CONFIGURATION` for
+ * invalid options.
  *
  * @example
  * authorize: jwt({
@@ -70,7 +77,7 @@ export function jwt<Env extends object = object>(
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
     const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'], fetch: send } = options;
-    // Otherwise a token signed with the public key as the secret would pass.
+    // With an HS algorithm, anybody could sign a token with the public key as the secret.
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
       throw new AgentError(
         'CONFIGURATION',
@@ -78,7 +85,7 @@ export function jwt<Env extends object = object>(
       );
     }
     const url = new URL(jwksUrl);
-    // Over plain http, an attacker in between could replace the keys.
+    // Over plain http, an attacker on the network could replace the keys.
     if (url.protocol !== 'https:' && !isLocalHost(url.hostname))
       throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
     keys ??= createRemoteJWKSet(url, send && { [customFetch]: send });
@@ -92,7 +99,8 @@ export function jwt<Env extends object = object>(
       const name: unknown = user(await verify(token, env));
       return typeof name === 'string' && name ? { user: name } : null;
     } catch (error) {
-      // The token is invalid. Errors of the issuer's keys are rethrown, so they reach the log.
+      // Other errors of jose mean that the token is invalid. Errors of the issuer's keys are
+      // rethrown, so that the Worker's log shows them.
       if (
         error instanceof errors.JOSEError &&
         !/^ERR_(JWKS_INVALID|JWKS_TIMEOUT|JWK_INVALID|JOSE_GENERIC)$/.test(error.code)

@@ -5,7 +5,7 @@ import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 
 /**
- *  * * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
+ * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
  * without it is invalid. If the request asks for a value, a JSON object without `tool_name` is an
  * answer. A tool call that is cut off is an answer. If a reply has several code fences, the first
  * one counts. `NaN` and `Infinity` are valid, as in Python. A blank reply is invalid.

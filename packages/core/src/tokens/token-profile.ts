@@ -16,7 +16,7 @@ export interface TokenProfile {
   readonly perMessage: number;
   /** Tokens that each tool call costs in addition to its name and arguments. */
   readonly perToolCall: number;
-  /** * Tokens of a media block of unknown size. Also the maximum for an image of known size. */
+  /** Tokens of a media block of unknown size. Also the maximum for an image of known size. */
   readonly perMedia: number;
   /**
    * Pixels per token of an inline image. `imageSize` reads the size from the image. Default: each

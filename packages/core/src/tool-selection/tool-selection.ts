@@ -2,7 +2,7 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ForkOptions, ToolSet } from '../tool/tool-set.ts';
 
-/** * Tool set that offers only the chosen tools. Before the first choice it offers all tools. */
+/** Tool set that offers only the chosen tools. Before the first choice it offers all tools. */
 export class ToolSelection implements ToolSet {
   readonly #set: ToolSet;
   /** Names of the chosen tools, in the order of the request. */

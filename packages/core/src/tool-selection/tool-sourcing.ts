@@ -53,7 +53,7 @@ export interface ToolSourcingOptions {
 }
 
 /**
- *  *  * * Creates middleware, for an agent's `use` list, that hides tools until the model finds them with
+ * Creates middleware, for an agent's `use` list, that hides tools until the model finds them with
  * the tool `retrieve_tools` (OxyGent: sourcing).
  *
  * The model can call found tools from its next request on. The tools stay available in later agent

@@ -4,8 +4,8 @@ import { createOpenAiEncoder, toChatCompletion, toOpenAiError } from '@isoloop/c
 import type { OpenAiEncoderOptions } from '@isoloop/core/openai';
 
 /**
- * Returns an answer that is not streamed. Throws `PENDING_TOOL_CALLS` if the run waits for a
- * decision that cannot be given here.
+ * Returns the response with an answer that is not streamed. Throws `PENDING_TOOL_CALLS` if the run
+ * waits for a decision that a client of this API cannot give.
  */
 export function wholeCompletion(
   result: AgentResult,
@@ -20,8 +20,8 @@ export function wholeCompletion(
 }
 
 /**
- * Creates an encoder for the chunks of a streamed answer. A run that waits for a decision that
- * cannot be given here ends with an error.
+ * Creates an encoder for the chunks of a streamed answer. If the run waits for a decision that a
+ * client of this API cannot give, the stream ends with an error.
  */
 export function completionEncoder(
   completion: OpenAiEncoderOptions,
@@ -47,8 +47,8 @@ export function completionEncoder(
 }
 
 /**
- * Returns an error if the run waits only for decisions that no client of this API can give, such as
- * approvals.
+ * Returns an error if the run waits only for decisions that a client of this API cannot give, such
+ * as approvals.
  */
 function waitsHere({ pending }: AgentResult): AgentError | undefined {
   if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;

@@ -5,14 +5,18 @@ import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { readResponseFormat } from './response-format.ts';
 
-/** How to answer a chat-completions request. */
+/** Settings for the answer to a chat-completions request. */
 export interface CompletionCall {
+  /** Options of the agent call. */
   readonly options: CallOptions;
-  /** Whether the answer is sent in one piece, without failed tries. */
+  /**
+   * Whether the text of the answer is sent as one piece. Text of an invalid attempt is then never
+   * sent.
+   */
   readonly wholeText: boolean;
-  /** Returns whether a name is that of a client's tool. */
+  /** Returns whether a tool of that name belongs to the client. */
   readonly isExternal: (name: string) => boolean;
-  /** Throws `INVALID_INPUT` if the agent has a tool with the name of a client's tool. */
+  /** Throws `INVALID_INPUT` if one of the agent's tools has the name of a client's tool. */
   readonly check: (agent: ReActAgent) => void;
 }
 
@@ -26,14 +30,17 @@ const fields = [
   'max_tokens',
 ] as const;
 
-/** Returns the fields that `readCall` reads, to store them with a queued turn. */
+/** Returns the fields that `readCall` reads. A queued turn stores them. */
 export function callFields(body: RequestBody): RequestBody {
   return Object.fromEntries(
     fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]])),
   );
 }
 
-/** Reads how to answer a request. Throws `INVALID_INPUT` that names the field. */
+/**
+ * Reads the settings for the answer to a request. Throws `INVALID_INPUT`, with the field's name,
+ * for an invalid field.
+ */
 export function readCall(
   body: RequestBody,
   { jsonSchema, limits }: Pick<HandlerSettings, 'jsonSchema' | 'limits'>,

@@ -8,8 +8,8 @@ import type { SessionTurn } from '../session/session-turn.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
 /**
- * Converts the posted messages and checks each: kinds, media addresses, tool call ids and tool
- * result sizes.
+ * Converts the posted messages. Throws `INVALID_INPUT` for an invalid message, media URL or tool
+ * call id, and `PAYLOAD_TOO_LARGE` for a tool result that is too long.
  */
 export function readPosted(posted: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
   return fromOpenAiMessages(posted).map((message, index) => {
@@ -37,9 +37,12 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
 }
 
 /**
- * Checks a conversation that comes entirely from the client. Each tool call needs its result
- * directly after it, and no call may be of a tool that runs here. An open call would be run; a
- * closed one could carry a false result. Throws `INVALID_INPUT`.
+ * Checks a conversation that comes entirely from the client. Throws `INVALID_INPUT` in these cases:
+ *
+ * - The results of tool calls do not directly follow the tool calls. The agent would run a tool
+ *   call without a result.
+ * - A tool call is of a tool that the agent runs itself. The client could invent the result of such
+ *   a tool call.
  */
 export function checkConversation(messages: readonly Msg[], { tools }: ReActAgent): void {
   const open = new Set<string>();
@@ -77,8 +80,9 @@ export function checkConversation(messages: readonly Msg[], { tools }: ReActAgen
 }
 
 /**
- * Turns a client's system messages into user messages: they must not pass for the agent's own
- * prompt. Marks them, so that they become a title only if there is no other text.
+ * Converts a client's system messages to user messages, so that the model does not treat them as
+ * the agent's own prompt. Marks them with `metadata.instructions`, so that `titleOf` prefers other
+ * messages.
  */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
   return messages.map((message) =>
@@ -89,9 +93,9 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
 }
 
 /**
- * Returns the new messages if the server keeps the history: those after the client's last assistant
- * message. They are either results of external calls that the session waits for, or messages of the
- * user. Throws `INVALID_INPUT` if there are none or both.
+ * Returns the new messages of a client, if the server stores the history. These are the messages
+ * after the last assistant message. They are either results of external tool calls or messages of
+ * the user. Throws `INVALID_INPUT` if there are no new messages, or if there are both kinds.
  */
 export function readTail(
   messages: readonly Msg[],

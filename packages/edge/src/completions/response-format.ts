@@ -6,12 +6,15 @@ import type { StandardSchema } from '@isoloop/core/tools';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
-/** Creates a validator for a client's JSON Schema: `jsonSchema` of `@isoloop/core/json-schema`. */
+/**
+ * Function that returns a validator for a client's JSON Schema, such as `jsonSchema` of
+ * `@isoloop/core/json-schema`.
+ */
 export type SchemaChecker = (schema: JsonObject) => StandardSchema;
 
 /**
- * Reads the `response_format` of a chat-completions request; returns `undefined` for text. Throws
- * `INVALID_INPUT` that names the field.
+ * Reads the `response_format` of a chat-completions request. Returns `undefined` for text. Throws
+ * `INVALID_INPUT`, with the field's name, for an invalid format.
  */
 export function readResponseFormat(
   { response_format: format }: RequestBody,

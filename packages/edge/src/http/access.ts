@@ -9,7 +9,10 @@ export function isLocalHost(hostname: string): boolean {
   return localHosts.has(hostname);
 }
 
-/** Refuses callers that `authorize` does not identify, and sets `user`. Throws `UNAUTHORIZED`. */
+/**
+ * Returns middleware that identifies the caller and sets `user`. Throws `UNAUTHORIZED` if
+ * `authorize` does not identify the caller.
+ */
 export function access({
   authorize,
 }: Pick<AgentHandlerOptions, 'authorize'>): MiddlewareHandler<EdgeEnv> {
@@ -41,13 +44,14 @@ async function identify(
 }
 
 /**
- * Longest user id, percent-encoded. Store keys begin with it and must have room for the session id.
+ * Maximum length of a percent-encoded user id, in characters. Store keys begin with the user id and
+ * must have room for the session id.
  */
 const maxUser = 256;
 
 function checkUser(user: string): string {
-  // `encodeURIComponent` throws for half a character. Stores write the same mark for every half, so
-  // two users could become one.
+  // `encodeURIComponent` throws for a lone surrogate. Stores write every lone surrogate as the same
+  // character, so the ids of two users could become the same.
   if (encodeURIComponent(user).length <= maxUser) return user;
   throw new AgentError(
     'CONFIGURATION',
@@ -56,7 +60,8 @@ function checkUser(user: string): string {
 }
 
 /**
- * Headers in which proxies name the sender. The `host` header proves nothing: the sender writes it.
+ * Headers in which proxies name the sender's address. The `host` header is no proof of a local
+ * request, because the sender can write any host.
  */
 const senders: readonly string[] = [
   'cf-connecting-ip',

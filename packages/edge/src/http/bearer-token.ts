@@ -2,17 +2,23 @@ import { AgentError } from '@isoloop/core';
 import type { Awaitable } from '@isoloop/core';
 import type { Caller } from '../handler-options.ts';
 
-/** Tokens by user: one, or a list while you replace a token. Entries of a list may be missing. */
+/**
+ * Tokens by user id. Give one token, or a list while you replace a token. Entries of a list may be
+ * `undefined`.
+ */
 export type UserTokens = Readonly<Record<string, string | readonly (string | undefined)[]>>;
 
-/** Shortest token, in characters; shorter ones can be guessed. */
+/** Minimum length of a token, in characters. Shorter tokens are easy to guess. */
 const shortest = 16;
 
 /**
  * Creates an `authorize` function that reads a token from `Authorization: Bearer …`. `tokens`
- * returns each user's tokens from the Worker's secrets. If it returns a single text, that is the
- * token of a user named `token`. All tokens are compared by their digests each time, so timing
- * reveals nothing. If a user's token is not set, or has less than 16 characters, nobody gets in.
+ * returns each user's tokens from the Worker's secrets. If `tokens` returns a single text, that
+ * text is the token of a user named `token`.
+ *
+ * Each request is compared with the digests of all tokens, so the response time reveals nothing
+ * about them. If the token of any user is not set or has less than 16 characters, all requests are
+ * refused.
  *
  * @example
  * authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN, env.CI_TOKEN_OLD] }))

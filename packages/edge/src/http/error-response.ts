@@ -3,8 +3,8 @@ import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
 import type { RequestVariables } from '../handler-options.ts';
 
 /**
- * HTTP status of each code. A refusal by the model's server is an upstream error, 5xx, unless the
- * client can fix it.
+ * HTTP status of each error code. An error of the model's server has a 5xx status, except for
+ * errors that the client can fix.
  */
 const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   INVALID_INPUT: 400,
@@ -52,8 +52,8 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
 };
 
 /**
- * Messages that replace upstream texts, which may quote a key, a query or a path. The log has the
- * original texts.
+ * Messages for clients that replace the original error messages, which may quote a key, a query or
+ * a path. The Worker's log has the original messages.
  */
 const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   ABORTED: 'The request was aborted.',
@@ -82,12 +82,12 @@ const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
 };
 
 export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'face'> {
-  /** HTTP status; default: that of the error's code. */
+  /** HTTP status. Default: the status of the error's code. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns the response for a failed request. */
+/** Returns the response for a failed request, with an error message that a client may see. */
 export function errorResponse(
   thrown: unknown,
   { requestId, face, headers, status: given }: ErrorResponseOptions,
@@ -102,7 +102,7 @@ export function errorResponse(
       headers: {
         'x-request-id': requestId,
         'cache-control': 'no-store',
-        // OpenAI's clients retry a 409, but this one would stay the same.
+        // OpenAI's clients retry after a 409, but a retry of this request would fail again.
         ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
         ...(status === 401 && { 'www-authenticate': 'Bearer' }),
         ...headers,
@@ -115,8 +115,8 @@ export function errorResponse(
 }
 
 /**
- * Replaces the errors in a batch with public ones. An `error` event in a stream must tell a client
- * no more than a response would.
+ * Replaces the errors in a batch of events with public errors. An `error` event in a stream must
+ * contain only what an error response may contain.
  */
 export function withPublicErrors(batch: EventBatch): EventBatch {
   if (!batch.some(({ type }) => type === 'error')) return batch;
@@ -125,7 +125,7 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
   );
 }
 
-/** Writes failures that the client did not cause to the Worker's log. */
+/** Writes an error to the Worker's log, except an error that the client caused. */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
   const { code } = publicError(error.toJSON());
@@ -134,8 +134,8 @@ export function logError(thrown: unknown, requestId: string): void {
 }
 
 /**
- * Returns the error as a client may see it. An unknown code becomes `INTERNAL`: its message may
- * contain anything.
+ * Returns the error as a client may see it. An unknown code becomes `INTERNAL`, because the message
+ * of an unknown error may contain secrets.
  */
 function publicError(error: AgentErrorData): AgentErrorData {
   const code = Object.hasOwn(statusOf, error.code) ? error.code : 'INTERNAL';

@@ -5,9 +5,10 @@ import { errorResponse } from './error-response.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /**
- * Refuses requests from pages of unlisted origins. A browser would hide the answer from such a
- * page, but the turn would have run. Programs send no origin and pass, and so do the endpoint's own
- * pages. On a local host, any local page may call.
+ * Returns middleware that refuses requests from pages of unlisted origins with 403. Without this
+ * check a browser would hide the answer from such a page, but the turn would still run. Accepts
+ * requests of programs, which send no origin, and of the endpoint's own pages. An endpoint on a
+ * local host accepts requests from any local page.
  */
 export function knownOrigins(origins: readonly string[]): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
@@ -26,6 +27,6 @@ function isOwn(origin: string, url: string): boolean {
   if (!URL.canParse(origin)) return false;
   const page = new URL(origin);
   const own = new URL(url);
-  // Compares only hosts: behind a proxy that ends TLS, the schemes differ.
+  // Compares only the hosts, because the schemes differ behind a proxy that ends TLS.
   return page.host === own.host || (isLocalHost(page.hostname) && isLocalHost(own.hostname));
 }

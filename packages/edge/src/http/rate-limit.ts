@@ -3,14 +3,14 @@ import type { MiddlewareHandler } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 
-/** A rate limit binding; Workers counts per location. */
+/** Rate limit binding. Cloudflare counts the requests of each location separately. */
 export interface RateLimiter {
   limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
 /**
- * Counts a user's requests if a limiter is bound. Throws `LIMIT_EXCEEDED`, or `OVERLOADED` if the
- * limiter fails.
+ * Returns middleware that counts each user's requests, if there is a limiter. Throws
+ * `LIMIT_EXCEEDED` after too many requests, and `OVERLOADED` if the limiter fails.
  */
 export function rateLimited({
   rateLimit,

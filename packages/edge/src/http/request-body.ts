@@ -1,13 +1,14 @@
 import { AgentError } from '@isoloop/core';
 
-/** A request's body before it is checked. */
+/** Body of a request, an object whose fields are not checked yet. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the JSON object that a client posted. Rejects with `PAYLOAD_TOO_LARGE` as soon as it
- * exceeds `maxBytes`. Rejects with `INVALID_INPUT` if it is not a JSON object or has another
- * content type. Pages of other origins can post other content types without a preflight request.
- * With `mayBeEmpty`, an empty body is `{}`.
+ * Reads the JSON object that a client posted. Rejects with `PAYLOAD_TOO_LARGE` as soon as the body
+ * exceeds `maxBytes`. Rejects with `INVALID_INPUT` if the body is not a JSON object, or if the
+ * content type is not `application/json`. The content type matters because pages of other origins
+ * can post other content types without a preflight request. With `mayBeEmpty`, an empty body is
+ * read as `{}`.
  */
 export async function readJson(
   request: Request,
@@ -22,7 +23,7 @@ export async function readJson(
   }
   const text = await readText(request, maxBytes);
   if (mayBeEmpty && !text) return {};
-  // `JSON.parse` handles any depth, but code that walks the value does not.
+  // `JSON.parse` accepts any depth, but recursive functions that read the value do not.
   if (isDeeper(text, maxDepth))
     throw new AgentError('INVALID_INPUT', `The body is nested deeper than ${maxDepth} levels.`);
   const body = parse(text);
@@ -39,8 +40,8 @@ export function invalidField(param: string, problem: string): AgentError {
 }
 
 /**
- * Returns the posted messages, still unchecked. Throws `PAYLOAD_TOO_LARGE` if there are more than
- * `max`.
+ * Returns the posted messages, still unchecked. Throws `INVALID_INPUT` if `messages` is not a list,
+ * and `PAYLOAD_TOO_LARGE` if it has more than `max` messages.
  */
 export function readMessages({ messages }: RequestBody, max: number): readonly unknown[] {
   if (!Array.isArray(messages)) throw invalidField('messages', 'must be a list');
@@ -49,7 +50,10 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
   return messages;
 }
 
-/** Returns the model's name. Throws `NOT_FOUND` if it is not in the list. */
+/**
+ * Returns the model name. Throws `INVALID_INPUT` if it is not a string, and `NOT_FOUND` if it is
+ * not in the list.
+ */
 export function checkModel(model: unknown, models: readonly string[]): string {
   if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
   if (!models.includes(model)) {
@@ -65,7 +69,7 @@ export function checkModel(model: unknown, models: readonly string[]): string {
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {
-  // Created only when needed: each error captures its stack.
+  // Creates the error only when it is needed, because an error captures the stack.
   const tooLarge = (): AgentError =>
     new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
@@ -86,8 +90,9 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
 }
 
 /**
- * Returns whether lists and objects nest deeper than `max`; ignores brackets in strings. Scans
- * characters: pattern matching costs more than parsing.
+ * Returns whether lists and objects in a JSON text nest deeper than `max`. Ignores brackets in
+ * strings. Reads single characters, because regular expressions would take longer than
+ * `JSON.parse`.
  */
 function isDeeper(text: string, max: number): boolean {
   let depth = 0;

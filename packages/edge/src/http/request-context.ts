@@ -2,19 +2,19 @@ import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, SessionAgent } from '../handler-options.ts';
 
-/** Keeps the Worker alive until `promise` has settled. Outside a Worker, it settles anyway. */
+/** Keeps the Worker alive until `promise` has settled. Does nothing outside a Worker. */
 export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {
   const settled = promise.catch(() => {});
   try {
     c.executionCtx.waitUntil(settled);
   } catch {
-    // Hono throws if the request came without an ExecutionContext.
+    // Hono throws if the request has no ExecutionContext, as outside a Worker.
   }
 }
 
 /**
- * Calls `listener` once, when the client disconnects. In Workers, the request's signal reports this
- * only with the flag `enable_request_signal`.
+ * Calls `listener` once, when the client disconnects. In Cloudflare Workers this needs the
+ * compatibility flag `enable_request_signal`.
  */
 export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
   const { signal } = c.req.raw;
@@ -23,8 +23,8 @@ export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
 }
 
 /**
- * Keeps the Worker alive until the agent's `settled` has resolved, after the agent's run if it has
- * one.
+ * Calls the agent's `settled`, and keeps the Worker alive until `settled` has resolved. If there is
+ * a run, waits for the end of the run first.
  */
 export function settleBehind(
   c: Context<EdgeEnv>,

@@ -1,6 +1,6 @@
 /**
- * Headers of every response. Responses are data: browsers must not guess another type or show them
- * in a frame. Other sites must not load them.
+ * Headers of every response. They tell browsers not to guess another content type. Browsers also
+ * must not show a response in a frame or load it for another site.
  */
 export const securityHeaders: readonly (readonly [name: string, value: string])[] = [
   ['x-content-type-options', 'nosniff'],

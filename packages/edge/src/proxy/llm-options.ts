@@ -2,48 +2,61 @@ import type { Awaitable } from '@isoloop/core';
 import type { Caller } from '../handler-options.ts';
 
 /**
- * Options of the model proxy at `/llm/v1`, for agents that run in a page. They have no key; the
- * edge adds it.
+ * Options of the model proxy at `/llm/v1`, for agents that run in a page. The page has no API key;
+ * the proxy adds the key.
  */
 export interface LlmOptions<Env = object> {
   /** Model names that a client may request. */
   readonly models: readonly string[];
-  /** Returns the model's server and its key, from the Worker's bindings. */
+  /**
+   * Function that returns the address and the API key of the model's server, from the Worker's
+   * bindings.
+   */
   readonly upstream: (setup: LlmSetup<Env>) => Awaitable<LlmUpstream>;
-  /** Most tokens in a reply; default 4096. Used if a request asks for more or sets no limit. */
+  /**
+   * Maximum number of tokens in a reply. Used if a request asks for more or sets no limit. Default:
+   * 4096.
+   */
   readonly maxTokens?: number;
   /**
-   * Request fields to pass on, such as `enable_thinking`, besides those of every chat-completions
-   * server.
+   * Names of further request fields to forward, such as `enable_thinking`. Default: only fields
+   * that every chat-completions server knows.
    */
   readonly fields?: readonly string[];
-  /** Longest wait for the server to begin its reply, in milliseconds; default 5 minutes. */
+  /**
+   * Maximum time until the server begins its reply, in milliseconds. Default: 300,000, which is 5
+   * minutes.
+   */
   readonly timeoutMs?: number;
 }
 
 export interface LlmSetup<Env = object> extends Caller {
   readonly env: Env;
-  /** One of `models`. */
+  /** Model name that the client requested: one of `models`. */
   readonly model: string;
 }
 
 export interface LlmUpstream {
-  /** API key, sent as `Authorization: Bearer …`. It never appears in an answer or in the log. */
+  /**
+   * API key, sent as `Authorization: Bearer …`. The proxy removes the key from answers and from the
+   * log.
+   */
   readonly apiKey?: string;
-  /** Address of any server that speaks chat completions; default `https://api.openai.com/v1`. */
+  /** Base URL of a server with the chat-completions API. Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string;
   /**
-   * Headers added to each request. Their values are kept secret like the key. Exceptions are
-   * headers that only describe the caller or the request: `Referer`, `X-Title`, versions.
+   * Headers to add to each request. The proxy removes their values from answers and from the log,
+   * like the API key. Values of headers that only describe the caller or the request, such as
+   * `Referer`, `X-Title` and versions, are not removed.
    */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The model's name on that server; default: the requested name. */
+  /** Name of the model on that server. Default: the requested name. */
   readonly model?: string;
   /**
-   * Field for the token limit; default `max_completion_tokens` at OpenAI and Azure, `max_tokens`
-   * elsewhere.
+   * Request field for the token limit. Default: `max_completion_tokens` for OpenAI and Azure,
+   * `max_tokens` for other servers.
    */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens';
-  /** Default: the global `fetch`. */
+  /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }

@@ -1,7 +1,7 @@
 /**
- * Returns why a host is not on the public internet, or `undefined` if it may be. Takes a `URL`'s
- * `hostname`: the URL parser has already normalized IPv4 addresses in octal, hexadecimal or as one
- * number. Checks a name alone: it does not know what the name resolves to.
+ * Returns why a host is not on the public internet, or `undefined` if it may be public. Expects the
+ * `hostname` of a `URL`, because the URL parser normalizes IPv4 addresses that are octal,
+ * hexadecimal or one number. Checks only the name, without resolving it.
  */
 export function privateReason(hostname: string): string | undefined {
   const host = hostname.toLowerCase().replace(/\.+$/, '');
@@ -11,7 +11,7 @@ export function privateReason(hostname: string): string | undefined {
   if (!host.includes('.')) return 'a name without a domain';
   const ending = privateEndings.find((name) => `.${host}`.endsWith(name));
   if (ending) return `a name in "${ending}"`;
-  // Such names resolve to the address that they contain.
+  // Services such as nip.io resolve a name to the address that the name contains.
   const embedded = /(?:^|[.-])(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?:[.-]|$)/.exec(
     host,
   );
@@ -42,7 +42,10 @@ const privateEndings: readonly string[] = [
 
 type Range = readonly [first: number, bits: number, what: string];
 
-/** The ranges in IANA's special-purpose registry that are not globally reachable. */
+/**
+ * Ranges of IANA's special-purpose registry that are not globally reachable, and addresses of
+ * metadata services.
+ */
 const ipv4Ranges: readonly Range[] = (
   [
     ['0.0.0.0', 8, 'this network'],
@@ -77,8 +80,9 @@ function privateIpv4(octets: readonly number[]): string | undefined {
 }
 
 /**
- * Returns why an IPv6 address is not public. Expects the URL parser's form: no zone, no dotted
- * quad. Only global unicast, `2000::/3`, can be public.
+ * Returns why an IPv6 address is not public, or `undefined` if it may be public. Expects the form
+ * of the URL parser, without a zone and without dotted numbers. Only global unicast addresses,
+ * `2000::/3`, can be public.
  */
 function privateIpv6(text: string): string | undefined {
   const [left = '', right] = text.split('::');
@@ -91,8 +95,7 @@ function privateIpv6(text: string): string | undefined {
   const ipv4At = (index: number): readonly number[] =>
     all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
   const zeros = all.slice(0, 5).every((word) => word === 0);
-  // Addresses that contain an IPv4 address are judged by it: mapped, compatible, translated (RFC
-  // 6052) and 6to4.
+  // Checks the IPv4 address inside mapped, compatible, translated (RFC 6052) and 6to4 addresses.
   if (zeros && (all[5] === 0xffff || all[5] === 0))
     return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
   if (a === 0x64 && b === 0xff9b) return c === 0 ? privateIpv4(ipv4At(6)) : 'a private network';

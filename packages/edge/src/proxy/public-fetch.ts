@@ -2,28 +2,30 @@ import { AgentError } from '@isoloop/core';
 import { privateReason } from './public-address.ts';
 
 export interface PublicFetchOptions {
-  /** Sends the requests; default: the global `fetch`. */
+  /** Function that sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Allowed hosts, `example.com` or `*.example.com`; default: every public one. */
+  /** Allowed hosts, such as `example.com` or `*.example.com`. Default: all public hosts. */
   readonly hosts?: readonly string[];
-  /** Whether `http:` is allowed too; default false. */
+  /** Whether `http:` URLs are allowed too. Default: false. */
   readonly http?: boolean;
-  /** Most redirects to follow, each checked like the first address; default 5. */
+  /**
+   * Maximum number of redirects to follow. Each redirect is checked like the first URL. Default: 5.
+   */
   readonly redirects?: number;
 }
 
-/** Headers that identify the caller; another origin must not get them. */
+/** Headers that identify the caller. A redirect to another origin must not contain them. */
 const credentials = ['authorization', 'cookie', 'proxy-authorization'];
 
 /**
- * Creates a `fetch` for addresses that a model or a user made up: for tools, and as `fetch` of
- * `mcpTools()`. It calls only public hosts on the usual ports, and follows redirects itself,
- * checking each hop.
+ * Creates a `fetch` for URLs that come from a model or a user. Use it in tools, and as `fetch` of
+ * `mcpTools()`. It sends requests only to public hosts on ports 80, 443, 8080 and 8443, and checks
+ * each redirect too.
  *
- * Rejects with `INVALID_INPUT` for private, loopback, link-local and metadata addresses in all
- * spellings, before it sends them anything. It also rejects addresses that contain a user name. It
- * does not detect a public name that resolves to a private address. Workers resolves names outside
- * every private network; elsewhere, let the network forbid it.
+ * Before it sends anything, it rejects with `INVALID_INPUT` for private, loopback, link-local and
+ * metadata addresses in all spellings. It also rejects URLs with a user name. It does not detect a
+ * public name that resolves to a private address. Cloudflare Workers cannot reach private networks
+ * through such a name. On other platforms, block private addresses in the network.
  */
 export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
   const { fetch: given, redirects = 5 } = options;
@@ -32,7 +34,7 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
     const mode = init?.redirect ?? (input instanceof Request ? input.redirect : 'follow');
     for (let hop = 0; ; hop++) {
       const url = checkAddress(request.url, options);
-      // A stream body can be sent only once, so a copy is kept for a redirect.
+      // A body can be sent only once, so a copy is kept for a redirect.
       const again = request.body && mode === 'follow' ? request.clone() : request;
       const response = await (given ?? fetch)(request);
       const location = response.headers.get('location');
@@ -82,7 +84,7 @@ function isHost(name: string, pattern: string): boolean {
   return pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern;
 }
 
-/** Creates the request to the next hop, as browsers do. */
+/** Creates the request for a redirect, with the same method and headers as a browser. */
 function redirected(request: Request, status: number, url: URL): Request {
   const headers = new Headers(request.headers);
   if (new URL(request.url).origin !== url.origin)

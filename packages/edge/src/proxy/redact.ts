@@ -1,6 +1,6 @@
 /**
- * Replaces secrets in a stream of bytes with `***`, even if a secret spans two reads. Holds back
- * only bytes that may be the beginning of a secret.
+ * Replaces secrets in a stream of bytes with `***`, even if a secret is split over two chunks.
+ * Holds back only bytes that may be the beginning of a secret.
  */
 export function redactStream(secrets: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
   const hidden = secrets.filter(Boolean).map((secret) => new TextEncoder().encode(secret));
@@ -27,8 +27,8 @@ export function redactText(text: string, secrets: readonly string[]): string {
 const stars = new TextEncoder().encode('***');
 
 /**
- * Replaces the secrets in `bytes`; `used` is the end of the last one. Most reads have none and are
- * returned as they are.
+ * Replaces the secrets in `bytes`. `used`: end of the last secret in `bytes`. Returns `bytes`
+ * itself if there is no secret, as in most chunks.
  */
 function redacted(
   bytes: Uint8Array,
@@ -44,7 +44,7 @@ function redacted(
   return { clean: [...parts, bytes.subarray(used)].reduce(joined), used };
 }
 
-/** Finds the first secret at or after `from`. */
+/** Returns the position and the length of the first secret at or after `from`. */
 function findSecret(
   bytes: Uint8Array,
   from: number,
@@ -60,7 +60,7 @@ function findSecret(
   return first;
 }
 
-/** Returns how many bytes at the end may begin a secret. */
+/** Returns the number of bytes at the end that may be the beginning of a secret. */
 function startOfSecret(bytes: Uint8Array, from: number, secrets: readonly Uint8Array[]): number {
   const longest = Math.max(0, ...secrets.map(({ length }) => length - 1));
   for (let at = Math.max(from, bytes.length - longest); at < bytes.length; at++) {

@@ -1,7 +1,7 @@
 /**
- * Converts replies of Workers AI to chat-completion chunks. Its own format has
- * `{ response, tool_calls, usage }` in each event, or in the whole reply if it does not stream.
- * Replies with `choices` pass unchanged.
+ * Converts replies of Workers AI to an event stream of chat-completion chunks. In its own format,
+ * Workers AI sends `{ response, tool_calls, usage }` in each event, or as the whole reply without
+ * streaming. Replies with `choices` are already chat completions and stay unchanged.
  */
 export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder();
@@ -37,7 +37,10 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
 }
 
 interface State {
-  /** Number of calls so far: calls in Workers AI's own format have no index. */
+  /**
+   * Number of tool calls so far. Tool calls in Workers AI's own format have no index, so this
+   * number becomes the index.
+   */
   calls: number;
 }
 
@@ -57,8 +60,8 @@ interface OwnCall {
 }
 
 /**
- * Converts one event; returns `undefined` if it is not such a chunk. The caller passes it on
- * unchanged, and the reader reports what is wrong with it.
+ * Converts the data of one event. Returns `undefined` if the data has another format. The caller
+ * then forwards the data unchanged, so that `openai()` reports the error.
  */
 function toChunk(data: string, state: State): string | undefined {
   let chunk: OwnChunk & { readonly choices?: unknown; readonly result?: unknown };
@@ -67,7 +70,7 @@ function toChunk(data: string, state: State): string | undefined {
   } catch {
     return undefined;
   }
-  // The REST API's envelope, which raw responses may have.
+  // Raw responses may have the envelope of Cloudflare's REST API.
   if (chunk.result && !('response' in chunk) && !('choices' in chunk)) chunk = Object(chunk.result);
   if ('choices' in chunk) return JSON.stringify(chunk);
   if (!('response' in chunk) && !('tool_calls' in chunk) && !('usage' in chunk)) return undefined;
@@ -81,7 +84,7 @@ function toChunk(data: string, state: State): string | undefined {
   return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
 }
 
-/** Returns an answer as text. A structured answer is a value, and becomes JSON. */
+/** Returns an answer as text. A structured answer is an object, which becomes JSON text. */
 function textOf(response: unknown): string {
   return typeof response === 'string' ? response : JSON.stringify(response);
 }
@@ -89,7 +92,7 @@ function textOf(response: unknown): string {
 function toCall(call: OwnCall, state: State): readonly object[] {
   const name = call.function?.name ?? call.name;
   const given = call.function?.arguments ?? call.arguments;
-  // An empty fragment ends a call.
+  // An empty fragment marks the end of a tool call.
   if (!name && !call.id && (given == null || given === '')) return [];
   if (name) state.calls += 1;
   const text = given == null ? '' : typeof given === 'string' ? given : JSON.stringify(given);

@@ -3,33 +3,36 @@ import type { ChatModel, ModelFeatures } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { toChunks } from './workers-ai-stream.ts';
 
-/** The part of the Workers AI binding that this module uses. */
+/** Part of the Workers AI binding that `workersAi` uses. */
 export interface WorkersAiBinding {
   run(model: string, inputs: object, options: object): Promise<unknown>;
 }
 
 export interface WorkersAiOptions {
-  /** Model name, `@cf/…`. */
+  /** Model name, such as `@cf/…`. */
   readonly model: string;
-  /** AI Gateway for the requests; default: none. */
+  /** AI Gateway for the requests. Default: none. */
   readonly gateway?: {
     readonly id: string;
     readonly skipCache?: boolean;
     readonly cacheTtl?: number;
   };
   /**
-   * Model features; default: tools and images, no known window. For a model without tools:
-   * `{ tools: false }`.
+   * Features of the model. Default: tools and images, and no known size of the context window. For
+   * a model without tools, set `{ tools: false }`.
    */
   readonly features?: Partial<ModelFeatures>;
-  /** Longest silence in milliseconds, before the reply and within it. Default 5 minutes. */
+  /**
+   * Maximum time without data, before and during the reply, in milliseconds. Default: 300,000,
+   * which is 5 minutes.
+   */
   readonly timeoutMs?: number;
 }
 
 /**
- * Creates a model of Workers AI from the Worker's binding (`[ai]` in `wrangler.toml`): no key, no
- * address. Reads both of its stream formats, its own and chat completions. Rejects as `openai()`
- * does.
+ * Creates a model of Workers AI from the Worker's binding (`[ai]` in `wrangler.toml`), without an
+ * API key. Reads both stream formats of Workers AI: its own format and chat completions. Rejects
+ * with the same errors as `openai()`.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
   const { model, gateway, features, timeoutMs } = options;
@@ -67,8 +70,9 @@ interface WireRequest {
 }
 
 /**
- * Converts a request for the binding, which refuses `content: null` and a tool choice by name. For
- * a named tool, only that tool is offered, and a call is required.
+ * Converts a chat-completions request for the binding, which refuses `content: null` and the name
+ * of a tool as tool choice. If the tool choice names a tool, offers only that tool and requires a
+ * tool call.
  */
 function toInputs({
   model: _model,
@@ -92,8 +96,8 @@ function toInputs({
 }
 
 /**
- * Converts the binding's reply: a response, a stream of events or a whole reply, depending on the
- * model.
+ * Converts a reply of the binding to a response. Depending on the model, the reply is a `Response`,
+ * a stream of events or a whole object.
  */
 function toResponse(reply: unknown): Response {
   if (reply instanceof Response)
@@ -104,8 +108,8 @@ function toResponse(reply: unknown): Response {
 }
 
 /**
- * Creates the response for an error. The binding's errors contain their number: `3040: Capacity
- * temporarily exceeded`.
+ * Creates the response for an error of the binding. The error number is in the message, as in
+ * `3040: Capacity temporarily exceeded`.
  */
 function refusal(error: unknown): Response {
   const message = messageOf(error);
@@ -113,7 +117,7 @@ function refusal(error: unknown): Response {
   return Response.json({ error: { message, code } }, { status: statusOf[code] ?? 500 });
 }
 
-/** HTTP statuses by error number, from the Workers AI documentation. */
+/** HTTP status of each error number, from the Workers AI documentation. */
 const statusOf: Readonly<Record<string, number>> = {
   '3003': 400,
   '3006': 413,

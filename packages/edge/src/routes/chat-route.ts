@@ -8,13 +8,13 @@ import { turnHost, type HostSettings } from '../session/turn-host.ts';
 import { checkSession, echoHeader } from '../turn/session.ts';
 
 /**
- * Handles `POST /api/chat`: reads what AI SDK's `useChat` posts, and answers with its UI message
- * stream. The server keeps the history: of the posted messages only the last counts, or its
- * decisions about pending tool calls. A message that the history has already is asked again. It and
- * everything after it are removed first.
+ * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI
+ * message stream. The server stores the history, so it uses only the last posted message, or the
+ * decisions about pending tool calls in that message. If the history already has a message with the
+ * same id, that message and all later messages are removed first.
  *
- * The turn continues if its client disconnects. If the memory has an echo, the answer's metadata
- * carry it, and the next post returns it.
+ * The turn continues if the client disconnects. If the memory has an echo, the metadata of the
+ * answer contain the echo. The client sends the echo with its next request.
  */
 export async function chatRoute(
   c: Context<EdgeEnv>,
@@ -33,15 +33,15 @@ export async function chatRoute(
   });
 }
 
-/** Returns whether the client wants the agent's events as well. */
+/** Returns whether the client also asks for the agent's events. */
 function readEvents({ events = false }: RequestBody): boolean {
   if (typeof events === 'boolean') return events;
   throw invalidField('events', 'must be a boolean');
 }
 
 /**
- * Reads the echo from the header, or else from the last message that has one. A client that posts
- * more than a first message has seen the session.
+ * Reads the echo from the header or, without the header, from the last message with an echo. A
+ * client that posts only one new message may not have seen the session; any other client has.
  */
 function readEcho(
   c: Context<EdgeEnv>,

@@ -11,10 +11,10 @@ import { checkSession, openMemory } from '../turn/session.ts';
 const maxLimit = 1000;
 
 /**
- * Handles `GET /api/chats`: returns the user's conversations, `{ chats: [{ id, title?, createdAt,
- * updatedAt }] }`, newest first. `?limit=` is 100 by default, at most 1000; a page has more if
- * several conversations were written at the same time. For the next page, `?before=` takes the last
- * `updatedAt`.
+ * Handles `GET /api/chats`: returns the user's conversations as `{ chats: [{ id, title?, createdAt,
+ * updatedAt }] }`, the most recently changed first. `?limit=` is the number of conversations on a
+ * page, 100 by default and 1000 at most. A page has more if several conversations have the same
+ * time as the last one. For the next page, pass the last `updatedAt` as `?before=`.
  */
 export async function chatsRoute(
   c: Context<EdgeEnv>,
@@ -38,8 +38,8 @@ export async function chatsRoute(
 }
 
 /**
- * Handles `DELETE /api/chat/:id`: deletes the conversation and its data kept elsewhere. Answers
- * 204, also if there was none.
+ * Handles `DELETE /api/chat/:id`: deletes the conversation, and calls `forget` for data outside the
+ * memory. Answers 204, even if there is no such conversation.
  */
 export async function deleteRoute(
   c: Context<EdgeEnv>,
@@ -82,7 +82,8 @@ async function chatsInKv(
   const sessions = await listSessions(new KvStore(kv), { startsWith: prefix });
   return (
     sessions
-      // Another user's id may begin with this one and a slash; a session id has no slash.
+      // The id of another user may begin with this user's id and a slash. A session id has no
+      // slash.
       .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
       .map(({ sessionId, title, createdAt, updatedAt }) => ({
         id: sessionId.slice(prefix.length),

@@ -22,10 +22,13 @@ import { turnHost, type HostSettings } from '../session/turn-host.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import type { Completion } from '../session/turn-face.ts';
 
-/** Header that names a stored session. Without it, a request to `/v1` is the whole conversation. */
+/**
+ * Header with the id of a stored session. Without this header, a request to `/v1` contains the
+ * whole conversation.
+ */
 export const sessionHeader = 'x-isoloop-session';
 
-/** A checked request. */
+/** Request whose fields are checked. */
 interface Asked {
   readonly body: RequestBody;
   readonly model: string;
@@ -38,14 +41,14 @@ interface Asked {
 /**
  * Handles `POST /v1/chat/completions`: offers the agent as an OpenAI model.
  *
- * - Without `x-isoloop-session` it is stateless: the posted messages are the whole history. The run
- *   ends if the client disconnects.
- * - With `x-isoloop-session` it is a turn of that session, and the server keeps the history. Only
- *   the messages after the last assistant message count. The turn continues if the client
- *   disconnects.
+ * - Without the header `x-isoloop-session`, the request is stateless: the posted messages are the
+ *   whole history. The run ends if the client disconnects.
+ * - With `x-isoloop-session`, the request is a turn of that session, and the server stores the
+ *   history. Only the messages after the last assistant message are used. The turn continues if the
+ *   client disconnects.
  *
- * The agent's tools run here and do not show. Calls of the client's own tools end the run and are
- * returned as `tool_calls`.
+ * The agent's own tools run on the server, and the answer does not show them. Calls of the client's
+ * tools end the run and are returned as `tool_calls`.
  */
 export async function completionsRoute(
   c: Context<EdgeEnv>,
@@ -104,8 +107,8 @@ async function answerOnce(
       onCancel: () => waitUntil(c, run.cancel()),
       onError: (error) => logError(error, requestId),
     });
-    // Requested only after the stream has its reader: a run whose `result` is requested first
-    // continues without one.
+    // Reads `result` only after the stream has its reader, because otherwise the run would also
+    // continue without a reader.
     ended = run.result;
     return answer;
   } finally {
@@ -146,9 +149,7 @@ async function streamed(
   return new Response(body, { headers: eventStreamHeaders });
 }
 
-/**
- * Throws `INVALID_INPUT` for fields that would change the answer's meaning if they were ignored.
- */
+/** Throws `INVALID_INPUT` for unsupported fields that the endpoint must not silently ignore. */
 function refuseUnsupported(body: RequestBody): void {
   for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
     const value = body[field];

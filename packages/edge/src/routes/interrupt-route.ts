@@ -6,18 +6,19 @@ import { askSession, sessionObject } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 
 /**
- * `stop` (default) ends the turn at its next interrupt point, with the agent's own words or with
- * `message`. `abort` ends it at once and adds no words.
+ * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is
+ * `message` or the agent's default text. `abort` ends the turn at once, without a text. Default:
+ * `stop`.
  */
 export type InterruptMode = 'stop' | 'abort';
 
 const maxMessage = 10_000;
 
 /**
- * Handles `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or no body. Stops the session's
- * turn, whoever began it; `{ interrupted }` says whether there was one. Throws
- * `NEEDS_DURABLE_OBJECT` without a Durable Object: nothing else reaches a run from another
- * connection.
+ * Handles `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or no body. Stops the running
+ * turn of the session, even if another client started the turn. Answers `{ interrupted }`, which is
+ * false if no turn is running. Throws `NEEDS_DURABLE_OBJECT` without a Durable Object, because a
+ * run in KV cannot be reached from another connection.
  */
 export async function interruptRoute(
   c: Context<EdgeEnv>,

@@ -9,9 +9,9 @@ import type { RequestBody } from '../http/request-body.ts';
 import { onDisconnect } from '../http/request-context.ts';
 
 /**
- * Handles `POST /llm/v1/chat/completions`: adds the key and forwards the request to the model's
- * server. The answer is passed on read by read, as the server writes it. Allows only listed models
- * and known fields, and no more output than the cap.
+ * Handles `POST /llm/v1/chat/completions`: adds the API key and forwards the request to the model's
+ * server. Forwards each chunk of the answer as soon as it arrives. Allows only listed models and
+ * known fields, and limits the output tokens.
  */
 export async function llmRoute(
   c: Context<EdgeEnv>,
@@ -42,15 +42,15 @@ export async function llmRoute(
       headers: { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
     });
   } catch (thrown) {
-    // Drops the cause: runtimes quote the values they were given.
+    // Drops the cause, because errors of the runtime may quote a header value.
     const { code, message, retryable } = AgentError.from(thrown, 'MODEL_UNREACHABLE');
     throw new AgentError(code, redactText(message, secrets), { retryable });
   }
 }
 
 /**
- * Fields that may go to every chat-completions server. Others could cost more, store data, or
- * trigger actions.
+ * Request fields that are safe to forward. Other fields could raise costs, store data or trigger
+ * actions.
  */
 const fields: ReadonlySet<string> = new Set(
   (
@@ -72,7 +72,7 @@ function toWire(
   const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
   if (unknown !== undefined) throw invalidField(unknown, 'is not passed on here');
   if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
-  // The server's own tools would search and run at your cost.
+  // Tools that the model's server itself provides, such as a web search, would cost you money.
   const { tools } = body;
   if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
     throw invalidField('tools', 'must be functions of the client');
@@ -99,8 +99,8 @@ function isClientTool(tool: unknown): boolean {
 }
 
 /**
- * Sends the request, and ends it if the client disconnects. Once the answer has begun, the request
- * ends with the answer's body.
+ * Sends the request to the model's server. Aborts the request if the client disconnects, or if the
+ * answer does not begin in time.
  */
 async function ask(
   c: Context<EdgeEnv>,
@@ -131,7 +131,7 @@ async function ask(
       },
       body,
       signal: controller.signal,
-      // Following a redirect would give the key to another server.
+      // Does not follow redirects, because another server would get the key.
       redirect: 'manual',
     });
   } catch (error) {
@@ -147,7 +147,10 @@ async function ask(
   }
 }
 
-/** Answers a refusal by the model's server. The server's text goes only to the log. */
+/**
+ * Returns the response to an error of the model's server. The text of the server's error goes only
+ * to the Worker's log.
+ */
 async function refusal(
   response: Response,
   secrets: readonly string[],
@@ -164,8 +167,8 @@ async function refusal(
 }
 
 /**
- * Returns the error code, and the status if it is not the code's own. A mistake in the client's
- * request gets 400.
+ * Returns the error code for a status of the model's server. Also returns a status for the client
+ * if it differs from the default status of the code. An error in the client's request gets 400.
  */
 function classify(
   status: number,
@@ -190,14 +193,14 @@ async function startOf({ body }: Response): Promise<string> {
       if (text.length > 8000) break;
     }
   } catch {
-    // The status says enough.
+    // The body only adds details, so an error while reading it is ignored.
   }
   return text.slice(0, 8000).trim().replace(/\s+/g, ' ');
 }
 
 /**
- * Headers that only describe the caller or the request. Treating such an address, name or date as a
- * secret would remove it from answers.
+ * Headers that only describe the caller or the request. Their values, such as an address or a name,
+ * are not secret and must not be removed from answers.
  */
 const publicHeader =
   /^(accept.*|content-type|user-agent|(http-)?referer|origin|(x-)?title|.*-version)$/i;
@@ -206,6 +209,6 @@ function secretsOf({ apiKey, headers = {} }: LlmUpstream): readonly string[] {
   const values = Object.entries(headers).map(([name, value]) =>
     publicHeader.test(name) ? '' : value.replace(/^Bearer /i, ''),
   );
-  // Shorter values are not secrets, and redacting them would remove words from answers.
+  // Shorter values are not secrets. Removing them would damage answers that contain the same words.
   return [apiKey ?? '', ...values].filter(({ length }) => length >= 8);
 }

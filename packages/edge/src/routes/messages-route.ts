@@ -16,9 +16,9 @@ interface Conversation {
 }
 
 /**
- * Handles `GET /api/chat/:id/messages`: returns the conversation as `useChat` shows it,
- * `{ messages, echo }`. An unknown conversation is empty. The last message's metadata have the echo
- * too, so that `useChat` sends it back.
+ * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form
+ * of `useChat`. For an unknown conversation, the list is empty. The metadata of the last message
+ * have the echo too, so that `useChat` sends it with the next request.
  */
 export async function messagesRoute(
   c: Context<EdgeEnv>,
@@ -41,9 +41,10 @@ export async function messagesRoute(
 
 /**
  * Handles `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`.
- * After a `SESSION_CONFLICT` it returns the client's branch and the one that won,
- * `{ yours, theirs }`. Each has the shape of `GET …/messages`. A post with a branch's echo
- * continues that branch. A session in a Durable Object has no branches: `{}`.
+ * After a `SESSION_CONFLICT` it returns `{ yours, theirs }`: the client's version of the
+ * conversation and the version that was stored. Each has the shape of `GET …/messages`. A client
+ * continues a version by sending its echo. Returns `{}` for a session in a Durable Object, which
+ * cannot have two versions.
  */
 export async function branchesRoute(
   c: Context<EdgeEnv>,

@@ -11,15 +11,16 @@ import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
 /**
- * Handles `POST /api/run`: runs a turn and answers with the agent's own events, without prompts.
- * For clients without AI SDK.
+ * Handles `POST /api/run`, for clients without the AI SDK: runs a turn and answers with a stream of
+ * the agent's events, without prompts. The body is one of these:
  *
- * - `{ id, model?, input }` asks, with a text or a UI message.
- * - `{ id, decisions }` decides about pending calls.
- * - `{ id }` alone continues from the log.
+ * - `{ id, model?, input }` sends a text or a UI message.
+ * - `{ id, decisions }` decides about pending tool calls.
+ * - `{ id }` alone continues from the stored log.
  *
- * Event stream clients post again with `Last-Event-ID` after a lost connection. Such a request
- * starts no turn; it acts like `GET /api/chat/:id/stream?events=only`.
+ * After a lost connection, event stream clients repeat the request with the header `Last-Event-ID`.
+ * A request with this header starts no turn. It does the same as `GET
+ * /api/chat/:id/stream?events=only`.
  */
 export async function runRoute(
   c: Context<EdgeEnv>,
@@ -44,7 +45,8 @@ const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];
 
 function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
   const unknown = Object.keys(body).find((field) => !fields.includes(field));
-  // An input under another name would be ignored, and the agent would continue from the log.
+  // Refuses unknown fields, because a misspelled `input` would otherwise be ignored and the agent
+  // would continue from the log.
   if (unknown !== undefined)
     throw invalidField(unknown, `is not a field of a run. Use: ${fields.join(', ')}`);
   const { input, decisions } = body;
@@ -54,7 +56,7 @@ function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
     return { kind: 'decide', decisions: readDecisions(decisions, limits) };
   if (input === undefined) return { kind: 'continue' };
   if (typeof input === 'string' && !input.trim()) throw invalidField('input', 'must not be empty');
-  // Gets a new id: an id already in the log would name two messages there.
+  // The message gets a new id, because the log may already have a message with the client's id.
   const message =
     typeof input === 'string'
       ? userMessage(input)

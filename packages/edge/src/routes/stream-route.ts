@@ -6,10 +6,11 @@ import { checkSession } from '../turn/session.ts';
 import type { StreamFace } from '../session/turn-face.ts';
 
 /**
- * Handles `GET /api/chat/:id/stream`: streams the running turn, whoever began it. Starts at its
- * beginning, or after the event that `Last-Event-ID` names. Answers 204 if no turn is running, and
- * always if sessions are in KV. `?events=true` adds the agent's events; `?events=only` returns them
- * as `POST /api/run` does.
+ * Handles `GET /api/chat/:id/stream`: streams the running turn of the session, even if another
+ * client started the turn. The stream starts at the turn's beginning, or after the event that the
+ * header `Last-Event-ID` names. Answers 204 if no turn is running, and always for sessions in KV.
+ * `?events=true` adds the agent's events. `?events=only` returns only the agent's events, like
+ * `POST /api/run`.
  */
 export async function streamRoute(
   c: Context<EdgeEnv>,

@@ -5,12 +5,12 @@ import type { SessionCommand, SessionRequest } from './session-command.ts';
 import { SessionHost, type SessionSettings } from './session-host.ts';
 
 /**
- * Returns the Durable Object class that holds one session. The object with an empty session id
- * holds the list of its user's sessions.
+ * Returns the Durable Object class of the endpoint. An object of the class stores one session. The
+ * object with an empty session id stores the list of a user's sessions.
  */
 export function agentSession(settings: SessionSettings): AgentSessionClass {
-  // Does not extend a class of `cloudflare:workers`, so that code that imports the endpoint can be
-  // tested anywhere.
+  // Does not extend `DurableObject` of `cloudflare:workers`, so that tests can import the endpoint
+  // in any runtime.
   return class AgentSession {
     readonly #host: SessionHost;
     readonly #index: ChatIndex;

@@ -1,4 +1,4 @@
-/** A conversation's entry in the list; times in milliseconds since 1970. */
+/** Entry of a conversation in the list. Times are in milliseconds since 1970. */
 export interface ChatInfo {
   readonly id: string;
   readonly title?: string;
@@ -8,17 +8,20 @@ export interface ChatInfo {
 
 export interface ChatListOptions {
   /**
-   * Most conversations in one page. A page has more if several share the last one's time, because
-   * the next page begins before that time.
+   * Maximum number of conversations on one page. A page has more if several conversations have the
+   * same time as the last one, because the next page begins before that time.
    */
   readonly limit: number;
-  /** Only conversations last written before this time; default: all. */
+  /**
+   * Time in milliseconds since 1970. The page has only conversations that were last changed before
+   * this time. Default: all conversations.
+   */
   readonly before?: number;
 }
 
 /**
- * The list of one user's conversations, in the database of its own Durable Object. A conversation's
- * object reports each turn to it.
+ * List of one user's conversations, in the database of its own Durable Object. The object of each
+ * conversation sends its changes to this object.
  */
 export class ChatIndex {
   readonly #storage: DurableObjectStorage;
@@ -28,7 +31,7 @@ export class ChatIndex {
     this.#storage = storage;
   }
 
-  /** Returns the conversations, newest first. */
+  /** Returns the conversations, the most recently changed first. */
   list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
     const last =
@@ -46,7 +49,8 @@ export class ChatIndex {
 
   put({ id, title, createdAt, updatedAt }: ChatInfo): void {
     const { sql } = this.#storage;
-    // The table is created on the first write: the object of a session has no list.
+    // The first write creates the table, so that objects of sessions do not get a table for the
+    // list.
     if (!this.#isMade) {
       const columns =
         'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';

@@ -4,7 +4,9 @@ export interface Deferred<T> {
   reject(error: unknown): void;
 }
 
-/** Creates a promise that is settled from outside; its rejection may stay unhandled. */
+/**
+ * Creates a promise with functions that settle it. A rejection that nobody handles is not reported.
+ */
 export function deferred<T>(): Deferred<T> {
   let settle!: Omit<Deferred<T>, 'promise'>;
   const promise = new Promise<T>((resolve, reject) => (settle = { resolve, reject }));

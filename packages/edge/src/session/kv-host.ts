@@ -19,8 +19,8 @@ import { opens } from './turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
 /**
- * Returns a host that runs a turn in the request that brings it. The session is in KV, or in the
- * memory that `settings.memory` opens.
+ * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
+ * stored in KV, or in the memory that `settings.memory` opens.
  */
 export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
   const setup = { env: c.env, user: c.get('user'), session };
@@ -49,8 +49,8 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
       const body = eventStream({
         batches: await awaitOpening(batches, (batch) => opens(face, batch)),
         encode: encoderOf(request, memory),
-        // A client that lost its connection posts again with this id. No second turn begins,
-        // although nothing can be replayed.
+        // A client that lost its connection sends this id with its next request, so that the
+        // request starts no second turn. This host cannot replay events.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
         keepAliveMs: settings.limits.keepAliveMs,
         onCancel: leave,
@@ -81,8 +81,8 @@ function placeOf({ runId }: AgentStream, batch: EventBatch): string {
 }
 
 /**
- * Adds the echo to a chunk. The first chunk carries the state before the turn, the last one the new
- * state.
+ * Adds the echo to the metadata of a chunk. The first chunk has the echo from before the turn, and
+ * the last chunk has the new echo.
  */
 function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
   if (echo === undefined) return chunk;

@@ -12,7 +12,10 @@ export interface ListEntryOptions {
   readonly memory: Memory;
 }
 
-/** A session's entry in its user's list; the list is a Durable Object of its own. */
+/**
+ * Sends the entry of a session to the list of the user's sessions. The list is a separate Durable
+ * Object.
+ */
 export class ListEntry {
   readonly #options: ListEntryOptions;
   #telling: Promise<void> = Promise.resolve();
@@ -22,7 +25,10 @@ export class ListEntry {
     this.#options = options;
   }
 
-  /** Sends the last change to the list, one update at a time. A failed update is retried later. */
+  /**
+   * Sends the entry to the list, unless the list already has the last change. Updates are sent one
+   * at a time. The next `update` retries a failed one.
+   */
   update(): void {
     this.#telling = this.#telling.then(async () => {
       const { identity, record } = this.#options;
@@ -44,7 +50,7 @@ export class ListEntry {
     });
   }
 
-  /** Resolves when the list has all changes sent so far, or their updates failed. */
+  /** Resolves when all updates so far have succeeded or failed. */
   get told(): Promise<void> {
     return this.#telling;
   }
@@ -60,8 +66,8 @@ export class ListEntry {
   }
 
   /**
-   * Returns the title, or `undefined` if the conversation cannot be read. Without a title it is
-   * still listed, so that it can be deleted.
+   * Returns the title, or `undefined` if the conversation cannot be read. The list also shows a
+   * conversation without a title, so that the user can delete it.
    */
   async #title(): Promise<string | undefined> {
     const { memory } = this.#options;

@@ -16,15 +16,18 @@ import { toPublicEvents } from '../turn/public-events.ts';
 import { opens, type TurnFace } from './turn-face.ts';
 import type { QueuedTurn } from './turn-queue.ts';
 
-/** A running turn with any number of readers. */
+/** Turn that has begun. Any number of clients can read its events. */
 export interface LiveTurn {
   readonly turn: QueuedTurn;
   readonly agent: ReActAgent;
-  /** The detached stream: it continues without readers, and keeps its events. */
+  /**
+   * Detached stream of the run. The run continues without readers, and the stream keeps all its
+   * events.
+   */
   readonly stream: AgentStream;
-  /** Set if a chat-completions request asked for the turn. */
+  /** Settings of the answer. Set if a chat-completions request asked for the turn. */
   readonly call?: CompletionCall | undefined;
-  /** The part of the answer that was in the log before this run resumed the turn. */
+  /** Messages of the answer that were stored before this run resumed the turn. */
   readonly before: readonly Msg[];
 }
 
@@ -32,8 +35,8 @@ export interface LiveResponseOptions {
   readonly face: TurnFace;
   readonly settings: Pick<HandlerSettings, 'limits'>;
   /**
-   * Set if the reader did not just post the turn. It gets the whole answer, or the events after the
-   * last one it has seen.
+   * Set if the client did not start the turn with this request. The client then gets the whole
+   * answer, or the events after `lastEventId`.
    */
   readonly replay?: { readonly lastEventId?: string | undefined };
 }
@@ -41,9 +44,9 @@ export interface LiveResponseOptions {
 type Encode = (batch: EventBatch) => readonly object[];
 
 /**
- * Answers with a turn in the reader's format. The stream of a queued turn begins with silence.
- * Except for a completion, each chunk ends with an id, `<run>:<event>`. A returning reader sends it
- * as `Last-Event-ID`.
+ * Returns a response with the turn's events in the client's format. The stream of a queued turn
+ * sends no events until the turn begins. Except in a completion, each chunk ends with the id
+ * `<run>:<event>`. A client that reconnects sends this id as `Last-Event-ID`.
  */
 export async function liveResponse(
   given: LiveTurn | Promise<LiveTurn>,
@@ -60,7 +63,7 @@ export async function liveResponse(
       live = await given;
     } catch (error) {
       encode = encoderOf(undefined, options);
-      // The queued turn could not begin.
+      // The queued turn could not begin, so the stream has only an error.
       return yield [eventOf({ type: 'error', error: AgentError.from(error).toJSON() })];
     }
     encode = encoderOf(live, options);
@@ -73,17 +76,18 @@ export async function liveResponse(
   const batches = read();
   return new Response(
     eventStream({
-      // A returning reader may have seen all events.
+      // A client that reconnects may have seen all events, so no opening batch may come.
       batches:
         waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
       encode: (batch) => encode(batch),
-      // Events of agents called as tools have another run's id, but this run's numbering.
+      // Events of agents that run as tools have another run id, but their `seq` counts within this
+      // run.
       place: (batch) =>
         live && face.kind !== 'completion'
           ? `${live.stream.runId}:${batch.at(-1)!.seq}`
           : undefined,
       keepAliveMs: settings.limits.keepAliveMs,
-      // Other readers may remain, and the turn continues even without readers.
+      // A disconnected client does not stop the turn, because other clients may still read it.
       onCancel: () => {},
     }),
     { headers: face.kind === 'ui' ? uiStreamHeaders : eventStreamHeaders },
@@ -120,8 +124,8 @@ function encoderOf(live: LiveTurn | undefined, { face, replay }: LiveResponseOpt
 }
 
 /**
- * Returns the number of the run's last event that the reader has seen. Returns `undefined` if that
- * event is of another run.
+ * Returns the number of the last event that the client has seen. Returns `undefined` if that event
+ * belongs to another run.
  */
 function seqIn(lastEventId: string | undefined, runId: string): number | undefined {
   const [run, seq] = lastEventId?.split(':') ?? [];

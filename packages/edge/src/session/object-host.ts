@@ -12,8 +12,8 @@ export interface ObjectHostOptions {
 }
 
 /**
- * Returns a host that forwards turns to the session's Durable Object. The object queues them and
- * continues without clients.
+ * Returns a host that forwards turns to the session's Durable Object. The object queues the turns
+ * and continues them without clients.
  */
 export function objectHost(
   c: Context<EdgeEnv>,
@@ -22,7 +22,10 @@ export function objectHost(
 ): TurnHost {
   const ask = (command: SessionRequest['command']): Promise<Response> =>
     askSession(object, { ...identity, command });
-  /** Checks before the object is asked, so that a refused turn leaves no session behind. */
+  /**
+   * Checks the client's tools before the request reaches the Durable Object, so that a refused turn
+   * creates no session.
+   */
   const check = async ({ call, turn }: TurnRequest): Promise<void> => {
     if (turn.call?.['tools'] == null) return;
     const { user, session } = identity;

@@ -4,10 +4,13 @@ import type { ChatInfo, ChatListOptions } from './chat-index.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
 import type { NewTurn } from './turn-queue.ts';
 
-/** The Worker's request to a session's object, checked and for a known user; posted as JSON. */
+/**
+ * Request of the Worker to the Durable Object of a session, as JSON. The Worker has already
+ * identified the user and checked the values.
+ */
 export interface SessionRequest {
   readonly user: string;
-  /** Session id; empty for the user's list of sessions. */
+  /** Session id. Empty for the list of the user's sessions. */
   readonly session: string;
   readonly requestId: string;
   readonly command: SessionCommand;
@@ -28,8 +31,8 @@ interface Bindings {
 }
 
 /**
- * Returns the object of a session, or `undefined` if none is bound as `CHAT_SESSION`. A session id
- * has no slash, so two users' objects are never the same.
+ * Returns the Durable Object of a session, or `undefined` if no class is bound as `CHAT_SESSION`. A
+ * session id has no slash, so the objects of two users are never the same.
  */
 export function sessionObject(
   env: unknown,
@@ -41,8 +44,8 @@ export function sessionObject(
 }
 
 /**
- * Sends a request to the object and returns its response, also if that is an error. Rejects with
- * `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
+ * Sends a request to the Durable Object and returns its response, even an error response. Rejects
+ * with `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
  */
 export async function askSession(
   object: DurableObjectStub,
@@ -53,7 +56,7 @@ export async function askSession(
       method: 'POST',
       body: JSON.stringify(request),
     });
-    // A copy, because the headers of a fetched response cannot be set.
+    // Returns a copy, because the headers of a fetched response are read-only.
     return new Response(response.body, response);
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };

@@ -15,7 +15,7 @@ import { checkFirst, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './turn-runner.ts';
 
-/** The parts of an open session, kept while the object is awake. */
+/** Parts of an open session. The object keeps them in memory while it is awake. */
 interface Parts {
   readonly memory: Memory;
   readonly turns: TurnRunner;
@@ -23,20 +23,20 @@ interface Parts {
 }
 
 /**
- * Time before a failed expiry is retried, in milliseconds. An expiry that always fails must not
- * keep the object awake.
+ * Time until a failed deletion of an expired session is retried, in milliseconds. The time is long,
+ * because a deletion that always fails must not keep the object awake.
  */
 const expiryRetryMs = 10 * 60_000;
 
-/** The handler settings that a session's object needs. */
+/** Handler settings that the Durable Object of a session needs. */
 export type SessionSettings = RunnerSettings & Pick<HandlerSettings, 'memory' | 'models'>;
 
 type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 
 /**
- * One session in its Durable Object. Turns are queued on disk and run one after the other; clients
- * only watch. One alarm keeps the object awake while a turn runs, resumes a turn whose isolate
- * died, and expires idle sessions.
+ * Session in its Durable Object. The turns are queued on disk and run one after the other, with or
+ * without clients. An alarm keeps the object awake while a turn runs, resumes a turn whose isolate
+ * died, and deletes an expired session.
  */
 export class SessionHost {
   readonly #storage: DurableObjectStorage;
@@ -58,7 +58,7 @@ export class SessionHost {
     const { turn, face } = command;
     const identity = await this.#identify(user, session, turn.turn);
     const { turns, entry } = await this.#open(identity);
-    // The session may have been deleted while it was being opened.
+    // The session may have been deleted while it was opened.
     if (this.#deleting) return this.turn(request, command);
     const again = turns.find(turn);
     if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
@@ -82,7 +82,7 @@ export class SessionHost {
     return liveResponse(live, { face, settings: this.#settings, replay: { lastEventId } });
   }
 
-  /** Interrupts the running turn; resolves with whether there was one. */
+  /** Interrupts the running turn. Resolves with false if no turn is running. */
   async interrupt({ mode, message }: Command<'interrupt'>): Promise<boolean> {
     const running = await this.#wake();
     if (!running) return false;
@@ -98,7 +98,8 @@ export class SessionHost {
     const { memory, turns } = await this.#open(identity);
     const shown = toUiMessages(await memory.read(), { pending: await waitingCalls(memory) });
     const last = shown.at(-1);
-    // A page that resumes the stream must find the message that the stream continues.
+    // The stream continues the message with this id, so a page that resumes the stream must have a
+    // message with the id.
     if (turns.live && last?.role === 'assistant') last.id = turns.live.turn.messageId;
     return shown;
   }
@@ -106,7 +107,7 @@ export class SessionHost {
   delete(): Promise<void> {
     return (this.#deleting ??= this.#delete().finally(() => {
       this.#deleting = undefined;
-      // The parts are closed even if the deletion failed.
+      // Drops the parts even if the deletion failed, because they are already closed.
       this.#parts = undefined;
     }));
   }
@@ -144,7 +145,8 @@ export class SessionHost {
       memory,
       onChange: (hasBegun) => {
         this.#record.touch();
-        // The list already has the session, and is updated when the turn ends.
+        // When a turn begins, the list already has the session. The list is updated when the turn
+        // ends.
         if (!hasBegun) entry.update();
       },
       onRest: () => void this.#schedule().catch((error: unknown) => logError(error, 'alarm')),
@@ -153,8 +155,8 @@ export class SessionHost {
   }
 
   /**
-   * Returns the session's identity. Throws if a first turn has nothing to continue from, so that it
-   * leaves no session behind.
+   * Returns the identity of the session. Throws if the session's first turn has nothing to continue
+   * from, so that such a turn creates no session.
    */
   async #identify(user: string, session: string, turn: SessionTurn): Promise<Identity> {
     await this.#deleting?.catch(() => {});
@@ -162,7 +164,7 @@ export class SessionHost {
     return this.#record.identity ?? { user, session, createdAt: Date.now() };
   }
 
-  /** Resumes the turns that a dead isolate left behind; returns the running turn. */
+  /** Resumes the turns that remained unfinished when an isolate died. Returns the running turn. */
   async #wake(): Promise<
     { readonly turns: TurnRunner; readonly opened: Promise<LiveTurn> } | undefined
   > {
@@ -192,7 +194,10 @@ export class SessionHost {
     await this.#storage.deleteAll();
   }
 
-  /** Sets the next alarm: soon while there is something to do, else when the session expires. */
+  /**
+   * Sets the next alarm: after `heartbeatMs` while the session has work, otherwise when the session
+   * expires.
+   */
   async #schedule(): Promise<void> {
     await this.#parts?.entry.told;
     if (!this.#record.identity || this.#deleting) return;
@@ -200,7 +205,7 @@ export class SessionHost {
     const isBusy = this.#parts?.turns.isBusy || !this.#record.isListed;
     const now = Date.now();
     const expiresAt = this.#record.expiresAt(sessions);
-    // The expiry is due already if the last attempt failed.
+    // If the expiry time has passed, the last deletion failed.
     const next = expiresAt > now ? expiresAt : now + expiryRetryMs;
     const at = isBusy ? now + sessions.heartbeatMs : next;
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());

@@ -1,6 +1,9 @@
 import type { SessionOptions } from '../handler-options.ts';
 
-/** The identity of a session; stored because an alarm does not carry it. */
+/**
+ * Identity of a session. The object stores it, because an alarm does not say which session the
+ * object has.
+ */
 export interface Identity {
   readonly user: string;
   readonly session: string;
@@ -8,13 +11,16 @@ export interface Identity {
   readonly createdAt: number;
 }
 
-/** The last change: its time, and the number of changes so far. Several may share a millisecond. */
+/**
+ * Time of the last change, in milliseconds since 1970, and number of changes so far. The number
+ * distinguishes changes within one millisecond.
+ */
 interface Touched {
   readonly at: number;
   readonly count: number;
 }
 
-/** The data that an object stores about its session, besides the conversation. */
+/** Data that the Durable Object stores about its session in addition to the conversation. */
 export class SessionRecord {
   readonly #storage: DurableObjectStorage;
 
@@ -22,21 +28,19 @@ export class SessionRecord {
     this.#storage = storage;
   }
 
-  /**
-   * The session's identity; `undefined` before the first turn and after the session was deleted.
-   */
+  /** Identity of the session. `undefined` before the first turn and after a deletion. */
   get identity(): Identity | undefined {
     return this.#storage.kv.get<Identity>('identity');
   }
 
-  /** Stores the identity; returns false if the session had already begun. */
+  /** Stores the identity. Returns false if the session already has one. */
   begin(identity: Identity): boolean {
     if (this.identity) return false;
     this.#storage.kv.put('identity', identity);
     return true;
   }
 
-  /** Records a change. */
+  /** Stores that the session has changed now. */
   touch(): void {
     this.#storage.kv.put<Touched>('touched', { at: Date.now(), count: this.touched.count + 1 });
   }
@@ -45,16 +49,17 @@ export class SessionRecord {
     return this.#storage.kv.get<Touched>('touched') ?? { at: 0, count: 0 };
   }
 
-  /** Records that the user's list has the change with this number. */
+  /** Stores that the list of the user's sessions has the change with this number. */
   listed(count: number): void {
     if (this.identity) this.#storage.kv.put('listed', count);
   }
 
-  /** Whether the user's list has the last change. */
+  /** Whether the list of the user's sessions has the last change. */
   get isListed(): boolean {
     return this.#storage.kv.get<number>('listed') === this.touched.count;
   }
 
+  /** Returns the time at which the session expires, in milliseconds since 1970. */
   expiresAt({ expireAfterMs }: SessionOptions): number {
     return this.touched.at + expireAfterMs;
   }

@@ -9,9 +9,9 @@ import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /**
- * A turn of a session, as plain JSON. `useChat` sends a `Turn`. Other clients send new messages,
- * decide about pending calls, or continue from the log. System messages count only at the beginning
- * of a session.
+ * Turn of a session, as plain JSON. `useChat` sends a `Turn`. Other clients send new messages,
+ * decide about pending tool calls, or continue from the stored log. System messages are used only
+ * at the beginning of a session.
  */
 export type SessionTurn =
   | Turn
@@ -19,14 +19,14 @@ export type SessionTurn =
   | { readonly kind: 'decide'; readonly decisions: readonly Decision[] }
   | { readonly kind: 'continue' };
 
-/** Reads the log, removes what the turn replaces, and returns the agent's input. */
+/** Reads the log, removes the messages that the turn replaces, and returns the agent's input. */
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
   { systemMessages }: Pick<HandlerSettings, 'systemMessages'>,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
-  // Always read: only a log that was read tells whether the session is new.
+  // Reads the log in all cases, because `entitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
   switch (turn.kind) {
     case 'messages': {
@@ -45,7 +45,7 @@ export async function beginTurn(
 }
 
 /**
- * Returns the agent's input for a turn whose isolate died after the turn had begun. Returns
+ * Returns the agent's input to resume a turn that had begun when its isolate died. Returns
  * `undefined` if the turn had ended or was interrupted.
  */
 export async function resumeTurn(
@@ -61,7 +61,8 @@ export async function resumeTurn(
   const given = messagesOf(turn);
   const isMissing = given.length > 0 && !stored.some(({ id }) => given.includes(id));
   const isOfRun = ({ metadata }: Msg): boolean => metadata?.['runId'] === openRun;
-  // The run settles open calls before it stores the message. The isolate may have died meanwhile.
+  // A run settles open tool calls before it stores the new message. If the isolate died between
+  // these steps, the message is missing.
   if (isMissing && openRun !== undefined && ended === undefined && !stored.some(isOfRun))
     return beginTurn(agent, turn, settings, { isResumed: true });
   if (isCutOff({ messages: stored, openRun, ended })) return { input: undefined };
@@ -82,10 +83,10 @@ export async function resumeTurn(
   }
 }
 
-/** What a memory without notes tells about runs. */
+/** View of a memory that stores no information about runs. */
 const withoutNotes = { openRun: undefined, ended: undefined, calls: new Map<string, never>() };
 
-/** Throws if a session's first turn has nothing to continue from. */
+/** Throws if the first turn of a session has nothing to continue from. */
 export function checkFirst(turn: SessionTurn): void {
   if (turn.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');

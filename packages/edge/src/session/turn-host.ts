@@ -7,33 +7,33 @@ import { sessionObject } from './session-command.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
 import type { NewTurn } from './turn-queue.ts';
 
-/** A client's request for a turn. */
+/** Request of a client for a turn. */
 export interface TurnRequest {
   readonly turn: NewTurn;
   readonly face: TurnFace;
-  /** The parsed `turn.call`. */
+  /** Parsed form of `turn.call`. */
   readonly call?: CompletionCall;
-  /** The client's echo of the session's state. A Durable Object does not need it. */
+  /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
   readonly echo: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
 }
 
-/** Where the turns of one session run. */
+/** Runs the turns of one session. See `kvHost` and `objectHost`. */
 export interface TurnHost {
-  /** Runs a turn, and answers in the client's format. */
+  /** Runs a turn and returns the answer in the client's format. */
   answer(request: TurnRequest): Promise<Response>;
-  /** Answers a returning client with the running turn; 204 if there is none. */
+  /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
   reconnect(face: StreamFace, lastEventId: string | undefined): Promise<Response>;
 }
 
-/** The handler settings that hosts need. */
+/** Handler settings that hosts need. */
 export type HostSettings = Pick<
   HandlerSettings,
   'agent' | 'jsonSchema' | 'limits' | 'memory' | 'systemMessages'
 >;
 
 /**
- * Returns the session's host: a Durable Object if one is bound as `CHAT_SESSION`, else the Worker
- * with its KV.
+ * Returns the host of a session. The host is a Durable Object if a class is bound as
+ * `CHAT_SESSION`, otherwise the Worker itself.
  */
 export function turnHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
   const user = c.get('user');

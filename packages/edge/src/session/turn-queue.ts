@@ -4,25 +4,27 @@ import type { SessionTurn } from './session-turn.ts';
 export interface NewTurn {
   readonly turn: SessionTurn;
   readonly model: string;
-  /** The fields of a chat-completions request that say how to answer it, as posted. */
+  /** Fields of a chat-completions request that `readCall` reads, as the client posted them. */
   readonly call?: RequestBody;
-  /** Id of the answer for clients; it stays the same when another run resumes the turn. */
+  /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
   readonly messageId: string;
-  /** Id of the request that brought the turn, for the log. */
+  /** Id of the HTTP request that asked for the turn, for the Worker's log. */
   readonly requestId: string;
-  /** The client's idempotency key: a request with the same key gets this turn again. */
+  /**
+   * Idempotency key of the client. A request with the same key gets the answer of this turn again.
+   */
   readonly key?: string;
 }
 
 export interface QueuedTurn extends NewTurn {
-  /** Number of the turn; it grows from turn to turn. */
+  /** Number of the turn. Later turns have larger numbers. */
   readonly id: number;
   /**
-   * Whether the log has been cut for the turn. From then on its input is in the log, or about to
-   * be.
+   * Whether the messages that the turn replaces have been removed from the log. After the removal,
+   * the turn's input is in the log or about to be stored.
    */
   readonly begun: boolean;
-  /** Number of runs so far. */
+  /** Number of times that the turn was started or resumed so far. */
   readonly attempts: number;
 }
 
@@ -32,10 +34,13 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly attempts: number;
 }
 
-/** Largest piece of a turn, in bytes; a row holds at most 2 MB. */
+/** Maximum size of a stored piece of a turn, in bytes. A row of the database has at most 2 MB. */
 const pieceBytes = 1_000_000;
 
-/** The unfinished turns of a session, in the database of its object. They outlive the isolate. */
+/**
+ * Unfinished turns of a session, in the database of its Durable Object. The turns remain when the
+ * isolate dies.
+ */
 export class TurnQueue {
   readonly #storage: DurableObjectStorage;
 
@@ -76,8 +81,8 @@ export class TurnQueue {
   }
 
   /**
-   * Returns the first turn that matches. Reads them one by one: together they may exceed an
-   * isolate's memory.
+   * Returns the first turn that matches. Reads one turn at a time, because all turns together may
+   * need more memory than the isolate has.
    */
   find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
     for (const row of this.#storage.sql
@@ -93,12 +98,14 @@ export class TurnQueue {
     return this.#storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n;
   }
 
-  /** Records that the log is cut for the turn. */
+  /**
+   * Stores that the turn has begun: the messages that the turn replaces are removed from the log.
+   */
   begin(id: number): void {
     this.#storage.sql.exec('UPDATE isoloop_turns SET begun = 1 WHERE id = ?', id);
   }
 
-  /** Counts a run of the turn. */
+  /** Counts one more start or resumption of the turn. */
   attempt(id: number): void {
     this.#storage.sql.exec('UPDATE isoloop_turns SET attempts = attempts + 1 WHERE id = ?', id);
   }

@@ -23,27 +23,28 @@ export interface TurnRunnerOptions {
   readonly queue: TurnQueue;
   readonly memory: Memory;
   /**
-   * Called when a turn begins or ends, or the session gets its title. Not called for a turn refused
-   * before it could begin.
+   * Called when a turn begins (`hasBegun`) or ends, and when the session gets its title. Not called
+   * for a turn that is refused before it begins.
    */
   readonly onChange: (hasBegun?: boolean) => void;
-  /** Called when no turn is left. */
+  /** Called when the queue is empty. */
   readonly onRest: () => void;
 }
 
 /**
- * Runs a session's turns one after the other, each with its own agent. If an isolate died, resumes
- * the first unfinished turn.
+ * Runs the turns of a session one after the other, each with a new agent. After the death of an
+ * isolate, `wake` resumes the first unfinished turn.
  */
 export class TurnRunner {
   readonly #options: TurnRunnerOptions;
-  /** Promises of the turns that somebody waits for, by turn id. */
+  /** Promises of the turns that a client waits for, by turn id. */
   readonly #opened: Map<number, Deferred<LiveTurn>> = new Map();
+  /** Pending `settled` promises of the agents of earlier turns. */
   readonly #settling: Set<Promise<void>> = new Set();
   #live: LiveTurn | undefined;
   /**
-   * The last finished turn, if it has a key and an answer. Its client may not have received the
-   * answer.
+   * Last finished turn, if it has an idempotency key. The client asks again with this key if it did
+   * not receive the answer.
    */
   #ended: LiveTurn | undefined;
   #abort: AbortController | undefined;
@@ -54,17 +55,17 @@ export class TurnRunner {
     this.#options = options;
   }
 
-  /** The running turn, once it has begun. */
+  /** Running turn. `undefined` until the turn's run has started. */
   get live(): LiveTurn | undefined {
     return this.#live;
   }
 
-  /** Whether a turn is running, or its agent's `settled` is pending. */
+  /** Whether a turn is running, or the `settled` of an agent is pending. */
   get isBusy(): boolean {
     return this.#working !== undefined || this.#settling.size > 0;
   }
 
-  /** Throws `OVERLOADED` if no further turn may wait. */
+  /** Throws `OVERLOADED` if the queue is full. */
   checkRoom(): void {
     const { queue, settings } = this.#options;
     if (queue.size <= settings.sessions.queuedTurns) return;
@@ -74,14 +75,17 @@ export class TurnRunner {
     });
   }
 
-  /** Adds the turn to the end of the queue; `work` runs it. */
+  /**
+   * Adds the turn to the end of the queue. `waits`: whether other turns are before it. `opened`
+   * resolves when the turn begins. Call `work` afterward to run the queue.
+   */
   add(turn: NewTurn): { readonly waits: boolean; readonly opened: Promise<LiveTurn> } {
     const { queue } = this.#options;
     const waits = queue.size > 0;
     return { waits, opened: this.#whenOpened(queue.add(turn).id) };
   }
 
-  /** Returns the turn that a request asks for again, if there is one. */
+  /** Returns the turn that a repeated request asks for, if there is one. */
   find(asked: NewTurn): { readonly opened: Promise<LiveTurn> } | undefined {
     const again = this.#options.queue.find((turn) => isAskedAgain(asked, turn));
     if (again) {
@@ -92,21 +96,22 @@ export class TurnRunner {
     return ended && ended.turn.key === asked.key ? { opened: Promise.resolve(ended) } : undefined;
   }
 
-  /** Resumes the queue; returns the running turn. */
+  /** Resumes the queue. Returns the first turn of the queue, which is now running. */
   wake(): { readonly opened: Promise<LiveTurn> } | undefined {
     const next = this.#isClosed ? undefined : this.#options.queue.first();
     if (!next) return undefined;
     this.work();
-    // Requested synchronously: after an await the turn may have ended.
+    // Gets the promise synchronously, because the turn may have ended after an `await`.
     return { opened: this.#whenOpened(next.id) };
   }
 
+  /** Starts to run the turns of the queue, if that is not happening already. */
   work(): void {
     if (this.#isClosed) return;
     this.#working ??= this.#workOff().then(
       () => this.#rest(),
       (error: unknown) => {
-        // The storage failed: the next alarm or request tries again.
+        // The storage failed. The next alarm or request tries again.
         this.#working = undefined;
         this.#live = undefined;
         this.#abort = undefined;
@@ -117,13 +122,13 @@ export class TurnRunner {
     );
   }
 
-  /** Aborts the running turn; returns whether there was one. */
+  /** Aborts the running turn. Returns false if no turn is running. */
   abort(): boolean {
     this.#abort?.abort();
     return this.#abort !== undefined;
   }
 
-  /** Ends all turns permanently. */
+  /** Aborts the running turn, removes all turns from the queue, and runs no further turns. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.abort();
@@ -167,7 +172,7 @@ export class TurnRunner {
     const { queue, memory, settings, setup } = this.#options;
     const abort = new AbortController();
     this.#abort = abort;
-    // Counted before anything that could end the isolate.
+    // Counts the attempt first, because any later operation may end the isolate.
     queue.attempt(turn.id);
     const { resumeAttempts } = settings.sessions;
     if (!turn.begun && turn.attempts > Math.max(1, resumeAttempts)) {
@@ -208,7 +213,7 @@ export class TurnRunner {
     });
     this.#live = { turn, agent, stream, call, before };
     this.#opened.get(turn.id)?.resolve(this.#live);
-    // From now on, `#live` holds the turn.
+    // `#whenOpened` now finds the turn in `#live`.
     this.#opened.delete(turn.id);
     try {
       await stream.result;

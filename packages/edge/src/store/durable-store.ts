@@ -3,17 +3,17 @@ import type { KeyValueStore } from '@isoloop/core';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 
 /**
- * Longest value, in bytes; the limit is 2 MB, key and row included:
+ * Maximum size of a value, in bytes. Cloudflare's limit is 2 MB for a row with its key:
  * https://developers.cloudflare.com/durable-objects/platform/limits/
  */
 const maxValueBytes = 2_000_000 - 4096;
-/** Most parameters in one statement. */
+/** Maximum number of parameters in one SQL statement. */
 const maxParameters = 100;
 
 /**
- * A key-value store in the SQLite database of a Durable Object, in its own table `isoloop_values`.
- * Create it with the object's `ctx.storage`. The migrations must list the object's class under
- * `new_sqlite_classes`. A write resolves when the data is on disk.
+ * Key-value store in the SQLite database of a Durable Object, in the table `isoloop_values`. Create
+ * the store with the object's `ctx.storage`. The migrations in `wrangler.toml` must list the
+ * object's class under `new_sqlite_classes`. A write resolves when the data is on disk.
  */
 export class DurableStore implements KeyValueStore {
   readonly features: StoreFeatures = { atomic: true, compareAndSet: true, maxValueBytes };

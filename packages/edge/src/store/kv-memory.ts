@@ -6,11 +6,12 @@ import type { KvStoreOptions } from './kv-store.ts';
 export interface KvMemoryOptions extends KvStoreOptions, EchoMemoryOptions {}
 
 /**
- * A conversation in Cloudflare KV, written once, at the end of each turn. The turn's records get a
- * key of their own; the head follows. With `secrets`, the client's echo detects late reads and
- * turns that another turn has overtaken: see `EchoMemory`. Without them a late read goes unnoticed,
- * and the caller must ensure one writer per session. `SessionMemory` describes what two concurrent
- * writers do to each other.
+ * Memory of a conversation in Cloudflare KV. Each turn is written once, at its end.
+ *
+ * With `secrets`, the echo that the client sends detects outdated reads and conflicting turns (see
+ * `EchoMemory`). Without `secrets` outdated reads are not detected, and you must ensure that each
+ * session has only one writer at a time. `SessionMemory` describes the effects of two concurrent
+ * writers.
  */
 export class KvMemory extends EchoMemory {
   /** Throws `CONFIGURATION` for an invalid option. */

@@ -4,30 +4,32 @@ import type { StoreFeatures } from '@isoloop/core/adapter';
 
 export interface KvStoreOptions {
   /**
-   * Lifetime of a value in seconds, counted from its last write; at least 60. Default: no limit.
+   * Time until a value expires, in seconds after its last write. Minimum: 60. Default: values do
+   * not expire.
    */
   readonly expirationTtl?: number;
   /**
-   * Milliseconds before a refused write is retried; default 1100. KV accepts one write per second
-   * for each key.
+   * Time until a refused write is retried, in milliseconds. KV accepts one write per second for
+   * each key. Default: 1100.
    */
   readonly retryDelayMs?: number;
-  /** Waits the given milliseconds; default `setTimeout`. */
+  /** Function that waits for a number of milliseconds. Default: uses `setTimeout`. */
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** https://developers.cloudflare.com/kv/platform/limits/ */
+/** Maximum size of a value, in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
 const maxValueBytes = 25 * 1024 * 1024;
 const maxKeyBytes = 512;
 const minTtl = 60;
-/** Most keys in one bulk read. */
+/** Maximum number of keys in one bulk read. */
 const pageSize = 100;
-/** Most attempts for a write that KV refuses because of its rate limit. */
+/** Maximum number of attempts for a write that KV refuses because of its rate limit. */
 const maxAttempts = 3;
 
 /**
- * A key-value store in Cloudflare KV. It is eventually consistent: for a minute after a change,
- * other locations may read the old value or its absence. Writes are neither atomic nor conditional.
+ * Key-value store in Cloudflare KV. KV is eventually consistent: for about a minute after a write,
+ * other locations may still read the old value, or no value. Writes are neither atomic nor
+ * conditional.
  */
 export class KvStore implements KeyValueStore {
   readonly features: StoreFeatures;
@@ -36,7 +38,7 @@ export class KvStore implements KeyValueStore {
   readonly #retryDelayMs: number;
   readonly #sleep: (ms: number) => Promise<void>;
 
-  /** Throws `CONFIGURATION` for an `expirationTtl` of less than a minute. */
+  /** Throws `CONFIGURATION` for an `expirationTtl` of less than 60 seconds. */
   constructor(
     kv: KVNamespace,
     { expirationTtl, retryDelayMs = 1100, sleep = wait }: KvStoreOptions = {},
@@ -103,7 +105,10 @@ export class KvStore implements KeyValueStore {
     }
   }
 
-  /** Reads one page of keys. A bulk read returns at most 25 MiB, so a larger page is halved. */
+  /**
+   * Reads the values of one page of keys. A bulk read returns at most 25 MiB. If the values are
+   * larger, reads each half of the page separately.
+   */
   async #getPage(keys: readonly string[]): Promise<readonly (readonly [string, string])[]> {
     try {
       const values = await request('read', () => this.#kv.get([...keys]));
@@ -125,8 +130,8 @@ export class KvStore implements KeyValueStore {
 }
 
 /**
- * Runs a KV operation and converts its errors. KV describes an error only in its message, which
- * names the HTTP status or the plan's limit.
+ * Runs a KV operation and converts its errors to `AgentError`. Reads the HTTP status or the
+ * exceeded limit from the error's message, because KV's errors have no other details.
  */
 async function request<T>(what: string, operation: () => Promise<T>): Promise<T> {
   try {
@@ -151,7 +156,7 @@ async function request<T>(what: string, operation: () => Promise<T>): Promise<T>
 }
 
 function checkKey(key: string): void {
-  // Keys are ASCII: as many bytes as characters.
+  // Keys are ASCII, so their length in bytes equals their length in characters.
   if (key.length > maxKeyBytes)
     throw new AgentError(
       'STORAGE_FAILED',

@@ -4,8 +4,8 @@ import { messagesBefore } from '@isoloop/core/adapter';
 import { isQuestion } from './chat-turn.ts';
 
 /**
- * Returns the messages that answer the last user message so far. Leaves out those that a call
- * without input removes or tells again.
+ * Returns the messages that answer the last user message so far. Omits messages that the next agent
+ * call without input would remove or produce again.
  */
 export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
   const view = memory instanceof SessionMemory ? memory.view() : undefined;
@@ -14,7 +14,9 @@ export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
   return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }
 
-/** Converts an answer in the log to the events that readers got when it was produced. */
+/**
+ * Converts an answer in the stored log to the events that readers got when the answer was produced.
+ */
 export function toEvents(messages: readonly Msg[]): EventBatch {
   const toolUses = new Map(messages.flatMap(toolUsesOf).map((toolUse) => [toolUse.id, toolUse]));
   return messages.flatMap((message) => {
@@ -41,7 +43,9 @@ export function toEvents(messages: readonly Msg[]): EventBatch {
   });
 }
 
-/** Creates an event that belongs to no run. */
+/**
+ * Creates an event with empty run and session ids, for a stream that needs events outside a run.
+ */
 export function eventOf(fields: object): AgentEvent {
   return {
     runId: '',

@@ -6,8 +6,8 @@ import type { NewTurn } from '../session/turn-queue.ts';
 const keyHeader = 'idempotency-key';
 
 /**
- * Reads the header `Idempotency-Key`, which marks retries of the same turn. Throws `INVALID_INPUT`
- * unless it is 1 to 255 visible characters.
+ * Reads the header `Idempotency-Key`, which is the same for all retries of one turn. Throws
+ * `INVALID_INPUT` if the key is not 1 to 255 visible characters.
  */
 export function readKey(c: Context<EdgeEnv>): Pick<NewTurn, 'key'> {
   const key = c.req.header(keyHeader);
@@ -23,8 +23,8 @@ export function readKey(c: Context<EdgeEnv>): Pick<NewTurn, 'key'> {
 }
 
 /**
- * Returns whether a client asks again for a turn that has not ended. Compares the keys; without
- * keys, the model and the message's id and words.
+ * Returns whether a request asks again for the given turn. Compares the idempotency keys. If
+ * neither has a key, compares the model, and the id and content of the message.
  */
 export function isAskedAgain(asked: NewTurn, { turn, model, key }: NewTurn): boolean {
   if (asked.key !== undefined || key !== undefined) return asked.key === key;

@@ -3,13 +3,19 @@ import type { AgentEvent, EventBatch, ReActAgent } from '@isoloop/core';
 
 export interface BatchesAfterOptions {
   readonly runId: string;
-  /** Number of the last event that the reader has seen. */
+  /** Number (`seq`) of the last event that the reader has seen. */
   readonly after: number;
-  /** Feeds the encoder the events that the reader has already seen. */
+  /**
+   * Function that gets the events that the reader has already seen. The reader's encoder needs them
+   * to continue correctly.
+   */
   readonly prime: (batch: EventBatch) => unknown;
 }
 
-/** Yields the batches of a detached run after an event, and then those that follow. */
+/**
+ * Yields the batches of events of a detached run that come after a given event, including future
+ * batches.
+ */
 export async function* batchesAfter(
   agent: ReActAgent,
   { runId, after, prime }: BatchesAfterOptions,
@@ -17,7 +23,7 @@ export async function* batchesAfter(
   const rest = attach(agent, { runId, afterSeq: after })?.batches();
   const all = attach(agent, { runId })?.batches();
   if (!rest || !all) return;
-  // Both reads start in one tick, so they see the same events.
+  // Both reads start in the same tick, so they return the same events.
   const [reading, told] = [rest.next(), (await all.next()).value ?? []];
   await all.return(undefined);
   prime(told.filter(({ seq }) => seq <= after));
@@ -25,7 +31,8 @@ export async function* batchesAfter(
   const first = await reading;
   if (first.done) return;
   const [next] = first.value;
-  // The reader has seen part of a joined delta. The encoder must know that its block has begun.
+  // `next` may be the rest of a delta whose beginning the reader has seen. The encoder then needs
+  // to know that the block of this delta has begun.
   if (next && straddling?.seq === next.seq && deltaOf(straddling).length > deltaOf(next).length)
     prime([{ ...next, delta: '' } as AgentEvent]);
   yield first.value;

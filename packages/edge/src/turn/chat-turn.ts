@@ -15,13 +15,13 @@ import type { RequestBody } from '../http/request-body.ts';
 import { isMessageId, readUserMessage } from './user-message.ts';
 
 /**
- * A client's request for a turn, as plain JSON.
+ * Turn that a client requests, as plain JSON. A turn is one request to the agent and its answer.
  *
- * - `message`: a new message, or an old one in new words. `decisions`: those in the client's last
- *   answer. The client may not have sent them yet.
- * - `regenerate`: another answer, to the posted message, to the one at `place`, or else to the last
- *   one stored.
- * - `decisions`: continues with decisions about tool calls.
+ * - `message`: a new message, or an edited earlier message. `decisions`: decisions in the last
+ *   assistant message that the client may not have sent before.
+ * - `regenerate`: a new answer to the posted message, or to the user message before the message
+ *   with the id `place`. Without either, a new answer to the last stored user message.
+ * - `decisions`: decisions about pending tool calls, with which the agent continues.
  */
 export type Turn =
   | {
@@ -37,8 +37,8 @@ export type Turn =
     };
 
 /**
- * Reads the turn that `useChat` posted. Only the last message counts. Decisions may also come in
- * the assistant message that `messageId` names.
+ * Reads the turn that `useChat` posted. Uses only the last message. Decisions may also be in the
+ * assistant message whose id is `messageId`.
  */
 export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   const { trigger } = body;
@@ -55,7 +55,8 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
       return { kind: 'regenerate', message: readUserMessage(last) };
     return { kind: 'regenerate', ...(messageId !== undefined && { place: messageId }) };
   }
-  // A user message that was refused because of pending calls may follow the assistant message.
+  // After the assistant message there may be a user message that was refused because tool calls
+  // were pending.
   const told =
     messages.findLast(
       (message) => Object(message).role === 'assistant' && Object(message).id === messageId,
@@ -74,11 +75,12 @@ export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
 
 function readMessage(messages: readonly unknown[], limits: EdgeLimits): Turn {
   const message = readUserMessage(messages.at(-1));
-  // A refused message may leave an answer without parts.
+  // After a refused message, the client's list may have an assistant message without parts.
   const answer = messages.findLast(
     (each) => Object(each).role === 'assistant' && Object(Object(each).parts).length > 0,
   );
-  // Most results are of finished calls and may be long. The log tells later which ones count.
+  // Most results belong to finished tool calls and may be long. `takeTurn` later selects the
+  // results of open tool calls.
   const decisions = fromUiDecisions(answer).filter(
     (decision) => sizeOf(decision) <= limits.toolResultChars,
   );
@@ -92,20 +94,23 @@ export function checkFirstTurn(turn: Turn): void {
   if (!turn.message) throw noQuestion();
 }
 
-/** The agent's input for a turn. */
+/** Input of the agent for a turn. */
 export interface TurnInput {
-  /** `undefined`: the agent continues from the log. */
+  /** Input of the agent call. `undefined`: the agent continues from the stored log. */
   readonly input: AgentInput | undefined;
-  /** Decisions about all open calls, for a new message. */
+  /** Decisions about all open tool calls, if the input is a new message. */
   readonly decisions?: readonly Decision[];
 }
 
 export interface TakeTurnOptions {
-  /** Whether the turn began in an isolate that died. Calls that ran there are gone. */
+  /**
+   * Whether the turn began in an isolate that died. Tool calls that ran in that isolate have no
+   * result.
+   */
   readonly isResumed?: boolean;
 }
 
-/** Removes from the log what the turn replaces, and returns the agent's input. */
+/** Removes the messages that the turn replaces from the log, and returns the agent's input. */
 export async function takeTurn(
   agent: Deciding,
   turn: Turn,
@@ -127,13 +132,14 @@ export async function takeTurn(
     return { input: undefined };
   }
   const index = stored.findIndex(({ id }) => id === message.id);
-  // Ids must be unique: deleting one message would delete the other too.
+  // Message ids must be unique, because deleting a message deletes all messages with its id.
   if (index >= 0 && !isQuestion(stored[index]!))
     throw new AgentError(
       'INVALID_MESSAGE',
       'The message has the id of a message that the user did not write.',
     );
-  // A message that never arrived is new, even if the client asks for another answer to it.
+  // A message that never reached the server is new, even if the client asks for another answer to
+  // this message.
   const regenerates = turn.kind === 'regenerate' && index >= 0;
   if (index >= 0) await cut(memory, stored.slice(regenerates ? index + 1 : index));
   if (regenerates) return { input: undefined };
@@ -149,8 +155,8 @@ export async function takeTurn(
 }
 
 /**
- * Returns whether the user wrote the message. Corrections that the agent writes in the user's role
- * do not count.
+ * Returns whether the user wrote the message. Returns false for a correction, which the agent
+ * writes with the role `user`.
  */
 export function isQuestion({ role, metadata }: Msg): boolean {
   return role === 'user' && !metadata?.['correction'];
@@ -164,7 +170,7 @@ function noQuestion(): AgentError {
   return new AgentError('INVALID_INPUT', 'There is no message to answer again.');
 }
 
-/** Returns the pending tool calls; empty if the memory has no log of them. */
+/** Returns the pending tool calls. Returns an empty list if the memory is not a `SessionMemory`. */
 export async function waitingCalls(memory: Memory): Promise<readonly PendingCall[]> {
   if (!(memory instanceof SessionMemory)) return [];
   const { calls } = await memory.view();
@@ -174,9 +180,10 @@ export async function waitingCalls(memory: Memory): Promise<readonly PendingCall
 const maxTitle = 80;
 
 /**
- * Titles a new session by its first message; the title stays until the session is renamed. Call it
- * before the session's first run. The title is noted after guards have passed the message and the
- * log has it. The next write stores the title.
+ * Adds a hook that sets the title of a new session to the beginning of its first message. Does
+ * nothing for a session that already has data. The hook runs after the guards have accepted the
+ * message and the log has it. The memory stores the title with its next write. `onTitle` is called
+ * when the title is set.
  */
 export function entitle(agent: ReActAgent, onTitle?: () => void): void {
   const { memory } = agent;
@@ -197,8 +204,8 @@ export function entitle(agent: ReActAgent, onTitle?: () => void): void {
 }
 
 /**
- * Returns the beginning of the first text a user wrote; empty if there is none. Uses a client's
- * system message only if there is no other text.
+ * Returns the beginning of the first user message, or an empty text. Uses a client's system message
+ * only if there is no other user message.
  */
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);

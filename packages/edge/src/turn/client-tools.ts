@@ -5,18 +5,20 @@ import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 
 export interface ClientTools {
-  /** External tools: their calls end the run and go to the client. */
+  /** External tools. A call of such a tool ends the run, and the client gets the tool call. */
   readonly tools: readonly Tool[];
-  /** Tool choice for the first request of the run; the agent decides in later rounds. */
+  /**
+   * Tool choice for the run's first model request. Later requests use the agent's own tool choice.
+   */
   readonly toolChoice?: GenerateOptions['toolChoice'];
 }
 
-/** Most tools in one request; OpenAI's limit. */
+/** Maximum number of tools in one request, which is OpenAI's limit. */
 const maxTools = 128;
 
 /**
- * Reads `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT` that names
- * the field.
+ * Reads `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT`, with the
+ * field's name, for an invalid value.
  */
 export function readClientTools(body: RequestBody): ClientTools {
   const { tools: given = [], tool_choice: choice, parallel_tool_calls: parallel } = body;
@@ -38,8 +40,8 @@ export function readClientTools(body: RequestBody): ClientTools {
 }
 
 /**
- * Throws `INVALID_INPUT` if a client's tool has the name of an agent's tool, because it could
- * replace it.
+ * Throws `INVALID_INPUT` if a client's tool has the name of one of the agent's tools, because the
+ * client's tool could replace the agent's tool.
  */
 export function refuseOwnNames(
   { tools }: ReActAgent,
@@ -55,8 +57,8 @@ export function refuseOwnNames(
 }
 
 /**
- * Returns an output mode that offers the client's tools beside the agent's. It answers in `format`
- * if one is given.
+ * Returns an output mode that offers the client's tools in addition to the agent's tools. The
+ * answer has the given `format`, if any.
  */
 export function withClientTools(
   { tools, toolChoice }: ClientTools,

@@ -2,21 +2,22 @@ import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, ReActAgent } from '@isoloop/core';
 import type { EdgeLimits } from '../handler-options.ts';
 
-/** The parts of an agent that are needed to check decisions. */
+/** Parts of an agent that are needed to check decisions. */
 export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
 
 /**
- * Checks a client's decisions about pending tool calls and returns those that count. Throws
+ * Checks a client's decisions about pending tool calls and returns the valid decisions. Throws
  * `INVALID_DECISION` if there are none, or for a decision that:
  *
- * - is about a call that the agent did not make, that is not pending, that has ended, or that is
- *   decided twice;
- * - has the name of another tool;
- * - is a result for a tool that runs here or waits for an approval;
- * - is an approval for a call that waits for a result;
+ * - is about a tool call that the agent did not make, that is not pending, that has ended, or that
+ *   is decided twice;
+ * - names another tool than the tool call;
+ * - is a result for a tool that the agent runs itself, or for a tool call that waits for an
+ *   approval;
+ * - is an approval for a tool call that waits for a result;
  * - changes the model's arguments.
  *
- * With `isHistory`, the claims may repeat results of finished calls, which are skipped.
+ * With `isHistory`, the claims may contain results of finished tool calls, which are skipped.
  */
 export async function acceptDecisions(
   agent: Deciding,
@@ -39,8 +40,8 @@ export async function acceptDecisions(
 }
 
 /**
- * Returns those of a client's decisions that the agent can carry out. A message that comes with the
- * others must not fail because of them: the client would send them again with each message.
+ * Returns the decisions of a client that the agent can carry out. Skips other decisions without an
+ * error: the client sends them again with each message, so every message would fail.
  */
 export async function usableDecisions(
   agent: Deciding,
@@ -53,7 +54,7 @@ export async function usableDecisions(
 
 const notOpen = 'is not open';
 
-/** Returns a function that says why a decision cannot be carried out, if so. */
+/** Returns a function that returns why a decision cannot be carried out, or `undefined`. */
 async function decisionCheck({
   memory,
   tools,
@@ -69,7 +70,7 @@ async function decisionCheck({
     if (name !== undefined && name !== asked) return 'is of another tool';
     const tool = tools.find(asked);
     const runsHere = typeof tool === 'string' || tool?.execute !== undefined;
-    // A memory without a log does not know what its calls wait for.
+    // A memory without a log does not know what its tool calls wait for.
     const kind =
       status.calls.get(toolUseId)?.pending?.kind ??
       (memory.restore ? undefined : runsHere ? 'approval' : 'external');
@@ -83,8 +84,8 @@ async function decisionCheck({
 }
 
 /**
- * Throws `PAYLOAD_TOO_LARGE` for a result or a reason of more than `toolResultChars`. `param`
- * returns the field's name for an index.
+ * Throws `PAYLOAD_TOO_LARGE` if a result or a rejection reason has more than `toolResultChars`
+ * characters. `param` returns the field's name for the index of a decision.
  */
 export function checkSizes(
   decisions: readonly Decision[],
@@ -103,7 +104,7 @@ export function checkSizes(
   }
 }
 
-/** Returns the length of a result or a reason, in characters. */
+/** Returns the length of a decision's result or rejection reason, in characters. */
 export function sizeOf(decision: Decision): number {
   if (decision.type === 'reject') return decision.reason?.length ?? 0;
   if (decision.type !== 'result') return 0;

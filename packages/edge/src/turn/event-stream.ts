@@ -3,13 +3,17 @@ import { withPublicErrors } from '../http/error-response.ts';
 
 export interface EventStreamOptions {
   readonly batches: AsyncIterator<EventBatch>;
-  /** Converts a batch to the objects sent to the client; for an empty list nothing is sent. */
+  /**
+   * Function that converts a batch of events to the objects that the client gets. For an empty
+   * list, nothing is sent.
+   */
   readonly encode: (batch: EventBatch) => readonly object[];
   /**
-   * Returns the id of the position after a batch. A returning reader sends it as `Last-Event-ID`.
+   * Function that returns the id of the stream position after a batch. A client that reconnects
+   * sends this id as `Last-Event-ID`.
    */
   readonly place?: (batch: EventBatch) => string | undefined;
-  /** Longest silence in milliseconds. */
+  /** Maximum time without data, in milliseconds. */
   readonly keepAliveMs: number;
   /** Called when the client disconnects. */
   readonly onCancel: () => void;
@@ -18,8 +22,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * Creates the body of an event stream, with one chunk of bytes per batch, encoded when the client
- * reads. Ends with `[DONE]`. A failed run ends the same way, after its `error` event.
+ * Creates the body of an event stream, with one chunk of bytes per batch. Encodes a batch only when
+ * the client reads it. The stream ends with `[DONE]`, also after the `error` event of a failed run.
  */
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
@@ -44,7 +48,8 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        // One timer for the whole stream: a timer per batch costs more than the batch.
+        // Uses one timer for the whole stream, because a timer per batch would cost more time than
+        // the batch itself.
         timer = setInterval(() => {
           if (waiting && silent) controller.enqueue(encoder.encode(': keep-alive\n\n'));
           silent = true;
@@ -82,7 +87,7 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
-/** Headers of a stream that AI SDK reads. */
+/** Headers of a stream for clients of the AI SDK. */
 export const uiStreamHeaders: Readonly<Record<string, string>> = {
   ...eventStreamHeaders,
   'x-vercel-ai-ui-message-stream': 'v1',
@@ -98,24 +103,24 @@ const preludes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether a batch contains output. Until then, the response's status can still report a
- * failure.
+ * Returns whether a batch contains output. Before the first output, the response's status can still
+ * report a failure.
  */
 export function hasOutput(batch: EventBatch): boolean {
   return batch.some(({ type }) => !preludes.has(type));
 }
 
 /**
- * Returns whether a batch shows that the agent accepted the input. Until then, the response's
- * status can still report a refusal.
+ * Returns whether a batch shows that the agent accepted the input. Before such a batch, the
+ * response's status can still report a refusal.
  */
 export function hasBegun(batch: EventBatch): boolean {
   return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
 }
 
 /**
- * Waits for the first batch that `opens` the stream, and returns an iterator over all batches.
- * Rejects if the run fails before that batch.
+ * Waits for the first batch for which `opens` returns true. Returns an iterator over all batches,
+ * including the earlier batches. Rejects if the run fails before that batch.
  */
 export async function awaitOpening(
   batches: AsyncIterator<EventBatch>,

@@ -8,22 +8,26 @@ import { leaveMemory } from './session.ts';
 
 export interface KeptTurn {
   readonly stream: AgentStream;
-  /** Called when the client disconnects; the run then continues for `limits.afterDisconnectMs`. */
+  /**
+   * Function to call when the client disconnects. The run then continues for
+   * `limits.afterDisconnectMs`.
+   */
   readonly leave: () => void;
 }
 
 export interface KeepTurnOptions extends SessionAgent {
-  /** The session's memory, even if the agent wraps it. */
+  /** Memory of the session. The agent may use a wrapper of this memory. */
   readonly memory: Memory;
-  /** Returns the agent's input, or rejects if the turn is refused. */
+  /** Function that returns the agent's input. Rejects if the turn is refused. */
   readonly begin: () => Promise<TurnInput>;
   readonly settings: Pick<HandlerSettings, 'limits'>;
   readonly call?: CallOptions | undefined;
 }
 
 /**
- * Runs a turn in the request that brings it, for a session without a Durable Object. If the client
- * disconnects, the turn continues for `limits.afterDisconnectMs`. Rejects as `begin` does.
+ * Runs a turn within the HTTP request that asks for the turn, for a session without a Durable
+ * Object. If the client disconnects, the turn continues for `limits.afterDisconnectMs`. Rejects if
+ * `begin` rejects.
  */
 export async function keepTurn(
   c: Context<EdgeEnv>,

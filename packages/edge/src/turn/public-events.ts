@@ -3,8 +3,8 @@ import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import { echoOf } from './session.ts';
 
 /**
- * Converts events to what a client may see: the model's prompts stay here. The first and the last
- * event carry the memory's echo, if it has one.
+ * Converts events to objects that a client may see, without the model's prompts. `run-start` and
+ * `run-end` have the memory's echo, if there is one.
  */
 export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly object[] {
   return batch.map((event) => {
@@ -20,7 +20,7 @@ export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly obj
   });
 }
 
-/** Returns the fields that a timeline omits and a client needs to show the turn. */
+/** Returns the fields that `toTimelineEvent` omits but a client needs to show the turn. */
 function more(event: AgentEvent): object {
   switch (event.type) {
     case 'pre-acting':
@@ -37,7 +37,7 @@ function more(event: AgentEvent): object {
         text,
         pending,
         ...(output !== undefined && { output }),
-        // Other failures have their own event, with a text that quotes nothing.
+        // Other failures have their own `error` event, whose message is safe to show.
         ...(reason === 'rejected' && error && { code: error.code }),
       };
     }

@@ -6,11 +6,11 @@ import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.t
 import { KvMemory } from '../store/kv-memory.ts';
 
 /**
- * Returns a session id that a client posted. Throws `INVALID_INPUT` unless it is 1 to 128 letters,
- * digits, `_`, `-`, `.` and `:`, and neither `.` nor `..`.
+ * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
+ * `_`, `-`, `.` and `:`. Throws `INVALID_INPUT` for any other id, and for `.` and `..`.
  */
 export function checkSession(id: unknown): string {
-  // URLs treat those two as folders: nobody could read, stop or delete such a session.
+  // URLs treat `.` and `..` as folders, so nobody could read, stop or delete such a session.
   if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
   throw new AgentError(
     'INVALID_INPUT',
@@ -27,7 +27,10 @@ interface Bindings {
   readonly SESSION_SECRET_OLD?: string;
 }
 
-/** Opens the session's memory. Rejects with `CONFIGURATION` if there is no place to keep it. */
+/**
+ * Opens the memory of a session. Rejects with `CONFIGURATION` if there is neither the option
+ * `memory` nor a KV namespace.
+ */
 export async function openMemory(
   settings: Pick<HandlerSettings, 'memory'>,
   setup: MemorySetup,
@@ -43,10 +46,11 @@ export async function openMemory(
       'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
     throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
   }
-  // Cached while the isolate lives: a session's next turn often reaches the same isolate.
+  // Caches stored batches in the isolate, because the next turn of a session often reaches the same
+  // isolate.
   const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
   caches.set(kv, cache);
-  // A session id has no slash, so two users' keys are never the same.
+  // A session id has no slash, so the keys of two users are never the same.
   const { user, session, echo, withoutEcho } = setup;
   return new KvMemory(kv, `${user}/${session}`, {
     ...(secret && { secrets: old ? [secret, old] : [secret] }),
@@ -57,29 +61,36 @@ export async function openMemory(
 }
 
 /**
- * Cache size, in characters of stored text. An isolate has 128 MB, and parsed text takes about
- * three times as much.
+ * Size of the cache, in characters of stored text. An isolate has 128 MB of memory, and parsed text
+ * takes about three times as much memory as stored text.
  */
 const cachedCharacters = 4_000_000;
 const caches: WeakMap<KVNamespace, BatchCache> = new WeakMap();
 
-/** Header that carries the echo if no message does. */
+/**
+ * Header for the echo (`MemorySetup.echo`), in requests and responses without messages that can
+ * carry it.
+ */
 export const echoHeader = 'x-isoloop-echo';
 
 /**
- * Reads the echo from the header alone. Without an echo, the turn continues from the latest state.
+ * Reads the echo from the header. Without an echo, the turn continues from the latest state that
+ * the store returns.
  */
 export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
   const echo = c.req.header(echoHeader);
   return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
 }
 
-/** Tells the memory that the turn's client has gone, if the memory has a `leave` method. */
+/**
+ * Calls the memory's `leave` method, if it has one, because the client of the turn has
+ * disconnected.
+ */
 export function leaveMemory(memory: Memory): void {
   (memory as { readonly leave?: () => void }).leave?.();
 }
 
-/** Returns the echo that the client sends with its next request, if the memory has one. */
+/** Returns the memory's echo, if it has one. The client sends this echo with its next request. */
 export function echoOf(memory: Memory): string | undefined {
   const { echo } = memory as { readonly echo?: unknown };
   return typeof echo === 'string' ? echo : undefined;

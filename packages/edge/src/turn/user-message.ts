@@ -3,9 +3,9 @@ import type { Msg } from '@isoloop/core';
 import { fromUiMessage } from '@isoloop/core/ai-sdk';
 
 /**
- * Reads a UI message of the user. Throws `INVALID_MESSAGE` for any other message and for an id that
- * is not 1 to 128 visible characters. Also throws it for media whose address is not http, https or
- * data.
+ * Reads a UI message that the user wrote. Throws `INVALID_MESSAGE` for any other message, and for
+ * an id that is not 1 to 128 visible characters. Throws `INVALID_MESSAGE` also for media whose URL
+ * is not http, https or data.
  */
 export function readUserMessage(value: unknown): Msg {
   const { id } = Object(value) as { readonly id?: unknown };
@@ -32,7 +32,10 @@ export function isMessageId(id: unknown): id is string {
   return typeof id === 'string' && /^[!-~]{1,128}$/.test(id);
 }
 
-/** Returns whether a model may get the address; a machine's own files are refused. */
+/**
+ * Returns whether a media source is inline or has an http, https or data URL. Other URLs, such as
+ * `file:`, must not reach a model.
+ */
 export function isMediaAddress(source: { readonly type: string; readonly url?: string }): boolean {
   return source.type !== 'url' || /^(https?:\/\/|data:)/i.test(source.url ?? '');
 }

@@ -1,13 +1,14 @@
 /**
- *  * * Two tables that all profiles share. They were measured once, with the vocabularies and training
- * texts of several tokenizer families. Frequent values use characters that are also frequent in the
- * surrounding code, so that compression makes the bundle about 5 % smaller.
+ * All profiles share the two tables of this file. The tables were measured once, with the
+ * vocabularies and training texts of several tokenizer families. Frequent values use characters
+ * that are also frequent in the surrounding code, so that compression makes the bundle about 5 %
+ * smaller.
  *
- * The 512 Han characters that occur most often in tokens of several characters. They were ranked
- * over the vocabularies of o200k, qwen3, llama3, deepseek3 and gemma3 by the sum of log(1 + tokens
- * with the character). The string encodes steps from code point to code point, beginning at U+4DFF.
- * A step is the code of the string's character plus 50, modulo 92. `)` only moves on by 90 code
- * points, without a Han character there.
+ * This table has the 512 Han characters that occur most often in tokens of several characters. They
+ * were ranked over the vocabularies of o200k, qwen3, llama3, deepseek3 and gemma3 by the sum of
+ * log(1 + tokens with the character). The string encodes steps from code point to code point,
+ * beginning at U+4DFF. A step is the code of the string's character plus 50, modulo 92. `)` only
+ * moves on by 90 code points, without a Han character there.
  */
 export const commonHan: string =
   '+1,++,+/-.,20-7+4-+,/91J-,+,00+3-/804+57,14+.,.A,0P1,.,1.I6:l.7UMH)E)D/+,,75-./,-+8X=DD66/.,6,/0Ax-+++1+@@Z;+M+0' +
