@@ -78,8 +78,8 @@ function lastCut(
 }
 
 /**
- * Returns the first end of a group after `from` that leaves out at least `tokens` tokens. If there
- * is none, returns the last end of a group that is at most `to`.
+ * Returns the index of a cut: the first end of a group at which at least `tokens` tokens after
+ * `from` are left out. If `to` comes first, returns the last end of a group up to `to`.
  */
 function skip(
   messages: readonly Msg[],

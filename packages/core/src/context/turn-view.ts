@@ -30,7 +30,7 @@ export function turnView(
   const countShown = requestCounter(arc);
   let last: Split | undefined;
 
-  // Earlier messages do not change during an agent call, so the result for its first request is
+  // Earlier messages do not change during an agent call, so the split of its first request is
   // reused.
   const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
     if (
@@ -73,9 +73,9 @@ export function turnView(
 export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
 
 /**
- * Makes a function of type `PartOf`. Always pass it the same `isShown`: it remembers one result per
- * message. For the same message, the result is the same object each time. Token counts and the wire
- * form are cached on that object.
+ * Makes a function of type `PartOf`. Always pass the same `isShown` to that function, because it
+ * remembers one result per message. For the same message, the result is the same object each time.
+ * The token count and the JSON for the provider are cached on that object.
  */
 export function messageParts(): PartOf {
   const parts = new WeakMap<Msg, Msg>();

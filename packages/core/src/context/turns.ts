@@ -43,7 +43,7 @@ export function isAnswered(turn: readonly Msg[]): boolean {
 
 /**
  * Returns the index of the first message after the turn's question. An empty reply is not stored,
- * only its correction is, so a correction may be that first message.
+ * but its correction is. A correction may therefore be that first message.
  */
 export function stepsStart(turn: readonly Msg[]): number {
   const first = turn.findIndex(

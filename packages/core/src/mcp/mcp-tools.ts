@@ -77,7 +77,8 @@ export class McpTools implements ToolSet {
   }
 
   /**
-   * Whether a session with the server is open. A lost session is noticed only at the next request.
+   * Whether a session with the server is open. A lost session may stay unnoticed until the next
+   * request.
    */
   get connected(): boolean {
     return this.#session !== undefined;

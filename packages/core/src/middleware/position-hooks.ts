@@ -44,8 +44,8 @@ type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
  * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
  * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
  * (`jumpTo`, `stop`, `gotoReasoning`), the later hooks at that position do not run. Before the
- * model, `jumpTo('model')` has only this effect. `priority` orders all these hooks among the
- * agent's other hooks. Default: 100. Throws `CONFIGURATION` for two hooks of the same name.
+ * model, `jumpTo('model')` does nothing else. `priority` orders all these hooks among the agent's
+ * other hooks. Default: 100. Throws `CONFIGURATION` for two hooks of the same name.
  */
 export function positionHooks(
   hooks: readonly PositionHook[],

@@ -135,7 +135,7 @@ export function metrics(
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
   checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
-  /** Ids of tool calls for which `pre-acting` was emitted and whose tool has not been called. */
+  /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const runs = perRun((): Set<string> => new Set());
   return {
     name: 'metrics',

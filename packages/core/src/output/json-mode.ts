@@ -20,6 +20,7 @@ export interface JsonModeOptions {
 export interface YamlModeOptions {
   /** Parser that throws on invalid YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
   readonly parse: (text: string) => unknown;
+  /** See `JsonModeOptions`. */
   readonly attempts?: number;
 }
 

@@ -47,7 +47,7 @@ export class OutputTries {
 
   /**
    * Starts another attempt. The session log keeps the reply until there is a value, so that nothing
-   * is lost if the agent call ends before. `prompt` is never stored.
+   * is lost if the agent call ends without a value. `prompt` is never stored.
    */
   async again(reply: Msg, prompt: string): Promise<'again'> {
     const steps = this.#steps;
@@ -145,8 +145,8 @@ export class OutputTries {
 }
 
 /**
- * Returns the value of an answer that an earlier run stored. Validates the JSON that the model
- * wrote again, because the schema may change values.
+ * Returns the value of an answer that an earlier run stored. The JSON that the model wrote is
+ * validated again, because the schema may change values.
  */
 export async function storedValue(
   schema: Schema<unknown>,

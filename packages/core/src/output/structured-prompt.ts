@@ -26,7 +26,7 @@ export function promptOutput(
   const tell = (request: ModelRequest): ModelRequest => {
     const [first, ...rest] = request.messages;
     const before = first?.role === 'system' ? first : undefined;
-    // Reuses the message object, because its wire form is cached on the object.
+    // Reuses the message object, because the JSON for the provider is cached on the object.
     if (!system || system.before !== before)
       system = { before, message: withInstruction(steps, before, told) };
     const isOffered =
@@ -123,8 +123,8 @@ function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string
 }
 
 /**
- * Returns an issue if the schema asks for an object or an array and the value is another type. This
- * check is also made for plain JSON Schema, which is not validated otherwise.
+ * Returns an issue if the schema asks for an object or an array and the value is another type.
+ * Plain JSON Schema has no other check.
  */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
   if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is not an object';

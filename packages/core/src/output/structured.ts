@@ -20,9 +20,9 @@ export interface StructuredOptions {
    */
   readonly attempts?: number;
   /**
-   * Whether to force the call of `generate_response` after an answer without it. The model gets a
-   * reminder in any case. Applies to mode `tool`. Default true. Use false for models that reject a
-   * forced tool choice; some do so with thinking (AgentScope: `StructuredOutputReminder`).
+   * Whether to force a call of `generate_response` after the model answered without it. The model
+   * gets a reminder in any case. Applies to mode `tool`. Default true. Use false for models that
+   * reject a forced tool choice; some do so with thinking (AgentScope: `StructuredOutputReminder`).
    */
   readonly forceTool?: boolean;
   /**

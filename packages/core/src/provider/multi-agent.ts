@@ -40,7 +40,7 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
     names: isDashScope ? 'always' : 'several',
     ...options,
   };
-  // Later requests reuse the merged message, so that its wire form is computed once.
+  // Later requests reuse the merged message, so that its JSON for the provider is built once.
   const known = new WeakMap<Msg, Merged>();
   return {
     provider: model.provider,

@@ -24,7 +24,7 @@ export function toolMedia(): ModelMiddleware {
     name: 'toolMedia',
     wrapModel(model) {
       const { media } = model.features;
-      // Later requests reuse the same objects, so that their wire form is computed once.
+      // Later requests reuse the same objects, so that their JSON for the provider is built once.
       const known = new WeakMap<Msg, Shown>();
       const show = (group: readonly Msg[]): readonly Msg[] => {
         const found = known.get(group[0]!);

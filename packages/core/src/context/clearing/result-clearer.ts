@@ -6,8 +6,8 @@ export interface ResultClearer {
   isOurs(message: Msg): boolean;
   /**
    * Returns the message with a placeholder for each tool result that may be cleared. For the same
-   * message, the result is the same object each time. Token counts and the wire form are cached on
-   * that object.
+   * message, the result is the same object each time. The token count and the JSON for the provider
+   * are cached on that object.
    */
   clear(message: Msg): Msg;
 }

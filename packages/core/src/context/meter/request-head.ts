@@ -1,8 +1,8 @@
 import type { ContextRequest } from '../../loop/context-policy.ts';
 
 /**
- * Returns the number of messages before the conversation. System messages at its beginning are not
- * part of the conversation.
+ * Returns the number of messages before the conversation. They are the first `head` messages of the
+ * request and the system messages right after them.
  */
 export function headOf({ messages, head = 0 }: ContextRequest): number {
   let start = head;

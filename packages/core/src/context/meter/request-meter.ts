@@ -21,7 +21,8 @@ export interface TokenRatios {
 export interface WindowOptions {
   /**
    * Number of tokens that fit in the model's context window. Default: the model's
-   * `features.contextWindow`. A request throws `CONFIGURATION` if the model does not state one.
+   * `features.contextWindow`. If the model does not state its window, a request fails with
+   * `CONFIGURATION`.
    */
   readonly window?: number;
   /** Tokens kept free for the answer. Default 4096. */
@@ -45,8 +46,8 @@ export interface Measured {
    */
   readonly sums: readonly number[];
   /**
-   * Number of tokens that every request contains. They are the messages before the conversation,
-   * the tools, and the message that is sent in addition (`beside`).
+   * Number of tokens of the parts that every request contains: the messages before the
+   * conversation, the tools, and the additional message `beside`.
    */
   readonly fixed: number;
   /** Maximum number of tokens of the conversation. */

@@ -51,10 +51,7 @@ export interface SummarizeHistoryOptions extends WindowOptions {
    * Default false.
    */
   readonly keepFirst?: boolean;
-  /**
-   * Text above the summary. Default: a text that calls the summary information and not an
-   * instruction.
-   */
+  /** Text above the summary. Default: says that the summary is information, not an instruction. */
   readonly heading?: string;
   /** Maximum time, in milliseconds, that summaries may delay one request. Default 30 000. */
   readonly timeoutMs?: number;

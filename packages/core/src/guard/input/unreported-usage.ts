@@ -25,8 +25,8 @@ export function saidIn(batch: readonly ModelDelta[]): string {
 }
 
 /**
- * Estimates the usage of an agent call's model requests without reported usage, from the events of
- * the agent call. A request whose reply has no text costs nothing.
+ * Estimates the usage that the provider did not report, from the events of an agent call. A request
+ * whose reply has no text costs nothing.
  */
 export class UnreportedUsage {
   readonly #profile: TokenProfile;

@@ -23,7 +23,7 @@ export interface OutputLengthOptions {
    * `OUTPUT_TOO_SHORT`.
    */
   readonly mode?: 'warn' | 'retry' | 'fail';
-  /** Text in place of the rest. Default: a blank line and `[Cut off here]`. */
+  /** Text at the end of a reply that was cut. Default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
   /**
    * Function that gets each violation of `min` or `max`. An exception of this function is logged to

@@ -29,10 +29,10 @@ export interface MaskPiiOptions {
 /**
  * Masks personal data that has a fixed form. The kinds are e-mail addresses, phone numbers, payment
  * cards (Luhn), IBANs (mod 97), and IP, MAC and web addresses. Further kinds are Korean resident
- * numbers, Chinese identity numbers and US social security numbers. In `outputGuards`, the result
- * checks replies. In `inputGuards`, it checks user input before anything is stored. Names and
- * postal addresses are not found, because they have no fixed form. Data is also found if it has
- * fullwidth digits or invisible characters.
+ * numbers, Chinese identity numbers and US social security numbers. As a rule of `outputGuards`, it
+ * checks replies. As a stage of `inputGuards`, it checks user input before anything is stored.
+ * Names and postal addresses are not found, because they have no fixed form. Data is also found if
+ * it has fullwidth digits or invisible characters.
  */
 export function maskPii(
   options: MaskPiiOptions = {},

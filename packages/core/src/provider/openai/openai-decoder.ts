@@ -74,8 +74,8 @@ export class OpenAiDecoder implements ReplyDecoder {
 }
 
 /**
- * Converts token counts. xAI and Gemini do not count reasoning in `completion_tokens`, but in
- * `total_tokens`.
+ * Converts token counts. xAI and Gemini count reasoning in `total_tokens`, but not in
+ * `completion_tokens`.
  */
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;

@@ -68,7 +68,8 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
 }
 
 /**
- * Joins texts with commas. Leaves out empty texts, which come from messages without a wire form.
+ * Joins texts with commas. Leaves out empty texts, which come from messages that the provider does
+ * not get.
  */
 export function list(texts: readonly string[]): string {
   return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');

@@ -25,7 +25,7 @@ export function decodeToolCall(
   let index = calls.findLastIndex((open) => goesOn(open, fragment));
   if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
-  // `trim` throws if the value is not a string, because a session log does not accept such a value.
+  // `trim` throws if the value is not a string. A session log would reject such a value.
   const news = {
     ...(!call.id && id && { id: id.trim() }),
     ...(!call.name && called?.name && { name: called.name.trim() }),

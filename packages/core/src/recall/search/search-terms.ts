@@ -33,8 +33,8 @@ const hiraganaPiece = /^\p{sc=Hira}{1,2}$/u;
 /**
  * Creates functions that return the terms of a text for a full-text index, in any language. Width,
  * case and Latin accents do not count. A text without spaces is found by each pair of neighboring
- * characters, and by its words if the runtime can segment it. So a text is also found if a runtime
- * has no dictionary or another one.
+ * characters, and by its words if the runtime can segment it. A text is therefore also found if the
+ * runtimes of index and query segment it differently.
  */
 export function searchTerms({
   segment = segmenter() ?? null,
