@@ -1,7 +1,10 @@
+import type { EventOf } from '../event/agent-event.ts';
+import { perRun } from '../loop/use/per-run.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { outputToolName } from '../output/output-tool.ts';
+import { metadataOf, wordsBesideCall } from '../text-protocol/corrections.ts';
 
 /**
  * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Removes
@@ -9,15 +12,46 @@ import { outputToolName } from '../output/output-tool.ts';
  * answer.
  */
 export function finalWithoutTools(): Middleware & ModelMiddleware {
+  const runs = perRun(() => ({ isFinal: false }));
   return {
     name: 'finalWithoutTools',
+    onError: 'fail',
+    wrapRun: runs.wrapRun,
     wrapModel: (model) =>
       withStream(model, (request, context) =>
         request.tools.every(({ name }) => name === outputToolName)
           ? withoutCalls(model, request, context)
           : model.stream(request, context),
       ),
+    // Calls in the text of a reply only show here.
+    on: {
+      'pre-reasoning': {
+        handle({ tools, runId }) {
+          const run = runs.get(runId);
+          if (run) run.isFinal = !tools.length;
+        },
+        priority: 10_000,
+      },
+      'post-reasoning': {
+        handle: (event) => (runs.get(event.runId)?.isFinal ? withoutTextCalls(event) : undefined),
+        // Before all other hooks, so that they see the answer.
+        priority: -10_000,
+      },
+    },
   };
+}
+
+/** Returns the reply without its calls, and without the correction that the text protocol wants. */
+function withoutTextCalls(event: EventOf<'post-reasoning'>): EventOf<'post-reasoning'> | undefined {
+  const { message } = event;
+  const words = wordsBesideCall(message)?.trim();
+  const kept = message.content.filter(
+    (block) => block.type !== 'tool_use' || block.name === outputToolName,
+  );
+  if (words === undefined && kept.length === message.content.length) return undefined;
+  const said = words ? [{ type: 'text', text: words } as const] : [];
+  const metadata = metadataOf(message);
+  return { ...event, message: { ...message, content: [...kept, ...said], metadata } };
 }
 
 async function* withoutCalls(

@@ -4,6 +4,7 @@ import type { ControlOf } from '../event/hook.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
@@ -16,6 +17,8 @@ export type CorrectionPart = 'reply' | 'message';
 interface Invalid {
   readonly text: string;
   readonly message: string;
+  /** The part of the text beside a call, if the reply calls a tool although it has none. */
+  readonly words?: string;
 }
 
 /** Returns a correction for an answer without text other than white space. */
@@ -53,16 +56,31 @@ export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {
   };
 }
 
+/**
+ * Returns the words of an invalid reply that calls a tool although its request had none. Returns
+ * `undefined` for any other reply.
+ */
+export function wordsBesideCall({ metadata }: Msg): string | undefined {
+  const { invalidReply: invalid } = metadata ?? {};
+  return isInvalid(invalid) ? invalid.words : undefined;
+}
+
+/** Returns the reply's metadata without what is wrong with it. */
+export function metadataOf({ metadata }: Msg): JsonObject {
+  const { invalidReply: _invalid, ...rest } = metadata ?? {};
+  return rest;
+}
+
 function correct(
   { message, at }: EventOf<'post-reasoning'>,
   control: ControlOf<'post-reasoning'>,
 ): void {
-  const { invalidReply: invalid, ...metadata } = message.metadata ?? {};
+  const invalid = message.metadata?.['invalidReply'];
   if (!isInvalid(invalid)) return;
   const about = (part: CorrectionPart) => ({
     id: `${message.id}:${part}`,
     now: () => at,
-    metadata: { ...(part === 'reply' && metadata), correction: part },
+    metadata: { ...(part === 'reply' && metadataOf(message)), correction: part },
   });
   const speaker = message.name !== undefined && { name: message.name };
   const said = { ...about('reply'), ...speaker };

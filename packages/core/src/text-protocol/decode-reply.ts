@@ -49,6 +49,7 @@ export async function* decodeReply(
     parallel,
     signal,
   };
+  let triesCall = false;
   const judge = async (): Promise<ParsedReply> => {
     const answer: ParsedReply = { type: 'answer', text };
     // The agent requests a note for itself, such as a summary. A note is not an answer, so it is
@@ -60,6 +61,7 @@ export async function* decodeReply(
       parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
     if (request.messages.some((message) => last.has(message)))
       return parsed.type === 'invalid' ? answer : parsed;
+    triesCall = parsed.type !== 'answer';
     const problem = await problemOf(parsed);
     return problem ? { type: 'invalid', message: problem } : parsed;
   };
@@ -74,7 +76,11 @@ export async function* decodeReply(
   };
   try {
     const parsed = await abortable(judge(), signal);
-    const metadata = { ...finish.metadata, ...aboutReply(text, parsed) };
+    const isCallWithoutTools = triesCall && !context.tools.length;
+    const metadata = {
+      ...finish.metadata,
+      ...aboutReply(text, parsed, isCallWithoutTools ? { words } : {}),
+    };
     yield [
       ...reply.settle(parsed),
       Object.keys(metadata).length ? { ...finish, metadata } : finish,
@@ -90,8 +96,9 @@ export async function* decodeReply(
  * Returns metadata for the reply's message. For an invalid reply, the metadata says what is wrong.
  * For tool calls, it has the text that the model wrote.
  */
-function aboutReply(text: string, parsed: ParsedReply): JsonObject | undefined {
-  if (parsed.type === 'invalid') return { invalidReply: { text, message: parsed.message } };
+function aboutReply(text: string, parsed: ParsedReply, more: JsonObject): JsonObject | undefined {
+  if (parsed.type === 'invalid')
+    return { invalidReply: { text, message: parsed.message, ...more } };
   if (parsed.type === 'answer') return undefined;
   const calls = parsed.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
   return writtenReply(text, parsed.text ?? '', calls);

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { UseList } from '../loop/use/middleware.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { structured } from '../output/structured.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
+import { tool } from '../tool/tool.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { arcReactor } from './arc-reactor.ts';
+import { oxygent } from './oxygent.ts';
+
+const look = tool({
+  name: 'look',
+  description: '',
+  input: { type: 'object' },
+  execute: () => 'seen',
+});
+const call = '{"tool_name":"look","arguments":{}}';
+const calls = (count: number): string[] => Array.from({ length: count }, () => call);
+
+const uses: readonly [name: string, use: () => UseList][] = [
+  ['textToolCalls() after arcReactor()', () => [arcReactor(), textToolCalls()]],
+  ['textToolCalls() before arcReactor()', () => [textToolCalls(), arcReactor()]],
+  ['oxygent() before arcReactor()', () => [oxygent(), arcReactor()]],
+];
+
+function setUp(use: UseList, replies: readonly ScriptedReply[]) {
+  const model = new ScriptedModel(replies, { features: { tools: false } });
+  return { model, agent: new ReActAgent({ name: 'a', model, tools: [look], use }) };
+}
+
+test.each(uses)(
+  '%s: a model that keeps calling in text gets eleven requests',
+  async (_name, use) => {
+    const { agent, model } = setUp(use(), [...calls(11), 'again']);
+    expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: '' });
+    expect(model.requests).toHaveLength(11);
+    expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(10);
+    expect(await agent.call('and now?')).toMatchObject({ reason: 'stop', text: 'again' });
+  },
+);
+
+test.each(uses)('%s: the words beside the last call are the answer', async (_name, use) => {
+  const { agent } = setUp(use(), [...calls(10), `已查到三条。\n${call}`]);
+  const events: AgentEvent[] = [];
+  const stream = agent.stream('go');
+  for await (const event of stream) events.push(event);
+  const { message, text, reason } = await stream.result;
+  expect({ text, reason }).toEqual({ text: '已查到三条。', reason: 'limit' });
+  expect(message).toMatchObject({ name: 'a', metadata: { finishReason: 'stop' } });
+  expect(message.metadata).not.toHaveProperty('invalidReply');
+  expect((await agent.messages()).at(-1)).toEqual(message);
+  const last = events.findLast(({ type }) => type === 'step-reset') as
+    | Extract<AgentEvent, { type: 'step-reset' }>
+    | undefined;
+  expect(last?.replacement && textOf(last.replacement)).toBe('已查到三条。');
+});
+
+test.each(uses.slice(0, 2))(
+  '%s: a malformed last call is no answer, and ends the call',
+  async (_name, use) => {
+    const { agent, model } = setUp(use(), [
+      ...calls(10),
+      'Wait. {"tool_name": "look", "argum',
+      'no',
+    ]);
+    expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Wait.' });
+    expect(model.requests).toHaveLength(11);
+  },
+);
+
+test.each(uses)('%s: a typed answer is still asked for, then the call ends', async (_name, use) => {
+  const { agent, model } = setUp(use(), calls(40));
+  const output = structured({ type: 'object', properties: { n: { type: 'number' } } } as const);
+  await expect(agent.call('go', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
+  expect(model.requests).toHaveLength(14);
+  const typed = setUp(use(), [
+    ...calls(11),
+    '{"tool_name":"generate_response","arguments":{"n":1}}',
+  ]);
+  expect(await typed.agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
+});
+
+test('a malformed call is still corrected while there are tools', async () => {
+  const { agent, model } = setUp(
+    [arcReactor(), textToolCalls()],
+    ['{"tool_name": "look"', 'Done.'],
+  );
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'Done.' });
+  expect(model.requests).toHaveLength(2);
+});
+
+test('an answer after the tools were removed is still checked by `reflect`', async () => {
+  const reflect = (reply: string) => (reply === 'Maybe.' ? 'Say yes or no.' : undefined);
+  const use = [arcReactor(), textToolCalls({ reflect })];
+  const { agent, model } = setUp(use, [...calls(10), 'Maybe.', 'Yes.']);
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Yes.' });
+  expect(model.requests).toHaveLength(12);
+});
+
+test('without arcReactor(), a call after the limit is corrected', async () => {
+  const model = new ScriptedModel([call, call, 'Done.'], { features: { tools: false } });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    use: [textToolCalls()],
+    limits: { toolCalls: 1 },
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'Done.' });
+});
