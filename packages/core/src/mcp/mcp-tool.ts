@@ -71,7 +71,7 @@ function inputOf(
       return own;
     }
   } catch (error) {
-    const message = `The arguments of "${name}" of the MCP server "${server}" go to it unchecked: its schema is refused.`;
+    const message = `The arguments of the tool "${name}" are not checked before they are sent: \`schema\` rejects its JSON Schema (MCP server "${server}").`;
     report(new AgentError('MCP_BAD_RESPONSE', message, { cause: error }));
   }
   return {

@@ -169,9 +169,13 @@ export class McpTools implements ToolSet {
     if (signal.aborted || own.isGone) {
       await session.close();
       signal.throwIfAborted();
-      throw new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" went away.`, {
-        retryable: true,
-      });
+      throw new AgentError(
+        'MCP_UNREACHABLE',
+        `The MCP server "${this.name}" closed the session before it was ready.`,
+        {
+          retryable: true,
+        },
+      );
     }
     own.session = session;
     this.#session = session;

@@ -61,7 +61,7 @@ export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSp
     },
     stored: (answer) => storedValue(spec.schema, answer),
     async judge(reply) {
-      if (reminded) await tries.fail(textOf(reply), [`it was not given to "${outputToolName}"`]);
+      if (reminded) await tries.fail(textOf(reply), [`the model did not call "${outputToolName}"`]);
       reminded = true;
       return tries.again(reply, reminder);
     },
@@ -97,7 +97,7 @@ export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSp
       const call = toolUsesOf(reply.message).findLast(isOutputCall);
       const checked = call
         ? await readCall(input, call)
-        : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
+        : { ok: false as const, issues: [`the model did not call "${outputToolName}"`] };
       if (!checked.ok)
         throw await tries.failure(call ? rawOf(call) : textOf(reply.message), checked.issues);
       const message = await tries.answer(checked.value, reply.message, 'summary-chunk');

@@ -78,7 +78,10 @@ function checkName(name: string): void {
     !/^(?:retrieved_context|response_format|long_term_memory)$/i.test(name)
   )
     return;
-  throw new AgentError('CONFIGURATION', `systemPrompt(): "${name}" is not the name of a section.`);
+  throw new AgentError(
+    'CONFIGURATION',
+    `systemPrompt(): "${name}" cannot be the name of a section.`,
+  );
 }
 
 const documentFields = 'content:string source:string|?';

@@ -97,7 +97,7 @@ function unionMessage(
 function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): string {
   const { keyword } = error;
   if (keyword === 'false') return 'is not allowed';
-  if (keyword === 'not') return 'is what it must not be';
+  if (keyword === 'not') return 'must not match the schema in "not"';
   if (keyword === 'type') {
     const [, actual, expected] =
       /^Instance type "(.*)" is invalid\. Expected "(.*)"\.$/.exec(error.error) ?? [];

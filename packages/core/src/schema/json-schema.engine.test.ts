@@ -68,7 +68,7 @@ test.each<[name: string, schema: JsonObject, value: JsonValue, lines: readonly s
   ['type', { type: 'integer' }, 1.5, ['must be integer, is number']],
   ['types', { type: ['string', 'null'] }, [], ['must be string or null, is array']],
   ['const', { const: { a: 1 } }, { a: 2 }, ['must be {"a":1}']],
-  ['not', { not: { type: 'null' } }, null, ['is what it must not be']],
+  ['not', { not: { type: 'null' } }, null, ['must not match the schema in "not"']],
   ['format', { format: 'date' }, 'yesterday', ['String does not match format "date"']],
   ['length in characters', { maxLength: 2 }, '😀😀😀', ['is too long (3 > 2)']],
   ['multipleOf', { multipleOf: 0.1 }, 0.35, ['0.35 is not a multiple of 0.1']],

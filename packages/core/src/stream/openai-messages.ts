@@ -28,7 +28,7 @@ function fromMessage(
   names: Map<string, string>,
   context: MessageContext,
 ): Msg {
-  if (!isRecord(message)) throw invalid(index, 'is no object');
+  if (!isRecord(message)) throw invalid(index, 'is not an object');
   const { role, content, name } = message;
   const options = { ...context, ...(typeof name === 'string' ? { name } : {}) };
   switch (role) {

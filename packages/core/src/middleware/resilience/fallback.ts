@@ -66,7 +66,7 @@ export function fallback(
       if (model.features.guarded && !models.every(({ features }) => features.guarded)) {
         throw new AgentError(
           'CONFIGURATION',
-          'Put fallback() after outputGuards(), or the guards do not see its models.',
+          'Put fallback() after outputGuards() in the list. Otherwise the guards do not check its models.',
         );
       }
       const windows = [model, ...models].flatMap(

@@ -111,7 +111,7 @@ function checked(providerOptions: JsonObject): JsonObject {
     if (name in providerOptions && providerOptions[name] !== value)
       throw new AgentError(
         'INVALID_INPUT',
-        `providerOptions.${name} must be ${JSON.stringify(value)}: dashscope() reads nothing else`,
+        `providerOptions.${name} must be ${JSON.stringify(value)}: dashscope() supports no other value`,
       );
   }
   return providerOptions;
