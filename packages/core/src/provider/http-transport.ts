@@ -20,8 +20,8 @@ export interface HttpRequest {
 }
 
 /**
- * Time, in milliseconds, that the server may take to close a connection after `[DONE]`. A
- * connection that is closed properly can be reused.
+ * Time, in milliseconds, to wait for the end of the response after `[DONE]`. Only then can the
+ * connection be reused.
  */
 const closingMs = 500;
 
