@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import type { EventOf } from '../event/agent-event.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import type { Msg } from '../message/msg.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import { structured } from '../output/structured.ts';
@@ -61,6 +64,34 @@ test('a value carries the agent’s name', async () => {
   const output = structured(z.object({ n: z.number() }));
   const { message } = await named([value]).call('go', { output });
   expect(message.name).toBe('小明');
+});
+
+test.each([
+  ['post-reasoning', {}],
+  ['post-call', {}],
+  ['post-summary', { limits: { iterations: 0 } }],
+] as const)('a reply that a hook replaces at %s carries the name', async (at, options) => {
+  const replace = (event: EventOf<typeof at>) => ({ ...event, message: assistantMessage('嗯。') });
+  const agent = named(['好。'], { ...options, use: [{ on: { [at]: replace } }] });
+  const resets: unknown[] = [];
+  const stream = agent.stream('Hi');
+  for await (const event of stream)
+    if (event.type === 'step-reset') resets.push(event.replacement?.name);
+  const { message } = await stream.result;
+  expect(message).toMatchObject({ role: 'assistant', name: '小明' });
+  expect(textOf(message)).toBe('嗯。');
+  expect((await agent.messages()).at(-1)).toEqual(message);
+  expect(resets).toEqual(['小明']);
+});
+
+test("a hook may give a reply another name, and its message becomes the assistant's", async () => {
+  const replace = (message: Msg): Middleware => ({
+    on: { 'post-reasoning': (event) => ({ ...event, message }) },
+  });
+  const other = named(['好。'], { use: [replace(assistantMessage('嗯。', { name: '小刚' }))] });
+  expect((await other.call('Hi')).message).toMatchObject({ role: 'assistant', name: '小刚' });
+  const user = named(['好。'], { use: [replace(userMessage('嗯。', { name: 'Ann' }))] });
+  expect((await user.call('Hi')).message).toMatchObject({ role: 'assistant', name: '小明' });
 });
 
 test('in a conversation of several agents each line has the name of its speaker', async () => {

@@ -15,6 +15,7 @@ import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { allowTools } from '../../tool/allow-tools.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 import type { Interruption } from '../../event/interrupt-request.ts';
+import { asReply } from '../ending.ts';
 import type { Jump } from '../jump.ts';
 import { loopSteps, type EventFields, type LoopSteps } from '../loop-steps.ts';
 import type { Outbox } from './outbox.ts';
@@ -286,8 +287,9 @@ export class Run {
       control as never,
     );
     if (event.message !== message) {
-      await this.tell('step-reset', { reason: type, replacement: event.message });
-      event = this.stamp({ ...event }, event.at);
+      const replacement = asReply(this, event.message);
+      await this.tell('step-reset', { reason: type, replacement });
+      event = this.stamp({ ...event, message: replacement }, event.at);
     }
     await this.push([event]);
     return event.message;
