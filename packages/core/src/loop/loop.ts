@@ -102,8 +102,13 @@ async function settle(run: Run, input: CallInput): Step {
   checkNew(more, run.view);
   const beside = more.length ? (run.options.decisions ?? []) : [];
   checkDecisions(beside, open, []);
-  const isDecided = open.every(({ id }) => beside.some(({ toolUseId }) => toolUseId === id));
-  if (more.length && !isDecided) await makeWay(run, open);
+  // A held call needs no decision of its own.
+  const isDecided = ({ id }: ToolUse): boolean => {
+    const { started, pending } = status.calls.get(id) ?? { started: true };
+    const isHeld = beside.length > 0 && !started && !pending;
+    return isHeld || beside.some(({ toolUseId }) => toolUseId === id);
+  };
+  if (more.length && !open.every(isDecided)) await makeWay(run, open);
   const left = more.length || decisions.length ? undefined : resumption(run);
   await run.writes.wait(
     memory.note?.([

@@ -225,6 +225,27 @@ test('a new message instead of the decision closes the whole round', async () =>
   expect(historyFaults(await chat.agent.messages())).toEqual([]);
 });
 
+test.each([false, true])(
+  'a message with decisions about all pending calls needs none about held ones; stored: %s',
+  async (isStored) => {
+    const store = new MemoryStore();
+    const next = (replies: readonly ScriptedReply[]) =>
+      setUp(replies, {}, isStored ? { memory: new SessionMemory(store, 's') } : {});
+    const first = next([asked('read', 'pay', 'mail'), 'Paid.']);
+    await first.agent.call('go');
+    const second = isStored ? next(['Paid.']) : first;
+    const some = { decisions: [approve('pay1')] };
+    await expect(second.agent.call('And hurry.', some)).rejects.toThrow(/"mail" \(mail2, approval\)/);
+    expect((await second.agent.call([approve('mail2')])).pending).toHaveLength(1);
+    first.take();
+    const third = isStored ? next(['Paid.']) : first;
+    expect((await third.agent.call('And hurry.', some)).text).toBe('Paid.');
+    expect(third.ran()).toEqual(['read 0', 'pay 1', 'mail 2']);
+    expect(third.model.requests.at(-1)!.messages.at(-1)).toMatchObject({ role: 'user' });
+    expect(historyFaults(await third.agent.messages())).toEqual([]);
+  },
+);
+
 test('rejects an invalid option', () => {
   for (const make of [humanInTheLoop, springAiAlibaba])
     expect(() => make({ holdRound: 'yes' } as never)).toThrow(
