@@ -1,5 +1,6 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
+import { nameMatcher } from '../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 export interface ToolCategory {
@@ -9,8 +10,8 @@ export interface ToolCategory {
    */
   readonly keywords: readonly string[];
   /**
-   * Names of the tools in the category. A `*` at the end matches all names that begin with the text
-   * before it. A tool may be in several categories.
+   * Names of the tools in the category, or patterns such as `mail_*`, where `*` matches any text. A
+   * tool may be in several categories.
    */
   readonly tools: readonly string[];
 }
@@ -18,19 +19,19 @@ export interface ToolCategory {
 /**
  * Creates a selector for `selectTools` (Arc Reactor: keyword selector). The selector chooses the
  * tools of all categories that match the question, and the tools without a category. If no category
- * matches, the selector chooses all tools. Throws `CONFIGURATION` if `keywords` or `tools` of a
- * category is not a list of strings.
+ * matches, the selector chooses all tools. Throws `CONFIGURATION` for a category whose `keywords` or
+ * `tools` is not a list of strings. A pattern that cannot match the name of a tool throws, too.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('CONFIGURATION', 'byKeyword()', { categories }, 'categories:array');
   for (const category of categories)
-    checkFields('CONFIGURATION', 'A tool category', category, 'keywords:array tools:array');
+    checkFields('CONFIGURATION', 'byKeyword(): a category', category, 'keywords:array tools:array');
   for (const text of categories.flatMap(({ keywords, tools }) => [...keywords, ...tools])) {
-    checkFields('CONFIGURATION', 'A tool category', { text }, 'text:string');
+    checkFields('CONFIGURATION', 'byKeyword(): a category', { text }, 'text:string');
   }
   const known = categories.map(({ keywords, tools }) => ({
     keywords: keywords.map(fold).filter(Boolean),
-    tools,
+    has: nameMatcher('byKeyword()', tools),
   }));
   return (question, tools) => {
     const asked = fold(question);
@@ -38,11 +39,7 @@ export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
       keywords.some((keyword) => asked.includes(keyword)),
     );
     const isIn = ({ name }: ToolSchema, some: typeof known): boolean =>
-      some.some((category) =>
-        category.tools.some((pattern) =>
-          pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-        ),
-      );
+      some.some((category) => category.has(name));
     const chosen = matched.length
       ? tools.filter((tool) => isIn(tool, matched) || !isIn(tool, known))
       : tools;

@@ -7,6 +7,7 @@ import { parseJson } from '../message/parse-json.ts';
 import { askText } from '../model/ask-text.ts';
 import type { ChatModel, GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
+import { nameMatcher } from '../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 export interface ByModelOptions {
@@ -17,7 +18,10 @@ export interface ByModelOptions {
    * or fewer, all are chosen and the model is not asked. Default: 10.
    */
   readonly maxTools?: number;
-  /** Names of tools that are always chosen. The model is not asked about these tools. */
+  /**
+   * Names of tools that are always chosen, or patterns such as `mail_*`. The model is not asked
+   * about these tools.
+   */
   readonly alwaysInclude?: readonly string[];
   /** Instruction for the model. The required answer format is added after this text. */
   readonly prompt?: string;
@@ -40,16 +44,10 @@ export function byModel(options: ByModelOptions): ToolSelector {
   checkFields('CONFIGURATION', 'byModel()', options, fields);
   checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
   checkWhole('byModel()', { maxTools: options.maxTools });
-  const {
-    model,
-    maxTools = 10,
-    alwaysInclude = [],
-    prompt = instruction,
-    generate,
-    timeoutMs = 30_000,
-  } = options;
+  const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;
+  const isIncluded = nameMatcher('byModel(): alwaysInclude', options.alwaysInclude);
+  const isFixed = ({ name }: ToolSchema): boolean => isIncluded(name);
   return async (question, tools, { signal, run, onUsage }) => {
-    const isFixed = ({ name }: ToolSchema): boolean => alwaysInclude.includes(name);
     const others = tools.filter((tool) => !isFixed(tool));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
     const deadline = new Deadline(signal, timeoutMs);

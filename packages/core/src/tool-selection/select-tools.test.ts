@@ -7,6 +7,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { userMessage } from '../message/create-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { byModel } from './by-model.ts';
 import { byKeyword, type ToolCategory } from './by-keyword.ts';
 import { bySimilarity } from './by-similarity.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
@@ -446,6 +447,34 @@ test.each<[question: string, chosen: readonly string[]]>([
   expect(await chosenBy(byKeyword(categories), question, offered)).toEqual(chosen);
 });
 
+test.each<[pattern: string, chosen: readonly string[]]>([
+  ['cal_*', ['cal_add', 'cal_list']],
+  ['*_mail', ['send_mail', 'read_mail']],
+  ['*_*', ['send_mail', 'read_mail', 'cal_add', 'cal_list']],
+  ['c*k', ['clock']],
+  ['*', offered],
+  ['none_*', []],
+])('%s stands for the same tools in every list of names', async (pattern, chosen) => {
+  const rest = { keywords: ['never said'], tools: ['*'] };
+  const by = byKeyword([{ keywords: ['go'], tools: [pattern] }, rest]);
+  expect(await chosenBy(by, 'go', offered)).toEqual(chosen);
+  const tools = offered.map((name) => own(name));
+  const local = setUp(['ok'], tools, { by: () => [], local: [pattern] });
+  await local.agent.call('go');
+  expect(local.shown()).toEqual([chosen]);
+  const choosing = byModel({
+    model: new ScriptedModel(['{"tools":[]}']),
+    maxTools: 0,
+    alwaysInclude: [pattern],
+  });
+  expect(await chosenBy(choosing, 'go', offered)).toEqual(chosen);
+  const model = new ScriptedModel(['ok']);
+  const use = [toolSourcing({ alwaysInclude: [pattern] })];
+  await new ReActAgent({ name: 'a', model, tools, use }).call('go');
+  const shown = model.requests[0]!.tools.map(({ name }) => name);
+  expect(shown.filter((name) => name !== 'retrieve_tools')).toEqual(chosen);
+});
+
 /**
  * Two dimensions, chosen by the first letter: q points along the first axis, a lies near it, b less
  * near, z across.
@@ -537,18 +566,31 @@ test.each<[make: () => unknown, words: string]>([
     'bySimilarity(): threshold must be',
   ],
   [() => bySimilarity({ embed: async () => [], limit: 1.5 }), 'bySimilarity(): limit must be'],
+  [() => selectTools({ local: ['mail_.*'] }), 'selectTools(): local has the pattern "mail_.*"'],
+  [
+    () => byModel({ model: new ScriptedModel([]), alwaysInclude: ['(*)'] }),
+    'byModel(): alwaysInclude has the pattern "(*)"',
+  ],
+  [
+    () => toolSourcing({ alwaysInclude: ['a *'] }),
+    'toolSourcing(): alwaysInclude has the pattern "a *"',
+  ],
+  [
+    () => byKeyword([{ keywords: ['mail'], tools: ['mail.*'] }]),
+    'byKeyword() has the pattern "mail.*"',
+  ],
   [() => byKeyword({} as never), 'byKeyword(): categories must be an array'],
   [
     () => byKeyword([{ keywords: 'mail', tools: [] } as never]),
-    'A tool category: keywords must be an array',
+    'byKeyword(): a category: keywords must be an array',
   ],
   [
     () => byKeyword([{ keywords: [5], tools: [] } as never]),
-    'A tool category: text must be a string',
+    'byKeyword(): a category: text must be a string',
   ],
   [
     () => byKeyword([{ keywords: [], tools: [null] } as never]),
-    'A tool category: text must be a string',
+    'byKeyword(): a category: text must be a string',
   ],
   [
     () => bySimilarity({ embed: async () => [], threshold: NaN }),

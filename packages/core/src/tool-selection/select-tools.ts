@@ -8,6 +8,7 @@ import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
 import type { RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
+import { nameMatcher } from '../tool/name-pattern.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { ToolSelection } from './tool-selection.ts';
 
@@ -23,9 +24,10 @@ export interface SelectToolsOptions {
    */
   readonly maxTools?: number;
   /**
-   * Names of the local tools, which come first in a request and are not passed to `by`. Default
-   * with `by`: the tools of middleware, `metaTool()` and the search tool of `toolSourcing()`.
-   * Default without `by`: all tools except those of MCP servers (`mcpTools`).
+   * Names of the local tools, or patterns such as `mail_*`. These tools come first in a request and
+   * are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()` and the search
+   * tool of `toolSourcing()`. Default without `by`: all tools except those of MCP servers
+   * (`mcpTools`).
    */
   readonly local?: readonly string[];
   /**
@@ -75,10 +77,12 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
       'CONFIGURATION',
       'selectTools(): maxTools must be a whole number or Infinity.',
     );
+  const { local } = options;
+  const isLocal = local && nameMatcher('selectTools(): local', local);
   const runs = perRun((context): Selecting => {
     const selection = new ToolSelection(context.tools);
     context.setTools(selection);
-    return { context, selection };
+    return { context, selection, isLocal };
   });
   return {
     name: 'selectTools',
@@ -117,6 +121,8 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
 }
 
 interface Selecting {
+  /** Whether a tool is local, if the options say so. */
+  readonly isLocal: ((name: string) => boolean) | undefined;
   readonly context: RunContext;
   readonly selection: ToolSelection;
 }
@@ -143,7 +149,7 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
  * request follows.
  */
 async function select(
-  { context, selection }: Selecting,
+  { context, selection, isLocal: isNamed }: Selecting,
   options: SelectToolsOptions,
   asked: Msg | undefined,
 ): Promise<void> {
@@ -157,7 +163,7 @@ async function select(
   if (selection.key === key) return;
   const { by, maxTools = 20 } = options;
   const isLocal = ({ name }: ToolSchema): boolean => {
-    if (options.local) return options.local.includes(name);
+    if (isNamed) return isNamed(name);
     const tool = selection.toolOf(name);
     const isKept = tool?.alwaysOffered || context.addedTools.some((added) => added.name === name);
     return !tool?.server && (!by || isKept === true);
@@ -170,11 +176,11 @@ async function select(
     const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
     try {
       const choosing = by(question, others, { signal, run: context, onUsage });
-      const given = await abortable(Promise.resolve(choosing), signal);
-      checkFields('INVALID_INPUT', 'The result of a tool selector', { given }, 'given:array');
-      for (const name of given)
-        checkFields('INVALID_INPUT', 'The result of a tool selector', { name }, 'name:string');
-      chosen = given.filter((name) => chosen.includes(name));
+      const names = await abortable(Promise.resolve(choosing), signal);
+      checkFields('INVALID_INPUT', 'selectTools(): the result of by', { names }, 'names:array');
+      for (const name of names)
+        checkFields('INVALID_INPUT', 'selectTools(): the result of by', { name }, 'name:string');
+      chosen = names.filter((name) => chosen.includes(name));
     } catch (error) {
       if (context.cut) return;
       reportFailure(

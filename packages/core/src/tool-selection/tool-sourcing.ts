@@ -11,13 +11,17 @@ import type { ToolSelector } from './select-tools.ts';
 import { SourcedTools } from './sourced-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { addToSystemPrompt } from '../loop/use/add-to-system-prompt.ts';
+import { nameMatcher } from '../tool/name-pattern.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { perRun } from '../loop/use/per-run.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
 export interface ToolSourcingOptions {
-  /** Names of tools that the model gets from the start, without a search. */
+  /**
+   * Names of tools that the model gets from the start, without a search, or patterns such as
+   * `mail_*`.
+   */
   readonly alwaysInclude?: readonly string[];
   /**
    * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
@@ -74,6 +78,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   checkWhole('toolSourcing()', { limit: options.limit, maxTools: options.maxTools });
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
+  const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
   const find = async (
     context: RunContext,
     tools: SourcedTools,
@@ -95,7 +100,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const runs = perRun((context): SourcedTools | undefined => {
     const tools: SourcedTools = new SourcedTools(context.tools, {
       search: searchTool((query, signal) => find(context, tools, { query, signal })),
-      isFixed: fixedIn(context, options),
+      isFixed: fixedIn(context, { isIncluded, ...options }),
       maxTools,
     });
     if (!context.model.features.tools) return undefined;
@@ -134,17 +139,22 @@ function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): Tool
   return search ?? (embed ? similarTools(embed, threshold) : toolSearch());
 }
 
+interface Fixing extends Pick<ToolSourcingOptions, 'subAgents'> {
+  readonly isIncluded: (name: string) => boolean;
+}
+
 function fixedIn(
   { generate, tools, addedTools }: RunContext,
-  { alwaysInclude = [], subAgents = true }: ToolSourcingOptions,
+  { isIncluded, subAgents = true }: Fixing,
 ): (schema: ToolSchema) => boolean {
   const { toolChoice } = generate;
-  const fixed = new Set(alwaysInclude);
+  const fixed = new Set<string>();
   for (const { name } of addedTools) fixed.add(name);
   if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
   const isAgent = (found: Tool | string | undefined): boolean =>
     typeof found === 'object' && found.takesDecisions === true;
-  return ({ name }) => fixed.has(name) || (subAgents && isAgent(tools.find(name)));
+  return ({ name }) =>
+    fixed.has(name) || isIncluded(name) || (subAgents && isAgent(tools.find(name)));
 }
 
 function searchTool(

@@ -41,13 +41,13 @@ export async function admitRound(
   };
 
   const calls = run.openCalls();
-  const holding = run.setup.use.find(({ hold }) => hold);
-  if (!holding) {
+  const undecided = calls.filter((call) => !decisionOf(call));
+  const holding = run.setup.use.findLast(({ hold }) => hold);
+  const first = await run.waits.code(holding?.hold?.(undecided, run.context));
+  if (!first) {
     await admit(calls);
     return { ready, pending };
   }
-  const undecided = calls.filter((call) => !decisionOf(call));
-  const first = await run.waits.code(holding.hold!(undecided, run.context));
   const isHeld = (call: ToolUse): boolean =>
     first.length > 0 && undecided.includes(call) && !first.some(({ id }) => id === call.id);
   // Hooks may change any tool call so that it needs a decision, even one that `hold` did not name.

@@ -81,10 +81,10 @@ export interface Middleware extends AgentHook {
   approve?(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
   /**
    * Gets the open tool calls without a decision, and returns those that need a decision. Until
-   * these have decisions, no open tool call runs, and hooks do not see the other tool calls. Only
-   * the first middleware with `hold` counts.
+   * these have decisions, no open tool call runs, and hooks do not see the other tool calls. After
+   * `undefined`, only calls that need a decision wait. Only the last middleware with `hold` counts.
    */
-  hold?(calls: readonly ToolUse[], context: RunContext): Awaitable<readonly ToolUse[]>;
+  hold?(calls: readonly ToolUse[], context: RunContext): Awaitable<readonly ToolUse[] | undefined>;
   /**
    * Decides about a tool call that needs approval, while the run waits. `signal` aborts when the
    * decision is no longer needed. After `undefined`, the next middleware decides. If no middleware

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { structured } from '../../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { toolSourcing } from '../../tool-selection/tool-sourcing.ts';
 import { joinTools } from '../../tool/join-tools.ts';
@@ -45,6 +46,27 @@ test('a rule that names an unknown tool fails the call before anything is stored
     error: { code: 'CONFIGURATION' },
   });
   expect(await memory.read()).toEqual([]);
+});
+
+test('knows the tools that the run adds, wherever the part stands in `use`', async () => {
+  const rules = { retrieve_tools: true, generate_response: true };
+  const tools = toolsNamed('read');
+  const replies = [{ toolCalls: [{ name: 'generate_response', input: {} }] }];
+  for (const parts of [
+    [toolSourcing(), humanInTheLoop({ approvalOn: rules })],
+    [humanInTheLoop({ approvalOn: rules }), toolSourcing()],
+  ]) {
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(replies),
+      tools,
+      use: parts,
+    });
+    const output = structured({ type: 'object' });
+    expect((await agent.call('go', { output })).pending).toMatchObject([
+      { name: 'generate_response' },
+    ]);
+  }
 });
 
 test('rejects any rule for an agent without tools', async () => {
@@ -118,11 +140,12 @@ test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('rejects the pattern %s', (patter
 });
 
 test('a name takes precedence over patterns, and the first pattern over later ones', async () => {
-  const names = ['mail_send', 'mail_read', 'sms_send'];
+  const names = ['mail_send', 'mail_read', 'mail_list', 'sms_send'];
   const approvalOn: Rules = {
     'mail_*': 'a mail',
     '*_send': 'a message',
     mail_read: { when: () => false },
+    mail_list: false,
   };
   const agent = agentWith(approvalOn, {
     tools: toolsNamed(...names),

@@ -2,6 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
+import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 
 export interface ApprovalRule {
@@ -16,9 +17,11 @@ export interface ApprovalRule {
 
 /**
  * Approval rules by the name of a tool, or by a pattern such as `mail_*`. A string is the
- * description.
+ * description. With `false`, a tool needs no approval even if a pattern matches its name.
  */
-export type ApprovalRules = Readonly<Record<string, true | string | ApprovalRule>>;
+export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalRule>>;
+
+const where = 'humanInTheLoop(): approvalOn';
 
 interface ApprovalRuleBook {
   /**
@@ -32,13 +35,18 @@ interface ApprovalRuleBook {
 
 /** Converts the rules. Throws `CONFIGURATION` for a rule or a pattern of the wrong kind. */
 export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
+  if (Array.isArray(given))
+    throw new AgentError(
+      'CONFIGURATION',
+      `${where} must be an object such as { "mail_*": true }; got an array.`,
+    );
   const rules = Object.entries(given).map(([key, rule]) => [key, toRule(key, rule)] as const);
   const named = new Map(rules.filter(([key]) => !isPattern(key)));
   const patterns = rules
     .filter(([key]) => isPattern(key))
-    .map(([key, rule]) => ({ expression: toRegExp(key), rule }));
+    .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
-    of: (name) => named.get(name) ?? patterns.find(({ expression }) => expression.test(name))?.rule,
+    of: (name) => named.get(name) ?? patterns.find(({ fits }) => fits(name))?.rule,
     check(tools) {
       const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);
       if (unknown.length) throw unknownTools(unknown, tools);
@@ -50,34 +58,17 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
  * Converts one rule. An empty rule covers all calls of its tool, so that none of them runs without
  * approval.
  */
-function toRule(key: string, rule: true | string | ApprovalRule): ApprovalRule {
-  if (rule === true) return {};
+function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRule {
+  if (typeof rule === 'boolean') return { when: () => rule };
   if (typeof rule === 'string') return { description: rule };
-  const about = `humanInTheLoop(): approvalOn.${key}`;
+  const about = `${where}.${key}: a rule other than a boolean or a string`;
   checkFields('CONFIGURATION', about, rule, 'description:string|? when:function|?');
   return rule;
-}
-
-function isPattern(key: string): boolean {
-  return key.includes('*');
-}
-
-/**
- * Converts a pattern to a regular expression. Throws `CONFIGURATION` for characters that the name
- * of a tool cannot have. A pattern with such characters, like `mail_.*`, would match no tool.
- */
-function toRegExp(pattern: string): RegExp {
-  if (!/^[\w*-]+$/.test(pattern))
-    throw new AgentError(
-      'CONFIGURATION',
-      `humanInTheLoop(): approvalOn has the pattern "${pattern}". A pattern may have letters, digits, _, - and *.`,
-    );
-  return new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
 }
 
 function unknownTools(names: readonly string[], tools: ToolSet): AgentError {
   const list = names.map((name) => `"${name}"`).join(', ');
   const known = tools.schemas().map(({ name }) => name);
-  const message = `humanInTheLoop(): approvalOn names tools that the agent does not have: ${list}. It has: ${known.join(', ') || 'none'}. For tools that come later, use a pattern such as "mail_*".`;
+  const message = `${where} names tools that the agent does not have: ${list}. It has: ${known.join(', ') || 'none'}. For tools that come later, use a pattern such as "mail_*".`;
   return new AgentError('CONFIGURATION', message, { details: { tools: [...names] } });
 }

@@ -96,6 +96,20 @@ test('without the option, calls that need no approval run first', async () => {
   }
 });
 
+test('the last part that sets `holdRound` decides', async () => {
+  const held = async (...use: NonNullable<AgentOptions['use']>): Promise<boolean> => {
+    const { agent, ran } = setUp([asked('read', 'pay')], { holdRound: false }, { use });
+    expect((await agent.call('go')).pending).toHaveLength(1);
+    return ran().length === 0;
+  };
+  const people = (holdRound?: boolean) =>
+    humanInTheLoop(holdRound === undefined ? {} : { holdRound });
+  expect(await held(springAiAlibaba(), people(false))).toBe(false);
+  expect(await held(springAiAlibaba(), people())).toBe(true);
+  expect(await held(springAiAlibaba({ holdRound: false }), people(true))).toBe(true);
+  expect(await held(people(true), people(false))).toBe(false);
+});
+
 test('a round that needs no decision runs as usual', async () => {
   const { agent, ran } = setUp([asked('read', 'read'), 'Done.']);
   expect((await agent.call('go')).text).toBe('Done.');
@@ -235,7 +249,9 @@ test.each([false, true])(
     await first.agent.call('go');
     const second = isStored ? next(['Paid.']) : first;
     const some = { decisions: [approve('pay1')] };
-    await expect(second.agent.call('And hurry.', some)).rejects.toThrow(/"mail" \(mail2, approval\)/);
+    await expect(second.agent.call('And hurry.', some)).rejects.toThrow(
+      /"mail" \(mail2, approval\)/,
+    );
     expect((await second.agent.call([approve('mail2')])).pending).toHaveLength(1);
     first.take();
     const third = isStored ? next(['Paid.']) : first;

@@ -445,7 +445,8 @@ test('a predicate gets the arguments and the call', async () => {
 
 test.each([
   [{ approvalOn: 5 }],
-  [{ approvalOn: { pay: false } }],
+  [{ approvalOn: ['pay'] }],
+  [{ approvalOn: { pay: 5 } }],
   [{ approvalOn: { pay: { when: true } } }],
   [{ decide: 'yes' }],
   [{ timeoutMs: -1 }],

@@ -28,12 +28,13 @@ export interface HumanInTheLoopOptions {
    * Tools whose calls need approval, in addition to tools with `needsApproval`. A key is the name
    * of a tool or a pattern such as `mail_*`, where `*` matches any text. A name has precedence over
    * patterns. Of several patterns that match, the first is used. A string as a value is the
-   * description.
+   * description, and `false` exempts a tool from the patterns.
    */
   readonly approvalOn?: ApprovalRules;
   /**
    * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
-   * false: only tool calls that need approval wait.
+   * false: only tool calls that need approval wait. Of several middlewares with this option, the
+   * last one counts: `false` after `springAiAlibaba()` turns it off.
    */
   readonly holdRound?: boolean;
   /**
@@ -68,7 +69,7 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     options,
     'approvalOn:object|? holdRound:boolean|? decide:function|? timeoutMs:count|? onError:function|?',
   );
-  const { approvalOn = {}, holdRound = false, decide, timeoutMs = 300_000 } = options;
+  const { approvalOn = {}, holdRound, decide, timeoutMs = 300_000 } = options;
   const rules = approvalRules(approvalOn);
   const approve = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
     const rule = rules.of(tool.name);
@@ -77,13 +78,15 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     const holds = await when(input, toolUse);
     return holds && description;
   };
-  // A call that was aborted before it began has no input, so the rules need no check.
-  const wrapRun: Middleware['wrapRun'] = (next) => async (input, context) => {
-    if (input) rules.check(context.tools);
-    return next(input, context);
+  // Later than `wrapRun`, in which other middlewares add tools.
+  const check: NonNullable<Middleware['on']> = {
+    'pre-call': {
+      priority: 10_000,
+      handle: (_event, _control, { tools }) => rules.check(tools),
+    },
   };
-  const hold = holdRound && { hold: undecidedCalls };
-  const part = { name: 'humanInTheLoop', approve, wrapRun, ...hold };
+  const hold = holdRound !== undefined && { hold: holdRound ? undecidedCalls : () => undefined };
+  const part: Middleware = { name: 'humanInTheLoop', onError: 'fail', approve, on: check, ...hold };
   if (!decide) return part;
 
   const ask = async (
