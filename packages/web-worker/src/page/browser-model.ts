@@ -1,7 +1,7 @@
 import { AgentError, messageOf, outputText } from '@isoloop/core';
 import type { ChatModel, ContentBlock, ModelDelta, ModelRequest, Msg } from '@isoloop/core';
 
-/** The part of the browser's Prompt API that `browserModel` uses. */
+/** Part of the browser's Prompt API that `browserModel` uses. */
 export interface LanguageModelApi {
   availability(
     options?: LanguageModelOptions,
@@ -40,22 +40,29 @@ export interface LanguageModelSession {
 }
 
 export interface BrowserModelOptions {
-  /** Languages the model reads and writes, as BCP 47 tags; default: the browser's. */
+  /**
+   * Languages that the model reads and writes, as BCP 47 tags. Default: the languages of the
+   * browser.
+   */
   readonly languages?: readonly string[];
   /**
-   * Called during the model's download, which may take minutes, with the loaded share from 0 to 1.
+   * Called during the download of the model with the loaded share, from 0 to 1. The download may
+   * take minutes.
    */
   readonly onDownload?: (loaded: number) => void;
-  /** The Prompt API; default: the browser's own, `LanguageModel`. */
+  /** Prompt API to use. Default: the global `LanguageModel` of the browser. */
   readonly api?: LanguageModelApi;
 }
 
 /**
- * Returns the browser's built-in model (Prompt API: `LanguageModel`; Chrome from 148 on). Only
- * pages have it, workers don't: give it to the agent with `pageModel(browserModel())`. It has no
- * tool calls: the agent needs `textToolCalls()`. It follows a response schema. A placeholder
- * replaces media in the messages. Fails with `MODEL_REQUEST` if the browser has no such model.
- * Fails with `MODEL_CONTEXT_LENGTH` if the input is too long for it.
+ * Returns the built-in model of the browser (Prompt API: `LanguageModel`; Chrome 148 and later).
+ * The API exists only in pages, not in workers. Offer the model to an agent in a worker with
+ * `pageModel(browserModel())`.
+ *
+ * The model has no native tool calls, so an agent with tools needs `textToolCalls()`. The model
+ * supports response schemas. A placeholder replaces each media block in the messages. Fails with
+ * `MODEL_REQUEST` if the browser has no built-in model, and with `MODEL_CONTEXT_LENGTH` if the
+ * input is too long.
  */
 export function browserModel({ languages, onDownload, api }: BrowserModelOptions = {}): ChatModel {
   const expected = languages && [{ type: 'text' as const, languages }];
@@ -114,8 +121,8 @@ async function* toDeltas(stream: ReadableStream<string>): AsyncGenerator<readonl
 }
 
 /**
- * Converts the messages to prompts. The API takes a system prompt only first, and a user's prompt
- * last.
+ * Converts the messages to prompts. The Prompt API requires the system prompt at the beginning and
+ * a user prompt at the end.
  */
 function toPrompts(messages: ModelRequest['messages']): readonly LanguageModelPrompt[] {
   const system = messages.filter(({ role }) => role === 'system').map(toText);

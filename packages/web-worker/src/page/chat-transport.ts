@@ -4,13 +4,13 @@ import type { RemoteRun } from './remote-run.ts';
 
 export interface WorkerChatTransportOptions {
   /**
-   * Adds the agent's events, without prompts, as transient `data-isoloop-event` parts. Read them
-   * with `useChat({ onData })`. Default false.
+   * Whether the stream also has the agent's events, without prompts, as transient
+   * `data-isoloop-event` parts. Read these parts with `useChat({ onData })`. Default: false.
    */
   readonly events?: boolean;
 }
 
-/** The fields of AI SDK's `UIMessage` that the page reads; the worker checks them. */
+/** Fields of AI SDK's `UIMessage` that the page reads. The worker checks all fields. */
 interface SentMessage {
   readonly id: string;
   readonly role: string;
@@ -18,12 +18,17 @@ interface SentMessage {
 }
 
 /**
- * AI SDK 7's `ChatTransport` for an agent in a worker. It sends only the last message: the worker
- * has the history. Sending a message that the session already has replaces it and deletes later
- * messages. Regenerating answers it again. An assistant's message answers the calls that wait for
- * approval or a result. A new message rejects the calls that wait for approval. A failed stream errors with its `AgentError`, so `useChat`'s `error` has
- * its code. Reconnecting replays the current turn from its start. If a turn was interrupted, for
- * example by a reload, reconnecting continues it from the log.
+ * `ChatTransport` of AI SDK 7 for an agent in a worker. It sends only the last message, because the
+ * worker has the history.
+ *
+ * If the session already has a sent user message, the new text replaces the old one, and later
+ * messages are deleted. Regenerating deletes the answer and all later messages, and answers the
+ * user message again. An assistant message decides about tool calls that wait for approval or a
+ * result. A new message rejects tool calls that wait for approval.
+ *
+ * A failed stream errors with an `AgentError`, so `error` of `useChat` has its `code`. Reconnecting
+ * replays the current turn from its start. If a turn was interrupted, for example by a reload,
+ * reconnecting continues that turn from the stored log.
  */
 export interface WorkerChatTransport {
   readonly resumeStreamIsReplay: true;

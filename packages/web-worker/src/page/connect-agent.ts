@@ -9,35 +9,38 @@ export interface ConnectOptions {
   readonly agent?: string | undefined;
   /** Id of the conversation. */
   readonly sessionId: string;
-  /** Passed to the worker's factory as `options`: any cloneable value; default `null`. */
+  /**
+   * Any cloneable value. The factory in the worker gets this value as `options`. Default: `null`.
+   */
   readonly options?: unknown;
   /**
-   * Time limit in milliseconds for the worker to load; default 10,000. It is also the limit for a
-   * sign of life while calls are pending.
+   * Maximum time until the worker has loaded, in milliseconds. Also the maximum time until the
+   * worker answers a ping while agent calls are pending. Default: 10,000.
    */
   readonly timeoutMs?: number;
   /**
-   * The parts this page offers to the agent: `pageTools()`, `pageHooks()`, `pageApprovals()`,
-   * `pageModel()`.
+   * Parts that this page offers to the agent, from `pageTools()`, `pageHooks()`, `pageApprovals()`
+   * and `pageModel()`. Default: none.
    */
   readonly page?: readonly PagePart[];
 }
 
 /**
- * `ConnectOptions` typed by the worker's agents: `agent` by their names, `options` by the factory's
- * parameter.
+ * `ConnectOptions` with the types of the worker's agents: `agent` has the type of their names, and
+ * `options` has the type of the factory's options.
  */
 export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'agent' | 'options'> &
   OptionsOf<E>;
 
 /**
- * Connects to the agent that a worker exposes for a session. Several connections to one session
- * share its agent; the `options` of the first one count. Tabs of one session share an agent, too.
- * If the worker can't be reached, calls reject with `WORKER_FAILED`. Throws `CONFIGURATION` if
- * `worker` is not a worker or the `sessionId` is missing.
+ * Connects to the agent that a worker exposes for a session, which is one stored conversation. All
+ * connections to one session share its agent, even from several tabs. The agent gets the `options`
+ * of the first connection. If the worker cannot be reached, agent calls reject with
+ * `WORKER_FAILED`. Throws `CONFIGURATION` if `worker` is not a worker, the `sessionId` is missing,
+ * or an item of `page` is not a page part.
  *
- * With the type of the exposed agents, `connectAgent<typeof assistant>`, TypeScript checks the
- * agent's name, its options and the outputs of calls.
+ * Pass the type of the exposed agents, as in `connectAgent<typeof assistant>`. TypeScript then
+ * checks the agent's name, its options and the outputs of agent calls.
  */
 export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   worker: Worker | SharedWorker,

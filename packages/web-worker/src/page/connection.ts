@@ -1,18 +1,23 @@
 import { AgentError } from '@isoloop/core';
 
 /**
- * A connection to a worker. Cutting it rejects all pending calls at once; Comlink alone never does.
+ * Connection of a page to a worker. If the connection is cut, all pending requests reject at once.
+ * (With Comlink alone, they would stay pending.)
  */
 export class Connection {
-  /** The reason the connection was cut; `undefined` while it lasts. */
+  /** Error with which the connection was cut. `undefined` while the connection is open. */
   error: AgentError | undefined;
   readonly #listeners: Set<(error: AgentError) => void> = new Set();
 
-  /** Whether calls are pending. The first listener is the connection's own. */
+  /**
+   * Whether requests are pending. Each pending request has one listener. `linkWorker` always has
+   * one more.
+   */
   get waited(): boolean {
     return this.#listeners.size > 1;
   }
 
+  /** Cuts the connection. Pending requests reject with the error. */
   cut(error: AgentError): void {
     if (this.error) return;
     this.error = error;
@@ -26,7 +31,10 @@ export class Connection {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Settles as the call does, or rejects if the connection is cut first. */
+  /**
+   * Makes a request to the worker and settles with its result. Rejects if the connection is cut
+   * first.
+   */
   guard<T>(call: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.error) return reject(this.error);
@@ -38,7 +46,10 @@ export class Connection {
   }
 }
 
-/** Converts an error that happened before a call left the page. */
+/**
+ * Converts an error that occurred when a message was sent. Data that cannot be cloned becomes
+ * `INVALID_INPUT`.
+ */
 export function boundaryError(error: unknown): AgentError {
   return AgentError.from(
     error,

@@ -2,24 +2,27 @@ import type { Awaitable, Msg, PendingCall } from '@isoloop/core';
 import type { Verdict } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
-/** Context that `decide` gets besides the call. */
+/** Context that `decide` gets with the tool call. */
 export interface ApprovalContext {
   readonly sessionId: string;
   readonly messages: readonly Msg[];
-  /** Aborts when the answer is no longer wanted: the call was aborted, or its time is up. */
+  /**
+   * Signal that aborts when the decision is no longer needed, because the agent call was aborted or
+   * the time limit has passed.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Worker to page. */
+/** Message from worker to page: a pending tool call to decide about. */
 export interface ApprovalQuestion {
   readonly call: PendingCall;
   readonly context: Omit<ApprovalContext, 'signal'>;
 }
 
 /**
- * Lets the page decide about tool calls while the run waits; for `connectAgent`'s `page`. The agent
- * asks with `humanInTheLoop({ decide: page.decide })`. If `decide` returns nothing or the page
- * leaves, the call suspends.
+ * Creates a part for the option `page` of `connectAgent` that lets the page decide about tool calls
+ * while the run waits. The agent in the worker needs `humanInTheLoop({ decide: page.decide })`. If
+ * `decide` returns nothing or the page disconnects, the tool call suspends.
  */
 export function pageApprovals(
   decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>,

@@ -6,13 +6,13 @@ import type { HookOffer } from '../wire/protocol.ts';
 
 export interface PageHooksOptions {
   /**
-   * Time limit in milliseconds for a handler the agent waits for; default 30,000. After that the
-   * hook fails, and its `onError` applies.
+   * Maximum time of a handler that the agent waits for, in milliseconds. After this time the hook
+   * fails, and its `onError` applies. Default: 30,000.
    */
   readonly timeoutMs?: number;
 }
 
-/** Worker to page: an event for the hook at this index of the offer. */
+/** Message from worker to page: an event for the hook at this index of the offer. */
 export interface HookQuestion {
   readonly index: number;
   readonly event: AgentEvent;
@@ -21,17 +21,22 @@ export interface HookQuestion {
 type ControlName = keyof HookControl;
 type Handler = Required<Hook<undefined>>['onEvent'];
 
-/** Page to worker: the event the hook returned, and the controls it called. */
+/**
+ * Message from page to worker: the event that the hook returned, and the control functions that the
+ * hook called.
+ */
 export interface HookAnswer {
   readonly event?: AgentEvent;
   readonly asked: readonly { readonly name: ControlName; readonly args: readonly unknown[] }[];
 }
 
 /**
- * Offers hooks that run on the page, for `connectAgent`'s `page`. They join the agent's own hooks
- * by priority, and leave with the page. Modifiable events (`pre-` and `post-`) wait for the page
- * and take the event it returns. Chunks don't wait: an error at a chunk appears at the hook's next
- * event. Listen only to the events you need (`on`): each one is cloned.
+ * Creates a part for the option `page` of `connectAgent` that offers hooks which run on the page.
+ * The hooks run among the agent's own hooks by priority, until the page disconnects.
+ *
+ * At events that hooks may change (`pre-` and `post-`), the agent waits for the page and uses the
+ * event that the hook returns. At chunk events the agent does not wait, so an error is thrown at
+ * the hook's next other event. List the events that you need in `on`, because each event is cloned.
  */
 export function pageHooks(
   hooks: readonly Hook<undefined>[],
@@ -102,8 +107,8 @@ function toOffer({ name = 'unnamed', onError, on = {}, onEvent }: Hook<undefined
 }
 
 /**
- * Freezes the event deeply, as for the worker's own hooks. A hook that writes to an event then gets
- * an error instead of no effect.
+ * Freezes the event deeply, as for hooks in the worker. A hook that writes to the event then gets
+ * an error.
  */
 function freeze<T>(value: T): T {
   if (

@@ -3,7 +3,10 @@ import type { ChatModel, ModelDelta, ModelRequest } from '@isoloop/core';
 import type { RunInfo } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
-/** Worker to page: open a reply, read its next batch, or close it. */
+/**
+ * Message from worker to page: start a model reply, read its next batch of deltas, or close it.
+ * `reply`: number of the reply.
+ */
 export type ModelQuestion =
   | {
       readonly type: 'open';
@@ -13,7 +16,9 @@ export type ModelQuestion =
     }
   | { readonly type: 'next' | 'close'; readonly reply: number };
 
-/** Page to worker: the batch; `undefined` at the end. */
+/**
+ * Message from page to worker: the next batch of deltas, or `undefined` at the end of the reply.
+ */
 export type ModelAnswer = readonly ModelDelta[] | undefined;
 
 interface Reply {
@@ -22,8 +27,9 @@ interface Reply {
 }
 
 /**
- * Offers a model on the page, such as `browserModel()`, for `connectAgent`'s `page`. The agent uses
- * it with `model: page.model`. The page reads a batch only when the agent asks for it.
+ * Creates a part for the option `page` of `connectAgent` that offers a model on the page, such as
+ * `browserModel()`. The agent uses the model with `model: page.model`. The page reads a batch from
+ * the model only when the agent asks for the batch.
  */
 export function pageModel(model: ChatModel): PagePart {
   const { provider, modelId, features } = model;

@@ -3,28 +3,29 @@ import { boundaryError } from './connection.ts';
 import type { PageAnswer, PageOffer, PageQuestion } from '../wire/protocol.ts';
 
 /**
- * A part that a page offers to the agent in its worker. Made by `pageTools()`, `pageHooks()`,
- * `pageApprovals()` and `pageModel()`.
+ * Part of an agent that runs on a page: tools, hooks, approvals or a model. Created by
+ * `pageTools()`, `pageHooks()`, `pageApprovals()` and `pageModel()`.
  */
 export interface PagePart {
-  /** The part's description for the worker. */
+  /** Description of the part for the worker. */
   readonly offer: PageOffer;
   /**
-   * Returns the worker's end of a port. The page answers questions on it until the signal aborts.
+   * Creates a message channel and returns the port for the worker. The page answers questions on
+   * the other port until the signal aborts.
    */
   serve(signal: AbortSignal): MessagePort;
 }
 
 export interface AnswerContext {
-  /** Aborts when the answer is no longer wanted. */
+  /** Signal that aborts when the worker no longer needs the answer. */
   readonly signal: AbortSignal;
-  /** Reports progress. Throws if it can't be cloned. */
+  /** Sends progress to the worker. Throws if the value cannot be cloned. */
   tell(progress: unknown): void;
 }
 
 /**
- * Creates a part that answers each question of the worker. An error of `answer` crosses as an
- * `AgentError`.
+ * Creates a part that calls `answer` for each question of the worker. An error of `answer` reaches
+ * the worker as an `AgentError`.
  */
 export function pagePart<Q>(
   offer: PageOffer,
@@ -56,7 +57,7 @@ export function pagePart<Q>(
           try {
             post({ id, outcome: { ok: false, error: error.toJSON() } });
           } catch {
-            // The error's details can't be cloned.
+            // The details of the error cannot be cloned, so only the code and the message are sent.
             post({
               id,
               outcome: { ok: false, error: new AgentError(error.code, error.message).toJSON() },

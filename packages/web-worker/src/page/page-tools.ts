@@ -6,11 +6,14 @@ import { pagePart, type PagePart } from './page-part.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 
 export interface PageToolsOptions {
-  /** Values the tools get for their tokens, made with `provide()`. They never leave the page. */
+  /**
+   * Values for context tokens of the tools, created with `provide()`. The values never leave the
+   * page.
+   */
   readonly context?: Iterable<ContextEntry>;
 }
 
-/** The fields of a tool's context that cross to the page. */
+/** Fields of a tool's context that the worker sends to the page. */
 export type SentContext = Pick<
   ToolContext,
   | 'sessionId'
@@ -23,28 +26,36 @@ export type SentContext = Pick<
   | 'decision'
 >;
 
-/** Worker to page: a question to a tool. */
+/**
+ * Message from worker to page: a request about one tool. `check` validates the input, `approval`
+ * returns whether the tool call needs approval, and `run` runs the tool.
+ */
 export type ToolQuestion = { readonly name: string; readonly input: unknown } & (
   | { readonly type: 'check' }
   | { readonly type: 'approval'; readonly call: ToolUse }
   | { readonly type: 'run'; readonly context: SentContext }
 );
 
-/** Page to worker: the outcome of a tool run. */
+/**
+ * Message from page to worker: the output of a tool, or the reason why the tool call is suspended.
+ */
 export type ToolAnswer = { readonly output: unknown } | { readonly suspended: string };
 
-/** Page to worker, while a tool runs. */
+/** Message from page to worker while a tool runs. */
 export type ToolProgress =
   | { readonly emitted: JsonValue }
   | { readonly forwarded: readonly unknown[] }
   | { readonly interrupt: Parameters<ToolContext['interrupt']>[0] };
 
 /**
- * Offers tools that run on the page, for `connectAgent`'s `page`. The agent uses them with `tools:
- * page.tools`. They cross as JSON Schema; the page validates their input. The model sees what a
- * tool throws, as it does for tools in the worker. It also sees the error of a result without a JSON
- * form. A tool that never returns ends at its `timeoutMs`. If the page leaves during a call, the
- * call suspends. Throws `CONFIGURATION` if two tools share a name or an item is not a tool.
+ * Creates a part for the option `page` of `connectAgent` that offers tools which run on the page.
+ * The agent uses them with `tools: page.tools`. The worker gets only the JSON Schema of a tool; the
+ * page validates the input.
+ *
+ * If a tool throws or returns a value without a JSON form, the model gets an error result, as for
+ * tools in the worker. A tool that does not return ends after its `timeoutMs`. If the page
+ * disconnects during a tool call, the tool call suspends. Throws `CONFIGURATION` if two tools have
+ * the same name or an item is not a tool.
  */
 export function pageTools(
   tools: readonly Tool[],
@@ -137,8 +148,8 @@ function needsApproval(
 }
 
 /**
- * Returns the input as the schema transformed it. This happens on the page because the result may
- * not be cloneable.
+ * Validates the input and returns the schema's output. The page does this, because the worker could
+ * not send an output that cannot be cloned.
  */
 async function checked({ name, input: schema }: Tool, input: unknown): Promise<unknown> {
   const validation = await schema.validate(input);
@@ -150,8 +161,8 @@ async function checked({ name, input: schema }: Tool, input: unknown): Promise<u
 }
 
 /**
- * Returns the output as JSON, because an instance would lose its class on the way. Throws an error
- * that the tool returned.
+ * Returns the output in its JSON form, because cloning would remove the class of an instance. If
+ * the tool returned an error, throws it.
  */
 function outputOf(name: string, output: unknown): unknown {
   if (isError(output)) throw new AgentError('INVALID_INPUT', messageOf(output), { cause: output });

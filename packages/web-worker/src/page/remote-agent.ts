@@ -24,46 +24,47 @@ import { remoteRun, type RemoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /**
- * A run in the worker, with the interface and rules of core's `AgentStream`. It starts at the first
- * read, or when `result` is read.
+ * Stream of a run in the worker, with the interface and rules of `AgentStream` in `@isoloop/core`.
+ * The run starts at the first read of events or of `result`.
  */
 export interface RemoteStream<T = unknown> extends AsyncIterable<AgentEvent> {
-  /** Yields the batches as they arrive, one per message of the worker. A batch is never empty. */
+  /** Yields the events in batches, one batch per message of the worker. A batch is never empty. */
   batches(): AsyncIterable<EventBatch>;
   readable(): ReadableStream<EventBatch>;
   /**
-   * Aborts the run and waits until its log is in order. Does nothing if the run is detached or has
+   * Aborts the run and waits until its log is complete. Does nothing if the run is detached or has
    * ended.
    */
   cancel(): Promise<void>;
-  /** Rejects with the call's `AgentError`. */
+  /** Result of the run. Rejects with an `AgentError` if the run fails. */
   readonly result: Promise<AgentResult<T>>;
 }
 
-/** The options of a call that can cross to a worker. */
+/** Options of an agent call that can be sent to a worker. */
 export interface RemoteCallOptions<N extends string = string> extends Omit<
   CallOptions,
   'context' | 'output'
 > {
   /**
-   * Ends the call with a typed value: the name of one of the `outputs` given to the worker's
-   * `exposeAgent`.
+   * Name of one of the `outputs` of `exposeAgent` in the worker. The agent call then returns a
+   * typed value. Default: none.
    */
   readonly output?: N;
 }
 
-/** The names of a worker's outputs. */
+/** Names of a worker's outputs. */
 type Name<T> = keyof T & string;
 
 /**
- * The page's side of an agent in a worker. When the worker is gone or the connection closed,
- * pending calls reject at once with `WORKER_FAILED` or `WORKER_TERMINATED`. Other errors arrive as
- * the `AgentError` they were. `T` maps the names of the worker's outputs to their values.
+ * Client on the page for an agent in a worker. When the worker ends or the connection is closed,
+ * pending agent calls reject at once with `WORKER_FAILED` or `WORKER_TERMINATED`. An error of the
+ * agent arrives as an `AgentError` with the same code. `T` maps the names of the worker's outputs
+ * to the types of their values.
  */
 export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   readonly sessionId: string;
   /**
-   * Works as `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason
+   * Does the same as `ReActAgent.call`. If the signal aborts, the agent call resolves with reason
    * `aborted`.
    */
   call<N extends Name<T> = never>(
@@ -75,44 +76,49 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
     options?: RemoteCallOptions<N>,
   ): RemoteStream<T[N]>;
   /**
-   * Streams all runs of the session, whichever tab started them, one after the other. It begins at
-   * the start of the current run. It ends when you leave the loop or call `cancel()`, or when the
-   * connection ends. A slow watcher does not slow down the runs.
+   * Streams the events of all runs of the session one after the other, including runs of other
+   * tabs. The stream begins at the start of the current run. It ends when you leave the loop, when
+   * you call `cancel()`, or when the connection ends. A slow reader of this stream does not slow
+   * down the runs.
    */
   watch(): Omit<RemoteStream, 'result'>;
-  /** Continues from the log: with tool calls that have no result, or after a pause. */
+  /**
+   * Continues the conversation from the stored log, for example to finish open tool calls or after
+   * a pause.
+   */
   resume<N extends Name<T> = never>(options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   /** Decides about pending tool calls and continues the run. */
   decide<N extends Name<T> = never>(
     decisions: Decision | readonly Decision[],
     options?: RemoteCallOptions<N>,
   ): Promise<AgentResult<T[N]>>;
-  /** Returns the tool calls that wait for an answer, also after a reload. */
-  pending(): Promise<readonly PendingCall[]>;
-  /** Works as `ReActAgent.interrupt`. Resolves when the agent has received the request. */
-  interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
   /**
-   * Aborts all runs of this connection, as their signals would. Their calls resolve with reason
-   * `aborted`.
+   * Returns the tool calls that wait for a decision or a result. The log keeps them across a
+   * reload.
    */
+  pending(): Promise<readonly PendingCall[]>;
+  /** Does the same as `ReActAgent.interrupt`. Resolves when the agent has received the request. */
+  interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
+  /** Aborts all runs of this connection. Their agent calls resolve with reason `aborted`. */
   abort(): void;
   messages(): Promise<readonly Msg[]>;
   /** Returns the conversation for `useChat({ messages })`. */
   uiMessages(): Promise<readonly UiMessage[]>;
-  /** Deletes the conversation. Rejects with `AGENT_BUSY` while a call runs. */
+  /** Deletes the conversation. Rejects with `AGENT_BUSY` during an agent call. */
   clear(): Promise<void>;
   /**
-   * Returns a transport for AI SDK: `useChat({ transport: agent.chatTransport() })`, with no
-   * server.
+   * Returns a transport for the AI SDK that needs no server: `useChat({ transport:
+   * agent.chatTransport() })`.
    */
   chatTransport(options?: WorkerChatTransportOptions): WorkerChatTransport;
   /**
-   * Closes the connection and aborts its calls. The worker keeps running: it belongs to the page.
+   * Closes the connection and aborts its agent calls. The worker continues to run. To end it, call
+   * `terminate()`.
    */
   close(): void;
   /**
-   * Terminates the worker and all connections to it. A SharedWorker keeps running: only the
-   * connection ends.
+   * Terminates the worker and thereby all connections to it. For a SharedWorker, only closes this
+   * connection.
    */
   terminate(): void;
 }
@@ -137,7 +143,7 @@ export function createRemoteAgent({
     if (!connection.error) remote.abort(id, unread).catch(() => {});
   };
 
-  /** Starts a run that arrives on its own port. */
+  /** Requests a run, which sends its events over a port of its own. */
   const begin = <T>(
     signal: AbortSignal | undefined,
     request: (about: Pick<RunRequest, 'id' | 'aborted'>, runPort: MessagePort) => Promise<void>,
@@ -206,7 +212,8 @@ export function createRemoteAgent({
 }
 
 /**
- * Checks that the options are an object and the signal an AbortSignal. The agent checks the rest.
+ * Throws `INVALID_INPUT` if the options are not an object or the signal is not an `AbortSignal`.
+ * The agent in the worker checks the other options.
  */
 function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
   if (Object(options) !== options || (options.signal && !options.signal.addEventListener))

@@ -9,24 +9,26 @@ export interface RemoteRunOptions {
   readonly connection: Connection;
   readonly signal: AbortSignal | undefined;
   /**
-   * Asks the worker for the run, which comes on the port. Rejects only if the request can't be
-   * sent.
+   * Function that requests the run from the worker. The worker sends the run's events over the
+   * port. Rejects only if the request cannot be sent.
    */
   readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
   /**
-   * Tells the worker to abort the run, which it may not know yet. `unread`: nothing of the run has
-   * arrived.
+   * Function that asks the worker to abort the run. `unread`: no event of the run has arrived yet.
    */
   readonly abort: (unread: boolean) => void;
 }
 
 export interface RemoteRun<T> {
-  /** Starts the run at the first read. */
+  /** Batches of the run's events. The first read starts the run. */
   readonly batches: AsyncGenerator<readonly T[], AgentResult>;
   readonly abort: () => void;
 }
 
-/** Reads a run in the worker. The worker runs ahead of the reader only as far as its credits. */
+/**
+ * Reads the events of a run in the worker. The worker may send only a limited number of batches
+ * ahead of the reader (`initialCredits`).
+ */
 export function remoteRun<T>({ connection, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
   let over = false;
   let unread = true;
@@ -70,13 +72,13 @@ interface Inbox<T> {
   fail(error: AgentError): void;
   next(): Promise<RunMessage<T>>;
   /**
-   * Counts the batches read and grants their credits once they are half of the initial ones. So the
-   * worker seldom waits for credits.
+   * Counts the batches that were read. When they are half of the initial credits, allows the worker
+   * to send as many more, so that the worker seldom waits.
    */
   grant(reads: number): void;
 }
 
-/** Creates the inbox of a run's port. Messages wait in it until they are read. */
+/** Creates an inbox that stores the messages of a run's port until they are read. */
 function createInbox<T>(port: MessagePort): Inbox<T> {
   const messages: RunMessage<T>[] = [];
   let failure: AgentError | undefined;

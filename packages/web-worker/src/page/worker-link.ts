@@ -3,7 +3,10 @@ import type { ConnectOptions } from './connect-agent.ts';
 import { boundaryError, Connection, unreadable } from './connection.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
 
-/** A connection to the worker and its port. The connection ends when the worker does. */
+/**
+ * Connection to a worker and the port for the API of the session. The connection ends when the
+ * worker ends.
+ */
 export interface WorkerLink {
   readonly port: MessagePort;
   readonly connection: Connection;
@@ -16,10 +19,12 @@ type Told = PageMessage extends infer M
   : never;
 
 /**
- * Connects when the worker says hello; messages posted to the port before that wait in it. Cuts the
- * connection with `WORKER_FAILED` if the script can't be loaded or throws while it loads. The same
- * happens if the worker does not answer in time, at the start or later while calls are pending.
- * Cuts it with `WORKER_TERMINATED` when the worker is gone.
+ * Connects to the worker after its `hello` message. Messages that are posted to the port earlier
+ * wait in the port.
+ *
+ * Cuts the connection with `WORKER_FAILED` if the worker script cannot be loaded or throws while it
+ * loads. Also does so if the worker does not answer within `timeoutMs`, at the start or while
+ * requests are pending. Cuts the connection with `WORKER_TERMINATED` when the worker has ended.
  */
 export function linkWorker(
   worker: Worker | SharedWorker,
@@ -39,9 +44,10 @@ export function linkWorker(
   const post = (message: Told, ports: MessagePort[] = []): void =>
     endpoint.postMessage({ protocol, ...message }, ports);
   const ping = (): void => post({ type: 'ping' });
-  // Counts silent quarters of `timeoutMs`: four while the worker loads, five later. The first of
-  // the five may end right after the silence began. After the machine slept, one tick is late and
-  // the answer to the last ping still on its way.
+  // Counts the quarters of `timeoutMs` without a message from the worker. The connection fails
+  // after four quarters while the worker loads, and after five later. Five are needed because the
+  // first quarter may begin before the silence. They also allow for one late tick after the machine
+  // slept, when the answer to the last ping has not arrived yet.
   const timer = setInterval(() => {
     if (connected && !connection.waited) silent = -1;
     else if (++silent > 3)
@@ -74,15 +80,16 @@ export function linkWorker(
     else connect();
     if (data.lock) watchLock(data.lock, connection, signal);
   };
-  // An error after the start need not stop anything: the worker survives it. The lock shows when
-  // the worker ends.
+  // Ignores errors after the start, because the worker continues to run after an uncaught error.
+  // The worker's lock shows when the worker has ended.
   const onError = (event: ErrorEvent): void => {
     if (!connected) fail(loadError(event), event.error);
   };
   const onUnreadable = (): void => connection.cut(unreadable());
-  // A frozen page freezes its worker, so another tab has to lead.
+  // Reports lifecycle events of the page: a frozen page freezes its worker, so another tab has to
+  // run the agent.
   const onPage = ({ type }: Event): void => post({ type } as Told);
-  // Events of the document pass the window first, in the capture phase.
+  // Listens in the capture phase, in which the window also gets the events of the document.
   const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
     target.addEventListener(type, listener as EventListener, { signal, capture: true });
   listen(endpoint, 'message', onHello);
@@ -95,8 +102,8 @@ export function linkWorker(
 }
 
 /**
- * Describes why the worker script failed. If it can't be loaded, or a module can't be parsed, the
- * event is plain and has no message.
+ * Returns an error message for a failed worker script. The event has no message if the script
+ * cannot be loaded or a module cannot be parsed.
  */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
   if (!message) return 'The worker script could not be loaded. See the console.';
@@ -105,7 +112,8 @@ function loadError({ message, filename, lineno }: ErrorEvent): string {
 }
 
 /**
- * Holds a lock while the connection lasts. Nothing else tells a SharedWorker that a page is gone.
+ * Holds a lock until the connection ends, and connects with the name of the lock. The lock is the
+ * only way for a SharedWorker to detect that a page has gone.
  */
 function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
   const lock = `isoloop:page:${crypto.randomUUID()}`;
@@ -114,18 +122,18 @@ function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
     connect(lock);
     return new Promise((resolve) => signal.addEventListener('abort', resolve as () => void));
   };
-  // Locks may be refused, for example in an opaque origin.
+  // Browsers may refuse locks, for example in an opaque origin.
   navigator.locks.request(lock, hold).catch(() => connect());
 }
 
 /**
- * Cuts the connection when the worker's lock is free. No event reports a terminated worker, but the
- * browser releases its locks.
+ * Cuts the connection when the worker's lock becomes free. The browser fires no event for a
+ * terminated worker, but it releases the worker's locks.
  */
 function watchLock(lock: string, connection: Connection, signal: AbortSignal): void {
   const gone = (): void =>
     connection.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
   navigator.locks?.request(lock, { mode: 'shared', signal }, gone).catch(() => {
-    // The connection ended, which aborts the wait.
+    // The request for the lock was aborted, because the connection ended.
   });
 }

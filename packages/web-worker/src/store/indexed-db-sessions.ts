@@ -5,15 +5,20 @@ import { IndexedDbStore } from './indexed-db-store.ts';
 
 export interface IndexedDbSessionsOptions {
   /**
-   * Store of the sessions; default: a new `IndexedDbStore` on the database `isoloop`.
-   * `IndexedDbMemory` has the same default.
+   * Store of the sessions. Default: a new `IndexedDbStore` with the database `isoloop`, which
+   * `IndexedDbMemory` also uses by default.
    */
   readonly store?: IndexedDbStore;
-  /** Long-term memories in other stores. Deleting a session deletes its records there too. */
+  /**
+   * Long-term memories in other stores. `delete` also deletes the session's records in these
+   * memories.
+   */
   readonly longTerm?: readonly { deleteSession?(sessionId: string): Promise<void> }[];
 }
 
-/** A whole session as plain JSON: conversation, open tool calls, summary, state and title. */
+/**
+ * Exported session as plain JSON, with its conversation, open tool calls, summary, state and title.
+ */
 export interface SessionExport {
   readonly format: typeof format;
   readonly version: typeof version;
@@ -22,17 +27,21 @@ export interface SessionExport {
 }
 
 export interface ImportOptions {
-  /** Id of the imported session; default: the exported session's id. */
+  /** Id of the imported session. Default: the id of the exported session. */
   readonly sessionId?: string;
-  /** Whether to delete an existing session with this id; default: the import is refused. */
+  /**
+   * Whether to delete an existing session with this id first. If false, the import is refused.
+   * Default: false.
+   */
   readonly replace?: boolean;
 }
 
 export interface StorageState {
-  /** Whether the browser keeps the site's data when storage runs low. */
+  /** Whether the browser keeps the site's data when the device is low on storage. */
   readonly persisted: boolean;
-  /** Bytes the site uses and may use; `undefined` if the browser does not report them. */
+  /** Bytes that the site uses. `undefined` if the browser does not report them. */
   readonly usage: number | undefined;
+  /** Bytes that the site may use. `undefined` if the browser does not report them. */
   readonly quota: number | undefined;
 }
 
@@ -40,9 +49,9 @@ const format = 'isoloop-session';
 const version = 1;
 
 /**
- * Lists and manages the conversations in IndexedDB, in a page or a worker. An agent with an open
- * session sees a change at its next call. Methods reject as the store does: with `STORAGE_QUOTA` if
- * the browser has no room, else with `STORAGE_FAILED`.
+ * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an
+ * open session sees a change at its next agent call. If the store fails, methods reject with
+ * `STORAGE_QUOTA` (no storage left) or `STORAGE_FAILED`.
  */
 export class IndexedDbSessions {
   readonly #store: IndexedDbStore;
@@ -53,22 +62,25 @@ export class IndexedDbSessions {
     this.#longTerm = longTerm;
   }
 
-  /** Lists the sessions whose ids start with `startsWith` (default: all), ordered by id. */
+  /**
+   * Returns the sessions whose ids start with `startsWith`, ordered by id. Default: all sessions.
+   */
   list(options: { readonly startsWith?: string } = {}): Promise<readonly SessionInfo[]> {
     return listSessions(this.#store, options);
   }
 
-  /** Gives a session a title. Rejects with `INVALID_INPUT` if no session has that id. */
+  /** Sets the title of a session. Rejects with `INVALID_INPUT` if no session has that id. */
   async rename(sessionId: string, title: string): Promise<void> {
     await (await this.#existing(sessionId)).rename(title);
   }
 
   /**
-   * Deletes a session with its summary and its long-term records. Does nothing if there is none.
+   * Deletes a session with its summary and its long-term records. Does nothing if no session has
+   * that id.
    */
   async delete(sessionId: string): Promise<void> {
     await this.#memory(sessionId).clear();
-    // ltm:<namespace>:<session>:<record>, in every namespace.
+    // Keys of long-term records have the form ltm:<namespace>:<session>:<record>.
     const session = encodeURIComponent(sessionId);
     await this.#store.delete(
       (await this.#store.keys('ltm:')).filter((key) => key.split(':')[2] === session),
@@ -88,8 +100,9 @@ export class IndexedDbSessions {
 
   /**
    * Creates a session from the result of `export` and returns its id. Rejects with `INVALID_STATE`
-   * if the data is not an exported session or has another version. Rejects with `INVALID_INPUT` if
-   * the id is taken. In both cases nothing changes.
+   * if the data is not an exported session or has an unsupported version. Rejects with
+   * `INVALID_INPUT` if another session has the id and `replace` is false. A rejected import changes
+   * nothing.
    */
   async import(
     exported: unknown,
@@ -121,15 +134,16 @@ export class IndexedDbSessions {
   }
 
   /**
-   * Asks the browser to keep the site's data when storage runs low, and returns whether it will.
-   * Some browsers ask the user; most decide by how much the site is used. A worker can't ask: there
-   * it returns the present state.
+   * Asks the browser to keep the site's data when the device is low on storage. Returns whether the
+   * browser will keep the data. Some browsers ask the user. Most decide by how often the user
+   * visits the site. In a worker, only returns the present state.
    */
   async persist(): Promise<boolean> {
     const { storage } = navigator;
     return (await (storage?.persist?.() ?? storage?.persisted?.())) ?? false;
   }
 
+  /** Returns how much storage the site uses, and whether the browser keeps the data. */
   async storage(): Promise<StorageState> {
     const { storage } = navigator;
     const [persisted = false, { usage, quota } = {}] = await Promise.all([
@@ -156,7 +170,10 @@ export class IndexedDbSessions {
   }
 }
 
-/** Returns the records if they are valid. Runs before an import deletes anything. */
+/**
+ * Returns the records, or rejects if they are invalid. An import calls this before it deletes
+ * anything.
+ */
 async function checkRecords(records: unknown): Promise<readonly LogRecord[]> {
   const given = records as readonly LogRecord[];
   await new SessionMemory(new MemoryStore(), 'check').adopt(given);

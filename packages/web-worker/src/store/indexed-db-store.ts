@@ -5,23 +5,26 @@ import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 
 export interface IndexedDbStoreOptions {
-  /** Name of the database, which holds nothing else; default `isoloop`. */
+  /** Name of the database. Do not use the same name for other data. Default: `isoloop`. */
   readonly database?: string;
 }
 
 /**
- * Maximum attempts per operation. Each attempt opens a new connection if the browser killed the old
- * one.
+ * Maximum number of attempts per operation. If the browser closed the connection, the next attempt
+ * opens a new one.
  */
 const maxAttempts = 3;
 
 /**
- * Stores values in IndexedDB, shared by all tabs and workers of an origin. The browser may evict
- * the whole database for room, or the user may clear it. The next operation then rejects once with
- * `STORAGE_FAILED` and `details.evicted`. Later operations start with an empty database.
+ * Key-value store in IndexedDB, which all tabs and workers of an origin share. The browser may
+ * delete the whole database to free storage, and the user may clear it. The next operation then
+ * rejects once with `STORAGE_FAILED` and `details.evicted`. Later operations use an empty database.
  */
 export class IndexedDbStore implements KeyValueStore {
-  /** Chromium refuses values of 127 MiB. A string may take two bytes per character there. */
+  /**
+   * The limit of 32 MiB is below the limit of Chromium, which refuses values of 127 MiB. Chromium
+   * may store a string with two bytes per character.
+   */
   readonly features: StoreFeatures = {
     atomic: true,
     compareAndSet: true,
@@ -31,6 +34,7 @@ export class IndexedDbStore implements KeyValueStore {
   #use: UseStore | undefined;
   /** Whether this store has opened the database before. */
   #known = false;
+  /** Whether the database was deleted after this store had opened it. */
   #evicted = false;
 
   constructor({ database = 'isoloop' }: IndexedDbStoreOptions = {}) {
@@ -79,7 +83,7 @@ export class IndexedDbStore implements KeyValueStore {
         const equal = current === expected;
         if (equal) store.put(value, key);
         await done;
-        // An earlier attempt may have succeeded before its connection died.
+        // An earlier attempt may have written the value before its connection was lost.
         return equal || (attempt > 1 && current === value);
       }),
     );
@@ -94,14 +98,18 @@ export class IndexedDbStore implements KeyValueStore {
     );
   }
 
-  /** Returns a connection that opens at its first use and reopens after the browser closed it. */
+  /**
+   * Returns a connection that opens at its first use. It opens again after the browser has closed
+   * it.
+   */
   #connect(): UseStore {
     let opening: Promise<IDBDatabase> | undefined;
     const opened = async (): Promise<IDBDatabase> => {
       const db = await open(this.#database, () => (this.#evicted = this.#known));
       this.#known = true;
       db.addEventListener('close', () => (opening = undefined));
-      // Otherwise a tab that deletes the database waits until all other tabs close.
+      // Closes the connection if another tab deletes the database, because that tab would otherwise
+      // wait until all other tabs close.
       db.addEventListener('versionchange', () => db.close());
       return db;
     };
@@ -136,7 +144,7 @@ export class IndexedDbStore implements KeyValueStore {
   }
 }
 
-/** Thrown if the database is a new one although the store had opened it before. */
+/** Thrown if the database had to be created again although this store had already opened it. */
 const evicted: unique symbol = Symbol('evicted');
 
 function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
@@ -149,8 +157,8 @@ function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
 }
 
 /**
- * Resolves when the transaction commits, and rejects with its error when it aborts. At a request's
- * `error` event `transaction.error` is still `null`, so this waits for `abort`.
+ * Resolves when the transaction commits, and rejects with its error when it aborts. Waits for the
+ * `abort` event, because `transaction.error` is still `null` at the `error` event of a request.
  */
 function committed(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -160,10 +168,11 @@ function committed(transaction: IDBTransaction): Promise<void> {
 }
 
 /**
- * Returns whether the browser killed the connection. Browsers do that to background tabs without
- * notice. WebKit reports "Connection to Indexed Database server lost", Chromium "Internal error
- * opening backing store", both as an `UnknownError`. A closing connection gives
- * `InvalidStateError`. A transaction it interrupted gives `AbortError` or no error at all.
+ * Returns whether the browser has closed the connection, as browsers do to background tabs without
+ * an event. WebKit reports "Connection to Indexed Database server lost" and Chromium "Internal
+ * error opening backing store". Both are an `UnknownError`. An operation on a closing connection
+ * fails with `InvalidStateError`. An interrupted transaction fails with `AbortError`, or with
+ * `null` as its error.
  */
 function isConnectionLost(error: unknown): boolean {
   return (

@@ -4,8 +4,8 @@ import type { Outputs } from './exposed-agent.ts';
 import type { SentOptions } from './protocol.ts';
 
 /**
- * Returns a call's options in the form the agent takes. Throws `INVALID_INPUT` if the worker has no
- * output of the given name.
+ * Converts options from a page to options of the agent. Throws `INVALID_INPUT` if the worker has no
+ * output with the given name.
  */
 export function callOptions(
   { output, ...given }: SentOptions,

@@ -3,17 +3,18 @@ import type { AgentEvent, EventBatch } from '@isoloop/core';
 type DeltaEvent = Extract<AgentEvent, { readonly delta: string }>;
 
 /**
- * Consecutive deltas on the wire: the first event whole, and only the new text of the others.
- * Cloning every event whole takes longer than the agent needs to make them.
+ * Consecutive delta events in the form that is sent to a page or tab. It has the whole first event
+ * and only the text of the others, because cloning every event takes longer than creating it.
  */
 interface DeltaRun {
   readonly first: DeltaEvent;
   readonly deltas: string[];
 }
 
-/** An event on the wire. */
+/** Event in the form that is sent to a page or another tab. */
 export type WireEvent = Exclude<AgentEvent, DeltaEvent> | DeltaRun;
 
+/** Converts events for sending. Joins consecutive deltas that differ only in `seq` and text. */
 export function packEvents(events: EventBatch): readonly WireEvent[] {
   const packed: WireEvent[] = [];
   let run: DeltaRun | undefined;
@@ -31,7 +32,10 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
   return packed;
 }
 
-/** Returns the original events. Other items, such as a chat's chunks, stay as they are. */
+/**
+ * Converts received items back to events. Items that are not events, such as chunks for `useChat`,
+ * stay unchanged.
+ */
 export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
   const events: unknown[] = [];
   for (const item of packed) {
@@ -44,8 +48,8 @@ export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[])
 }
 
 /**
- * Returns whether the event differs from the run's first one only in `seq` and `delta`. Run,
- * session and agents need no check: they are the same within one port.
+ * Returns whether the event differs from the first event only in `seq` and `delta`. The run, the
+ * session and the agents are not compared, because they are the same for all events of a port.
  */
 function continues({ first, deltas }: DeltaRun, event: DeltaEvent): boolean {
   return (

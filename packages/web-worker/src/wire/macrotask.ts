@@ -1,6 +1,6 @@
 /**
- * Returns a function that calls each `task` in its own macrotask, after all microtasks. Timers
- * would work too, but after the fifth they are delayed by 4 ms.
+ * Returns a function that calls each `task` in a macrotask of its own, after all pending
+ * microtasks. Uses messages, because browsers delay nested timers by 4 ms.
  */
 export function createMacrotasks(): (task: () => void) => void {
   const { port1, port2 } = new MessageChannel();
@@ -13,7 +13,7 @@ export function createMacrotasks(): (task: () => void) => void {
   };
 }
 
-/** Resolves in a new macrotask, after all work that is ready now. */
+/** Resolves in a new macrotask, after all messages and tasks that are already pending. */
 export function nextMacrotask(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

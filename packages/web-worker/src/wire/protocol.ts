@@ -14,20 +14,20 @@ import type {
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 
 /**
- * Marks our messages among an app's own on the same worker. The number is the version of the whole
- * protocol below.
+ * Marker of this library's messages, because an app may send its own messages over the same worker.
+ * The number is the version of the whole protocol in this file.
  */
 export const protocol = 'isoloop/1';
 
 /**
- * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a port
- * on which `SessionApi` answers over Comlink. It also carries one port for each of its `offers`, in
- * their order. Its `lock` is a Web Lock that a page of a SharedWorker holds while the connection
- * lasts.
+ * Message from page to worker, on the worker's global scope or the SharedWorker's port. `ping` asks
+ * for a `hello`. `connect` transfers a port, over which Comlink exposes the `SessionApi`, and then
+ * one port for each of its `offers` in the same order. `lock` is the name of a Web Lock that a page
+ * of a SharedWorker holds until the connection ends.
  */
 export type PageMessage =
   | { readonly protocol: typeof protocol; readonly type: 'ping' }
-  /** The page's lifecycle events. */
+  /** Lifecycle event of the page. */
   | {
       readonly protocol: typeof protocol;
       readonly type: 'pagehide' | 'freeze' | 'pageshow' | 'resume';
@@ -35,7 +35,7 @@ export type PageMessage =
   | {
       readonly protocol: typeof protocol;
       readonly type: 'connect';
-      /** Name of the agent, if the worker has several. */
+      /** Name of the agent, if the worker exposes several. */
       readonly agent: string | undefined;
       readonly sessionId: string;
       readonly options: unknown;
@@ -45,11 +45,11 @@ export type PageMessage =
 
 export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
 
-/** A tool that runs on the page, as the worker knows it. The page also validates its input. */
+/** Description of a tool that runs on the page. The page also validates its input. */
 export interface ToolOffer {
   readonly schema: ToolSchema;
   readonly timeoutMs?: number;
-  /** `true`: the worker asks the page for each call. */
+  /** `true`: for each tool call, the worker asks the page whether it needs approval. */
   readonly needsApproval?: boolean;
   readonly replay?: ReplayPolicy;
   readonly returnDirect?: boolean;
@@ -58,14 +58,14 @@ export interface ToolOffer {
 
 export interface HookOffer {
   readonly name: string;
-  /** Priorities of its handlers, for those that set one. */
+  /** Priorities of the handlers by event type, for handlers that set a priority. */
   readonly priorities: { readonly [K in AgentEvent['type']]?: number };
   readonly onError?: 'fail' | 'ignore';
-  /** Event types the hook listens to; `undefined`: all. */
+  /** Event types that the hook listens to. `undefined`: all. */
   readonly events: readonly AgentEvent['type'][] | undefined;
 }
 
-/** The parts a page offers to the agent. Each has its own port. */
+/** Description of a part that a page offers to the agent. Each part has its own port. */
 export type PageOffer =
   | { readonly kind: 'tools'; readonly tools: readonly ToolOffer[] }
   | { readonly kind: 'hooks'; readonly hooks: readonly HookOffer[]; readonly timeoutMs: number }
@@ -77,40 +77,45 @@ export type PageOffer =
       readonly features: ModelFeatures;
     };
 
-/** Worker to page, on an offer's port; `id` is unique on that port. */
+/** Message from worker to page, on the port of a part. `id` is unique on that port. */
 export type PageQuestion<Q> =
   | { readonly type: 'ask'; readonly id: number; readonly question: Q }
   | { readonly type: 'abort'; readonly id: number };
 
-/** Page to worker, on an offer's port: any number of `progress`, then the outcome. */
+/**
+ * Message from page to worker, on the port of a part. Each question gets any number of messages
+ * with `progress` and then one with the outcome.
+ */
 export type PageAnswer =
   | { readonly id: number; readonly progress: unknown }
   | { readonly id: number; readonly outcome: Outcome<unknown> };
 
 /**
- * Worker to page, when the agent is exposed and after each `ping`: the worker now accepts
- * connections. A worker whose modules await at top level loses messages posted before that. So the
- * page sends no `connect` before this message.
+ * Message from worker to page, at the end of `exposeAgent()` and after each `ping`: the worker
+ * accepts connections. The page sends `connect` only after this message, because a worker whose
+ * modules use top-level `await` loses earlier messages.
  */
 export interface HelloMessage {
   readonly protocol: typeof protocol;
   readonly type: 'hello';
   /**
-   * A Web Lock the worker holds as long as it lives. A page that gets the lock knows that the
-   * worker is gone. Absent if there are no locks.
+   * Name of a Web Lock that the worker holds until it ends. When a page gets the lock, the worker
+   * has ended. Absent if the browser has no locks.
    */
   readonly lock?: string;
 }
 
 /**
- * A result or an error. Errors cross as data: Comlink keeps only the name, message and stack of a
- * thrown error.
+ * Result or error of a request. Errors are sent as data, because Comlink keeps only the name,
+ * message and stack of a thrown error.
  */
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: AgentErrorData };
 
-/** The options of a call that cross to the worker. An output crosses as its name. */
+/**
+ * Options of an agent call that the page sends to the worker. `output` is the name of an output.
+ */
 export interface SentOptions extends Omit<
   CallOptions,
   'signal' | 'detached' | 'context' | 'output'
@@ -119,11 +124,11 @@ export interface SentOptions extends Omit<
 }
 
 /**
- * A call or stream. A signal cannot be cloned: its state crosses with the request, its event as
- * `abort(id)`.
+ * Request for a run. A signal cannot be cloned, so the request has only its state, `aborted`. The
+ * page reports a later abort with `abort(id)`.
  */
 export interface RunRequest {
-  /** Unique within the connection. */
+  /** Id of the request, unique within the connection. */
   readonly id: number;
   readonly aborted: boolean;
   readonly input: AgentInput | undefined;
@@ -131,49 +136,53 @@ export interface RunRequest {
 }
 
 /**
- * A turn of AI SDK's chat. The page sends only the end of the conversation: the worker has the
- * history.
+ * Request of AI SDK's `useChat`. The page sends only the end of the conversation, because the
+ * worker has the history.
  */
 export interface ChatRequest {
   readonly id: number;
   readonly aborted: boolean;
-  /** `resume-stream`: the current run from its start, or else the interrupted run. */
+  /**
+   * `resume-stream` asks for the current run from its start. If no run is active, it continues an
+   * interrupted run.
+   */
   readonly trigger: 'submit-message' | 'regenerate-message' | 'resume-stream';
   /**
-   * The messages from the last answer on, or the last message alone if there is no answer. The
-   * answer may have decisions and results that the page has not sent yet.
+   * Messages from the last assistant message on. If there is no assistant message, only the last
+   * message. The assistant message may have decisions and results that the page has not sent yet.
    */
   readonly messages: readonly unknown[];
-  /** Id of the message that the turn is about, if it is not the last one. */
+  /** Id of the message that the request is about, if it is not the last message. */
   readonly messageId?: string | undefined;
-  /** Adds the agent's events to the answer as transient `data-isoloop-event` parts. */
+  /** Whether to add the agent's events to the answer, as transient `data-isoloop-event` parts. */
   readonly events: boolean;
 }
 
-/** What a turn of the chat is about, as the worker reads it from the request. */
+/** Messages of a `ChatRequest` that the worker uses. */
 export interface ChatMessage extends Pick<ChatRequest, 'trigger'> {
   readonly message: unknown;
-  /** The last answer if there is one; any other message means nothing. */
+  /** Last assistant message, if there is one. Ignored if it is another message. */
   readonly answer?: unknown;
 }
 
 /**
- * The worker's API for one connection. The page gives each run a port. The worker sends the run's
- * batches and its end on that port; for a call it sends only the end.
+ * API of the worker for one connection. The page passes a port with each request for a run. The
+ * worker sends the batches and the end of the run over that port. For `call` it sends only the end.
  */
 export interface SessionApi {
   call(request: RunRequest, port: MessagePort): void;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
   /**
-   * Sends the events of all runs of the session, whichever tab started them. It begins at the start
-   * of the current run and ends when the page aborts it.
+   * Sends the events of all runs of the session, including runs of other tabs. Begins at the start
+   * of the current run. Ends when the page calls `abort`.
    */
   watch(request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort): void;
   /**
-   * Aborts a run, or all runs of the connection if `id` is absent; ignores an unknown id. It takes
-   * the same way as the calls, so it can't overtake them. `unread`: the page has received nothing
-   * of the run. A resumed run then continues for its other readers.
+   * Aborts a run, or all runs of the connection if `id` is absent. Ignores an unknown id. The
+   * worker gets the request for a run before its `abort`, because the port keeps the order.
+   * `unread`: the page has received no event of the run. A resumed run then continues for its other
+   * readers.
    */
   abort(id?: number, unread?: boolean): void;
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
@@ -184,18 +193,24 @@ export interface SessionApi {
 }
 
 /**
- * Worker to page, on a run's port. Items are `WireEvent`s of a stream or `UiChunk`s of a chat. The
- * worker sends one `batch` per macrotask. `reads` is the number of the run's batches it joins,
- * which is its cost in credits. `end` is the last message.
+ * Message from worker to page, on the port of a run. The items are `WireEvent`s of a stream or
+ * `UiChunk`s of a chat. The worker sends one `batch` message per macrotask. `reads` is the number
+ * of the run's batches in the message, which is its cost in credits. `end` is the last message.
  */
 export type RunMessage<T> =
   | { readonly type: 'batch'; readonly items: readonly T[]; readonly reads: number }
   | { readonly type: 'end'; readonly outcome: Outcome<AgentResult> };
 
-/** Page to worker, on a run's port: the worker may read that many more batches of the run. */
+/**
+ * Message from page to worker, on the port of a run: the worker may send that many more batches of
+ * the run.
+ */
 export interface CreditMessage {
   readonly credits: number;
 }
 
-/** Credits at the start of each run: how many batches the worker may be ahead of the page. */
+/**
+ * Number of credits at the start of each run. The worker may be that many batches ahead of the
+ * page.
+ */
 export const initialCredits = 128;

@@ -1,9 +1,9 @@
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 
-/** The beginning of the chat message that shows a run. */
+/** Beginning of the chat message that shows a run. */
 export interface ShownTurn {
-  /** Id of the message that the answer continues; absent: a new message. */
+  /** Id of the message that the run continues. Absent if the run starts a new message. */
   readonly messageId?: string;
-  /** Earlier content of that message, for a reader that rebuilds it. */
+  /** Earlier content of the continued message, for a reader that rebuilds the whole message. */
   readonly before?: readonly UiChunk[];
 }

@@ -4,7 +4,10 @@ import type { ShownTurn } from './shown-turn.ts';
 import type { WireEvent } from './delta-runs.ts';
 import type { ChatMessage, Outcome, RunRequest } from './protocol.ts';
 
-/** A requested run, in the form that tabs send to the session's leader. */
+/**
+ * Request for a run, which a tab sends to the leader. The leader is the tab whose worker runs the
+ * agent of a shared session.
+ */
 export type TabWork =
   | {
       readonly type: 'run';
@@ -12,13 +15,15 @@ export type TabWork =
       readonly options: RunRequest['options'];
     }
   | ({ readonly type: 'chat' } & ChatMessage)
-  /** Resumes the interrupted run. Gives nothing if there is none, or if a run is under way. */
+  /** Resumes an interrupted run. Has no result if there is none, or if another run is active. */
   | { readonly type: 'resume' };
 
+/** Other request of a tab to the leader. */
 export type TabQuestion =
   | { readonly type: 'interrupt'; readonly request: string | Msg | InterruptRequest | undefined }
   | { readonly type: 'pending' | 'messages' | 'uiMessages' | 'clear' };
 
+/** Answer to a `TabQuestion`. */
 export type TabAnswer =
   | boolean
   | readonly PendingCall[]
@@ -26,29 +31,32 @@ export type TabAnswer =
   | readonly UiMessage[]
   | void;
 
-/** A tab's request to the leader. */
+/** Request of a tab to the leader: for a run (`work`), or a question (`ask`). */
 export type TabAsked =
   | { readonly type: 'work'; readonly work: TabWork }
   | { readonly type: 'ask'; readonly question: TabQuestion };
 
-/** The outcome of a `TabAsked`. */
+/** Outcome of a `TabAsked`. */
 export type TabOutcome = Outcome<AgentResult | TabAnswer>;
 
-/** The current run up to now. */
+/** Active run with its events up to now. */
 export interface RunSoFar {
-  /** Id of the work that started the run. */
+  /** Id of the request that started the run. */
   readonly work: string;
   readonly turn: ShownTurn;
   readonly items: readonly WireEvent[];
 }
 
 /**
- * Message between the workers of one session, over its BroadcastChannel. `reign` is the id of a
- * leader's term. Tabs with older code know it by this name.
+ * Message between the tabs of one session, over a BroadcastChannel. `reign` is the id of a term:
+ * the time in which one tab leads. Tabs that run an older version also use the name `reign`.
  */
 export type TabMessage = { readonly from: string } & (
   | { readonly type: 'join' | 'ping' }
-  /** `to` is the tab that joined. Without it the message goes to all tabs: a term begins. */
+  /**
+   * Announces the leader. `to`: id of the tab that joined. Without `to`, a new term begins, and the
+   * message is for all tabs.
+   */
   | {
       readonly type: 'lead';
       readonly reign: string;
@@ -62,10 +70,13 @@ export type TabMessage = { readonly from: string } & (
       readonly id: string;
       readonly work: TabWork;
       readonly aborted: boolean;
-      /** `true`: the tab sent this work to another leader before. */
+      /** `true`: the tab has sent this request to an earlier leader too. */
       readonly again?: boolean;
     }
-  /** `read`: another tab reads the run of this work, so its own reader must not slow it down. */
+  /**
+   * `abort` aborts the run of a request. `read`: another tab also reads the run, so the requesting
+   * tab's reader must not slow down the run.
+   */
   | { readonly type: 'abort' | 'read'; readonly reign: string; readonly id: string }
   | {
       readonly type: 'ask';
@@ -76,8 +87,9 @@ export type TabMessage = { readonly from: string } & (
   | {
       readonly type: 'events';
       readonly reign: string;
+      /** Id of the request that started the run. */
       readonly work: string;
-      /** Sent with the first events of a run. */
+      /** Present with the first events of a run. */
       readonly turn?: ShownTurn | undefined;
       readonly items: readonly WireEvent[];
     }
@@ -90,7 +102,7 @@ export type TabMessage = { readonly from: string } & (
     }
 );
 
-/** A message without its sender. */
+/** Message without the id of its sender. */
 export type TabPost = TabMessage extends infer M
   ? M extends TabMessage
     ? Omit<M, 'from'>

@@ -3,15 +3,18 @@ import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@is
 import type { ShownTurn } from '../wire/shown-turn.ts';
 
 export interface ChatEncoderOptions {
-  /** Adds the agent's events as data parts. */
+  /** Whether to add the agent's events as data parts. */
   readonly events: boolean;
-  /** Whether the reader rebuilds the whole message, with its content from before the run. */
+  /**
+   * Whether the reader rebuilds the whole chat message, so that it also needs the content from
+   * before the run.
+   */
   readonly replays: boolean;
 }
 
 /**
- * Encodes a turn's events for one of its readers. It drops the `error` chunk: the failure itself
- * ends the stream, with its code.
+ * Encodes the events of a run as chunks for one `useChat` reader. Drops the `error` chunk, because
+ * the stream itself errors with the `AgentError`.
  */
 export class ChatEncoder {
   readonly #options: ChatEncoderOptions;

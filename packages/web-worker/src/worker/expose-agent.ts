@@ -10,21 +10,22 @@ import { toTabs, type TabsOptions } from '../session/tab-options.ts';
 
 export interface ExposeOptions<T extends Outputs = Outputs> {
   /**
-   * Typed values that calls may end with, such as `{ invoice: structured(schema) }`. A page asks
-   * for one by its name: `agent.call(text, { output: 'invoice' })`. The schema's output value must
-   * be cloneable.
+   * Output modes for typed results by name, such as `{ invoice: structured(schema) }`. A page
+   * selects one by its name: `agent.call(text, { output: 'invoice' })`. The output value of the
+   * schema must be cloneable. Default: none.
    */
   readonly outputs?: T;
   /**
-   * How the tabs of a session work together, if the browser has Web Locks and BroadcastChannel.
-   * `false`: each tab works alone.
+   * Options for tabs with the same session, which share one agent. Sharing needs Web Locks and
+   * BroadcastChannel in the browser. `false`: each tab has its own agent. Default: tabs share an
+   * agent.
    */
   readonly tabs?: TabsOptions | false;
 }
 
 /**
- * The worker's way to hear and answer a page: a dedicated worker's own scope, or a SharedWorker's
- * port.
+ * Object over which the worker exchanges messages with a page: the global scope of a dedicated
+ * worker, or a port of a SharedWorker.
  */
 interface PagePort {
   addEventListener(type: 'message', listener: (event: MessageEvent<unknown>) => void): void;
@@ -33,16 +34,18 @@ interface PagePort {
 }
 
 /**
- * Serves agents to the page that started this worker, or to all pages that share a SharedWorker.
- * Call it once, in the worker's script. The first call of a session asks the factory for an agent.
- * After a session's last connection closed, a new connection gets a new agent. If the factory
- * throws, the calls that needed the agent reject: with its `AgentError`, or else with
- * `WORKER_FAILED`. The next call asks the factory again. For several agents, give their factories
- * by name; a page names one with `connectAgent(worker, { agent })`. Throws `CONFIGURATION` if
- * called twice or if a factory is not a function.
+ * Serves agents to the page that started this worker, or to all pages of a SharedWorker. Call it
+ * once in the worker's script. For several agents, pass their factories by name. A page selects one
+ * with `connectAgent(worker, { agent })`. Throws `CONFIGURATION` if called twice or if a factory is
+ * not a function.
  *
- * The return value is for the pages' types: `export type Assistant = typeof assistant`. The
- * factory's parameter types its options: `({ options }: AgentSetup<MyOptions>) => …`.
+ * The first request in a session calls the factory. All connections to the session share the agent.
+ * After the last connection has closed, a new connection gets a new agent. If the factory throws,
+ * agent calls reject with its `AgentError`, or with `WORKER_FAILED` for other errors. The next
+ * agent call calls the factory again.
+ *
+ * The return value only carries types for the pages: `export type Assistant = typeof assistant`.
+ * Declare the type of the options in the factory: `({ options }: AgentSetup<MyOptions>) => …`.
  */
 export function exposeAgent<O = JsonValue, T extends Outputs = {}>(
   factory: AgentFactory<O>,
@@ -89,7 +92,8 @@ export function exposeAgent(
       if (!port) return;
       const { api, lose } = serveSession({ sessions, connect: data, pagePorts, later });
       expose(api, port);
-      // Nothing else tells a SharedWorker that a page is gone.
+      // The page holds this lock until it ends. A SharedWorker has no other way to detect that a
+      // page has gone.
       if (data.lock !== undefined) navigator.locks?.request(data.lock, lose).catch(() => {});
     });
     page.start?.();
@@ -111,8 +115,8 @@ function isPageMessage(data: unknown): data is PageMessage {
 }
 
 /**
- * Holds a lock as long as the worker lives. Resolves with `{}` if there are no locks or they are
- * refused (an opaque origin).
+ * Holds a lock until the worker ends, and resolves with its name. Resolves with `{}` if the browser
+ * has no locks or refuses them, as in an opaque origin.
  */
 function holdLock(): Promise<{ readonly lock?: string }> {
   const { locks } = navigator;

@@ -9,15 +9,15 @@ import {
 
 export interface OutboxOptions<T> {
   readonly port: MessagePort;
-  /** Converts events to the items the page receives, in their order. */
+  /** Function that converts events to the items that the page receives, in the same order. */
   readonly encode: (events: EventBatch) => readonly T[];
-  /** Calls `task` in its own macrotask. */
+  /** Function that calls `task` in a macrotask of its own. */
   readonly later: (task: () => void) => void;
 }
 
 /**
- * The worker's end of a run's port. It joins the batches of one macrotask into one message, and
- * stops when the credits are spent.
+ * Sends the events of a run to a page. Joins all batches of one macrotask into one message. Each
+ * batch costs a credit. Without credits, `ready` waits until the page grants more.
  */
 export class Outbox<T> {
   readonly #port: MessagePort;
@@ -31,7 +31,8 @@ export class Outbox<T> {
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
   /**
-   * Called when a message could not be sent. A run without new events would not notice otherwise.
+   * Called when a message could not be sent. A run that produces no further events would not detect
+   * the failure through `ready`.
    */
   onFailure: (() => void) | undefined;
 
@@ -46,14 +47,14 @@ export class Outbox<T> {
     port.start();
   }
 
-  /** Resolves when the page may get another batch. Rejects if the last one could not be sent. */
+  /** Resolves when another batch may be sent. Rejects if a message could not be sent. */
   async ready(): Promise<void> {
     while (this.#credits <= 0 && !this.#closed && !this.#failure)
       await new Promise<void>((resolve) => (this.#wake = resolve));
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Adds one batch of the run, which costs a credit. */
+  /** Adds one batch of the run. Each batch costs a credit. */
   add(batch: EventBatch): void {
     this.#credits -= 1;
     this.#reads += 1;
@@ -64,8 +65,8 @@ export class Outbox<T> {
   }
 
   /**
-   * Sends the last message. Sends an error instead if the result, or a batch before it, could not
-   * be sent.
+   * Sends the last message, with the outcome of the run. If the outcome or an earlier batch cannot
+   * be sent, sends an error instead.
    */
   end(outcome: Outcome<AgentResult>): void {
     this.#flush();
@@ -78,7 +79,10 @@ export class Outbox<T> {
       }));
   }
 
-  /** Closes the port when the page is gone: nothing more is sent, and nothing waits for it. */
+  /**
+   * Closes the port. Call it when the page has gone. Later messages are dropped, and `ready`
+   * resolves at once.
+   */
   close(): void {
     this.#closed = true;
     this.#wake?.();

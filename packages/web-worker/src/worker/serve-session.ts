@@ -24,7 +24,7 @@ type Later = (task: () => void) => void;
 export interface ServeSessionOptions {
   readonly sessions: Sessions;
   readonly connect: ConnectMessage;
-  /** One port for each of the connection's offers. */
+  /** One port for each offer of the connection, in the same order. */
   readonly pagePorts: readonly MessagePort[];
   readonly later: Later;
 }
@@ -32,8 +32,8 @@ export interface ServeSessionOptions {
 export interface Served {
   readonly api: SessionApi;
   /**
-   * Ends the connection of a page that vanished without notice. Its runs go to the session's other
-   * pages, or to its next one.
+   * Ends the connection of a page that disappeared without a message. Other tabs of the session can
+   * continue its runs.
    */
   readonly lose: () => void;
 }
@@ -44,8 +44,8 @@ interface Encoding<T> {
 }
 
 /**
- * Creates the API that Comlink exposes to one connection. When the page releases it, its runs are
- * aborted and the connection leaves the session.
+ * Creates the API that Comlink exposes to one connection. When the page releases the API, the runs
+ * of the connection are aborted and the connection leaves the session.
  */
 export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): Served {
   const session = sessions.enter(connect);
@@ -53,10 +53,10 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const controllers = new Map<number, AbortController>();
   const outboxes = new Set<{ close(): void }>();
   const gone = new AbortController();
-  /** Signals of runs that the page aborted before it received anything of them. */
+  /** Signals of the runs that the page aborted before it received an event of the run. */
   const unread = new WeakSet<AbortSignal>();
 
-  /** Runs a job of this connection. `abort(id)` reaches it as long as it lasts. */
+  /** Runs a job of this connection. Until the job ends, `abort(id)` aborts its controller. */
   const run = async <T>(
     { id, aborted }: Pick<RunRequest, 'id' | 'aborted'>,
     job: (controller: AbortController) => Promise<T>,
@@ -71,7 +71,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     }
   };
 
-  /** Runs a job and sends its encoded events on its own port. */
+  /** Runs a job and sends its encoded events over the port of the run. */
   const send = async <T>(
     port: MessagePort,
     { encode, begin = () => {} }: Encoding<T>,
@@ -126,9 +126,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
         run(request, (controller) => {
           if (!replays)
             return session.run({ type: 'chat', ...messageOf(request) }, controller, reader);
-          // A closed connection leaves a resumed run, which others may read. So does an abort
-          // before anything arrived. React's strict mode mounts twice: the first view resumes the
-          // turn and leaves at once.
+          // A resumed run may have other readers, so a closed connection only leaves the run. An
+          // abort before the first event also only leaves it: in React's strict mode, the first
+          // mount resumes the run and leaves at once.
           const [own, left] = [new AbortController(), new AbortController()];
           const { signal } = controller;
           const leave = (): void => left.abort();
@@ -166,7 +166,8 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
 }
 
 /**
- * Forwards the session's runs to a reader until the signal aborts. Runs don't wait for watchers.
+ * Forwards the events of all runs of the session to a reader until the signal aborts. Runs do not
+ * wait for this reader.
  */
 function watch(session: Session, reader: RunReader, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
@@ -181,10 +182,11 @@ function watch(session: Session, reader: RunReader, signal: AbortSignal): Promis
   });
 }
 
-/** Finds the message that the turn is about, and the answer before it. */
+/** Returns the message that the request is about, and the last assistant message. */
 function messageOf({ trigger, messages, messageId }: ChatRequest): ChatMessage {
   const [first] = messages as readonly ({ readonly id?: unknown } | undefined)[];
-  // A message that was refused may follow the answer whose calls the user decides now.
+  // If the user decides about tool calls of the assistant message, a user message that was refused
+  // may come after it.
   const message = first?.id === messageId ? first : messages.at(-1);
   return { trigger, message, answer: first };
 }

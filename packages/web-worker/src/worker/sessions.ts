@@ -9,17 +9,20 @@ import { TabSession } from '../tabs/tab-session.ts';
 export interface SessionsOptions {
   readonly factory: AgentFactory | AgentFactories;
   readonly outputs: Outputs;
-  /** How tabs work together; `undefined`: the worker is alone. */
+  /** Options for tabs that share a session. `undefined`: tabs do not share sessions. */
   readonly tabs: Tabs | undefined;
 }
 
-/** The sessions of a worker. Each has one agent, as long as a page is connected. */
+/**
+ * Open sessions of a worker, by agent name and session id. A session is open while a page is
+ * connected.
+ */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #open: Map<string, { readonly session: Session; connections: number }> = new Map();
   /**
-   * Ends of sessions without connections whose last run has not ended. A new session with the same
-   * key must not read the log before that.
+   * Promises of sessions that are closing, by key. A new session with the same key must not read
+   * the log until the old one has closed.
    */
   readonly #ending: Map<string, Promise<void>> = new Map();
 
@@ -28,8 +31,8 @@ export class Sessions {
   }
 
   /**
-   * Puts the sessions to sleep when the page may be frozen at any moment; wakes them when it is
-   * back.
+   * Tells all sessions whether the page is active. A page that is not active may be frozen at any
+   * moment.
    */
   setAwake(awake: boolean): void {
     for (const { session } of this.#open.values()) {
@@ -38,6 +41,7 @@ export class Sessions {
     }
   }
 
+  /** Adds a connection. The first one opens the session. */
   enter({ agent, sessionId, options }: ConnectMessage): Session {
     const key = keyOf(agent, sessionId);
     const { outputs, tabs } = this.#options;
@@ -62,8 +66,8 @@ export class Sessions {
   }
 
   /**
-   * Removes a connection; the last one closes its session. `gone`: the page vanished without
-   * notice.
+   * Removes a connection. If it was the last one, closes the session. `gone`: the page disappeared
+   * without a message.
    */
   leave({ agent, sessionId }: ConnectMessage, gone: boolean): void {
     const key = keyOf(agent, sessionId);
@@ -77,8 +81,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the factory of an agent. For an unknown name it throws when called, so the calls
-   * reject.
+   * Returns the factory of an agent. For an unknown name, returns a factory that throws, so that
+   * agent calls reject.
    */
   #factoryOf(agent: string | undefined): AgentFactory {
     const { factory: factories } = this.#options;
