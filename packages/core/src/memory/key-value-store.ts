@@ -1,11 +1,14 @@
 export interface StoreFeatures {
-  /** `setMany` writes all or nothing. */
+  /** Whether `setMany` writes all entries or none. */
   readonly atomic: boolean;
-  /** The store has `compareAndSet`. */
+  /** Whether the store has `compareAndSet`. */
   readonly compareAndSet: boolean;
   /** Largest size of one value, in UTF-8 bytes. */
   readonly maxValueBytes: number;
-  /** Whether values expire by themselves, the oldest first (time to live). Default false. */
+  /**
+   * Whether the store deletes values after some time, the oldest first (time to live). Default:
+   * false.
+   */
   readonly expires?: boolean;
 }
 
@@ -16,18 +19,24 @@ export interface StoreFeatures {
 export interface KeyValueStore {
   readonly features: StoreFeatures;
   get(key: string): Promise<string | undefined>;
-  /** Returns only the keys that exist. Accepts any number of keys. */
+  /** Returns the values of the keys that exist. Accepts any number of keys. */
   getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
   set(key: string, value: string): Promise<void>;
-  /** A store that is not atomic writes in this order and stops at the first failure. */
+  /**
+   * Writes several values. A store that is not `atomic` writes them in this order and stops at the
+   * first failure.
+   */
   setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void>;
-  /** Keys that do not exist are ignored. */
+  /** Deletes keys. Ignores keys that do not exist. */
   delete(keys: readonly string[]): Promise<void>;
-  /** Returns keys in code-point order. May lag behind writes on an eventually consistent store. */
+  /**
+   * Returns the keys with this prefix, in code-point order. In an eventually consistent store, the
+   * list may lag behind writes.
+   */
   keys(prefix: string): Promise<readonly string[]>;
   /**
-   * Writes `value` only if the key now holds `expected` (`undefined`: no value). Returns whether it
-   * wrote.
+   * Writes `value` only if the current value of the key is `expected` (`undefined`: no value).
+   * Returns whether it wrote `value`.
    */
   compareAndSet?(key: string, expected: string | undefined, value: string): Promise<boolean>;
 }

@@ -11,14 +11,14 @@ export interface SessionInfo {
    */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Number of flushes so far. */
+  /** Number of writes to the session's log so far. */
   readonly version: number;
 }
 
 /**
  * Returns the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
- * A session whose head is damaged, or of a newer version of the library, has version -1 and no
- * times (0). Rejects as the store does.
+ * If the session's main record is damaged, or of a newer version of the library, `version` is -1
+ * and both times are 0. Rejects with the errors of the store.
  */
 export async function listSessions(
   store: KeyValueStore,

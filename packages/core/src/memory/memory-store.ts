@@ -5,7 +5,7 @@ export class MemoryStore implements KeyValueStore {
   readonly features: StoreFeatures;
   readonly #values = new Map<string, string>();
 
-  /** `maxValueBytes`: the limit that `features` reports; default: no limit. */
+  /** `maxValueBytes`: the limit that `features` reports. Default: no limit. */
   constructor(options: { readonly maxValueBytes?: number } = {}) {
     this.features = {
       atomic: true,

@@ -5,49 +5,51 @@ import type { Msg } from '../message/msg.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { RunNote } from './log/format/log-record.ts';
 
-/** How a run ended, and the state of the tool calls it left open. */
+/** The end of a run, and the state of the tool calls that the run left open. */
 export interface RunEnd {
   readonly runId: string;
   readonly reason: string;
   readonly calls: ReadonlyMap<string, CallState>;
 }
 
-/** A conversation's messages. */
+/** The messages of one conversation. */
 export interface Memory {
-  /** Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store does. */
+  /** Appends messages. Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store fails. */
   append(messages: readonly Msg[]): Promise<void>;
   /**
-   * Returns the messages in the order in which they were appended. Tool results may come right
-   * behind their calls instead.
+   * Returns the messages in the order in which they were appended. A memory may move tool results
+   * directly after their tool calls.
    */
   read(): Promise<readonly Msg[]>;
   /** Removes the messages with these ids; ignores unknown ids. */
   delete(ids: readonly string[]): Promise<void>;
   clear(): Promise<void>;
   /**
-   * Replaces the message that has the same id, in its place. Without it, the agent removes that
-   * message and all later ones, and appends them again.
+   * Replaces the message that has the same id, and keeps its position. Without `replace`, the agent
+   * removes the old message and all later messages. Then it appends the new message and the later
+   * messages.
    */
   replace?(message: Msg): Promise<void>;
   /**
-   * Removes messages and appends others in one write. Without it, the agent calls `delete` and
-   * `append`.
+   * Removes messages and appends others in one write. Without `rewrite`, the agent calls `delete`
+   * and `append`.
    */
   rewrite?(gone: readonly string[], messages: readonly Msg[]): Promise<void>;
   /**
-   * Writes what `append` and `note` may still hold back (`durability: 'turn'`). The agent calls it
-   * at the end of each call, even a failed one, with how the call ended.
+   * Writes messages and notes that are not in the store yet (`durability: 'turn'`). The agent calls
+   * `flush` at the end of each agent call, even a failed one.
    */
   flush?(end?: RunEnd): Promise<void>;
   /**
-   * Takes notes about runs and tool calls, and writes them with the next write. With `now`, writes
-   * them before it resolves, unless `durability` is `turn`.
+   * Adds notes about runs and tool calls, which the next write stores. With `now`, stores the notes
+   * before the promise resolves, unless `durability` is `turn`.
    */
   note?(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /**
    * Updates the agent's state from the log: open tool calls, their run, the session's values and
-   * the active tool groups. The agent calls it before each call, and earlier writes come first. Once
-   * `signal` is raised, the call no longer waits; the next one must not wait for that read.
+   * the active tool groups. The agent calls `restore` before each agent call. Earlier writes come
+   * first. After `signal` aborts, the agent no longer waits for this read, and the next agent call
+   * must not wait for it.
    */
   restore?(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void>;
   /**
@@ -55,6 +57,6 @@ export interface Memory {
    * agent has its own values until `restore` sets them.
    */
   readonly state?: Record<string, JsonValue>;
-  /** Number that grows with every flush; absent without a log. */
+  /** Number that grows with every write to the log. Absent if the memory has no log. */
   readonly sessionVersion?: number;
 }

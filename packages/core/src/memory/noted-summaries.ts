@@ -9,7 +9,7 @@ interface NotedLog {
   note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
 }
 
-/** Returns a store that keeps one summary in a session's log. It ignores keys. */
+/** Returns a store that keeps one summary in a session's log. The store ignores keys. */
 export function notedSummaries(log: NotedLog): SummaryStore {
   return {
     async get() {

@@ -27,41 +27,42 @@ import { LogFold, suspendedNote, type SessionView } from './log/session-view.ts'
 
 export interface SessionMemoryOptions {
   /**
-   * `step` (default): each append is in the store before it resolves. `turn`: appends wait for
+   * When messages are written: `step` (default) before `append` resolves, `turn` at the next
    * `flush`.
    */
   readonly durability?: 'step' | 'turn';
   /**
-   * Generates names for written records: letters, digits and dashes, never the same twice. Default:
-   * random.
+   * Returns a name for written records: letters, digits and dashes. Each name must be new. Default:
+   * random names.
    */
   readonly generateId?: () => string;
-  /** Clock for the session's times, in milliseconds since 1970; default `Date.now`. */
+  /** Clock for the session's times, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /**
-   * Number of stored flushes from which a session is compacted; default 256. An opened session is
-   * compacted once, at its next flush.
+   * Number of writes from which a session's log is compacted. Default: 256. An opened session is
+   * compacted once, at its next write.
    */
   readonly compactAfter?: number;
   /**
    * Receives an error for each stored record that is damaged, missing or of a newer version of the
-   * library. The rest of the session is then read, and nothing of it is overwritten. Default: such
-   * a session can't be read (`STORAGE_FAILED`).
+   * library. The memory then reads the rest of the session and overwrites nothing. Default: reading
+   * such a session rejects with `STORAGE_FAILED`.
    */
   readonly onDamage?: (error: AgentError) => void;
 }
 
 /**
- * A conversation kept in a store, as an append-only log: an append costs the same at any length.
+ * A conversation in a store, as an append-only log. An append costs the same at any length.
  *
- * Records that could not be written stay pending: `read` includes them, and the next flush writes
- * them. After a rejected append call `flush`; do not append the messages again.
+ * Records (messages and notes) that could not be written stay pending: `read` includes them, and
+ * the next flush writes them. If `append` rejects, call `flush`; do not append the messages again.
  *
  * Two writers on one session never overwrite each other's records. If another writer has written, a
- * flush reads the log again and adds its own records at the end. `read` then returns both. A store
- * with `compareAndSet` guarantees this. Without it, the later head wins when two flushes happen at
- * the same moment. The other writer restores its records at its next flush; if it is gone by then,
- * they stay unread. After another writer clears the session, the log starts again from empty.
+ * flush reads the log again and adds its own records at the end. A store with `compareAndSet`
+ * guarantees this. In another store, if two writers flush at the same moment, the second write
+ * hides the records of the first writer. The first writer restores its records at its next flush.
+ * Without a next flush, they stay unread. After another writer clears the session, the log starts
+ * again from empty.
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
@@ -72,12 +73,12 @@ export class SessionMemory implements Memory {
   /** Tool groups of the agent that uses this memory. */
   #groups: KeptGroups | undefined;
   #queue: Promise<unknown> = Promise.resolve();
-  /** Signal of the run that waits for its first read. */
+  /** Signal of the run that waits for `restore`. */
   #reader: AbortSignal | undefined;
 
   /**
-   * Throws `INVALID_INPUT` for a session id that is empty or longer than 400 characters,
-   * percent-encoded. Throws `CONFIGURATION` for an invalid option.
+   * Throws `INVALID_INPUT` for a session id that is empty or, percent-encoded, longer than 400
+   * characters. Throws `CONFIGURATION` for an invalid option.
    */
   constructor(
     store: KeyValueStore,
@@ -102,26 +103,26 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * The session's values, for all agents over this memory. The first read of the log adds the log's
-   * values. Updates that come before are then repeated on them.
+   * The session's values, which all agents with this memory share. The first read of the log adds
+   * the log's values. Earlier updates are then repeated on the log's values.
    */
   get state(): Values {
     return this.#values.values;
   }
 
-  /** Number of flushes so far, as this memory knows the session; 0 before the first read. */
+  /** Number of writes to the log that this memory knows of. 0 before the first read. */
   get sessionVersion(): number {
     return this.#log.version;
   }
 
-  /** Rejects with `INVALID_MESSAGE`, and appends nothing, if one of them is not a `Msg`. */
+  /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
   append(messages: readonly Msg[]): Promise<void> {
     return this.rewrite([], messages);
   }
 
   /**
-   * Replaces the message that has the same id. Rejects as `append` does, and with `INVALID_INPUT`
-   * if there is no such message.
+   * Replaces the message that has the same id. Rejects with the same errors as `append`, and with
+   * `INVALID_INPUT` if no message has this id.
    */
   replace(message: Msg): Promise<void> {
     return this.run(async () => {
@@ -137,7 +138,7 @@ export class SessionMemory implements Memory {
     return this.rewrite(ids, []);
   }
 
-  /** Removes messages and appends others in one write. Rejects as `append` does. */
+  /** Removes messages and appends others in one write. Rejects with the same errors as `append`. */
   rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void> {
     return this.run(async () => {
       parseMessages(messages);
@@ -159,8 +160,7 @@ export class SessionMemory implements Memory {
 
   note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
     const taken = this.run(() => this.#take(notes));
-    // Flushes separately, so that notes taken meanwhile go with it, as by tools that start
-    // together.
+    // The flush comes later, so that one write stores the notes of all tools that start together.
     return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
   }
 
@@ -173,7 +173,7 @@ export class SessionMemory implements Memory {
   }
 
   async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
-    // Another host, such as another tab's worker, may have continued the session.
+    // Another process, such as the worker of another tab, may have continued the session.
     const isOld = this.#view && (await this.#log.hasChanged?.());
     const view = await (isOld ? this.#reload() : this.#load());
     status.calls.clear();
@@ -192,15 +192,15 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * The session's summary in its log, for `summarization({ store })`. It holds until its first or
-   * last message is cut, and is deleted with the session. Ignores keys, so it serves this session
+   * Store for `summarization({ store })` that keeps the summary in this session's log. The summary
+   * is valid until its first or last message is removed. Ignores keys, so use it for this session
    * only.
    */
   readonly summaries: SummaryStore = notedSummaries(this);
 
   /**
-   * Returns the shortest log equivalent to the session, for `adopt`. Rejects with `STORAGE_FAILED`
-   * if a part of it can't be read.
+   * Returns the shortest list of records that describes the session, for `adopt`. Rejects with
+   * `STORAGE_FAILED` if a part of the log can't be read.
    */
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
@@ -211,8 +211,9 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Returns the stored flushes of the log by name, the oldest first. Rejects with `CONFIGURATION`
-   * if the log cannot list them, and with `STORAGE_FAILED` if a part of it can't be read.
+   * Returns the records of each write to the log by the name of the write, the oldest first.
+   * Rejects with `CONFIGURATION` if the log has no such list, and with `STORAGE_FAILED` if a part
+   * of the log can't be read.
    */
   flushes(): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
     return this.run(async () => {
@@ -230,8 +231,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Takes over another session's `records` in one write. Rejects with `INVALID_STATE`, and takes
-   * nothing, if this session has messages or the records are invalid.
+   * Adds another session's `records` to this session in one write. Rejects with `INVALID_STATE`,
+   * and writes nothing, if this session has messages or the records are invalid.
    */
   adopt(records: readonly LogRecord[]): Promise<void> {
     return this.run(async () => {
@@ -250,7 +251,7 @@ export class SessionMemory implements Memory {
     });
   }
 
-  /** Gives the session a title, for lists. */
+  /** Sets the session's title for lists. An empty title removes it. */
   async rename(title: string): Promise<void> {
     if (typeof title !== 'string')
       throw new AgentError('INVALID_INPUT', 'A title must be a string.');
@@ -259,10 +260,10 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Makes this memory the session's leader and reads the log again. An earlier leader's later
-   * writes reject with `SESSION_CONFLICT`. Memories that never claimed the session write as before.
+   * Makes this memory the leader of the session and reads the log again. Later writes of an earlier
+   * leader reject with `SESSION_CONFLICT`. Memories that never claimed the session can still write.
    * With `now: false`, the claim takes effect at this memory's first write. Use that only if no
-   * earlier leader can remain. Drops pending records that were refused before. Certain only in
+   * earlier leader is active. Drops pending records that were refused before. Reliable only in
    * stores with `compareAndSet`.
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
@@ -275,8 +276,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Gives up the lead once all earlier operations of this memory have ended. Later writes reject
-   * with `SESSION_CONFLICT`.
+   * Stops leading the session, after all earlier operations of this memory have ended. Later writes
+   * reject with `SESSION_CONFLICT`.
    */
   release(): Promise<void> {
     return this.run(async () => this.#log.release?.());
@@ -290,11 +291,12 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Continues a damaged session with what can be read, and returns what was wrong. Calls whose
-   * results may be lost get `interrupted` results. Also finds the records of a session whose head is
-   * gone: `read` shows an empty session then. Writes nothing if nothing is wrong. Damaged records
-   * stay in the store, unused, until `clear`. In a store that reads late, run it only while nobody
-   * else writes. Rejects with `STORAGE_FAILED` if a newer version of the library wrote the session.
+   * Repairs a damaged session: keeps the readable records and returns the errors. Tool calls whose
+   * results may be lost get `interrupted` results. Also restores a session whose main record is
+   * missing; `read` shows such a session as empty. Writes nothing if nothing is damaged. Damaged
+   * records stay in the store, unused, until `clear`. If reads of the store may lag behind writes,
+   * call `repair` only while nobody writes. Rejects with `STORAGE_FAILED` if a newer version of the
+   * library wrote the session.
    */
   repair(): Promise<readonly AgentError[]> {
     return this.run(() => this.#log.repair(this.#context(true)));
@@ -314,7 +316,7 @@ export class SessionMemory implements Memory {
     throw new AgentError('STORAGE_FAILED', message);
   }
 
-  /** Notes the end of a run. A run that never began, such as a refused one, leaves no trace. */
+  /** Adds a note about the end of a run. Ignores a run that never began, such as a refused one. */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRun !== runId) return;
     await this.#take([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
@@ -351,7 +353,9 @@ export class SessionMemory implements Memory {
     };
   }
 
-  /** Notes the session's values and the active tool groups if the log has others. */
+  /**
+   * Adds a note about the session's values and active tool groups, if they differ from the log's.
+   */
   #noteState(): void {
     const values = this.#values.changes(this.#view?.state['values']);
     const groups = this.#groups?.changes();
@@ -381,7 +385,7 @@ export class SessionMemory implements Memory {
 
   /** Runs one operation at a time, in call order. */
   protected run<T>(operation: () => Promise<T>): Promise<T> {
-    // Nobody waits for that read any more, and it may never end.
+    // The run that waited for this read was aborted, and the read may never end.
     if (this.#reader?.aborted) this.#log.readAgain?.();
     const result = this.#queue.then(operation).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');

@@ -23,26 +23,28 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
    */
   readonly withoutEcho: 'start' | 'latest';
   readonly sleep: (ms: number) => Promise<void>;
-  /** Milliseconds for which a stale read is retried. */
+  /** Maximum time for which a stale read is retried, in milliseconds. */
   readonly waitMs: number;
 }
 
-/** Wait before a turn is written again: the store takes one write per second and key. */
+/**
+ * Delay before a second write, in milliseconds. A store may accept one write per key and second.
+ */
 const rewriteDelayMs = 1100;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
 const maxTold = 4;
-/** A turn whose client left counts as ended after this many times `staleMs`. */
+/** Number of `staleMs` after which a turn counts as ended if its client has left. */
 const leftTimes = 5;
 
 /**
- * A session's records in a store with late reads, where the last write wins. Each turn writes one
- * batch under a key made from its id, then the head. Only the head's key is overwritten later, and
- * only `clear` deletes keys. So the store has all batches of every head, on any branch. The
- * client's echo (signed session token) tells whether a head is new enough.
+ * Log of a session in a store whose reads may lag behind writes. Each turn writes its records as
+ * one batch under a new key, then the head, which names the batches. Only the head is overwritten,
+ * and only `clear` deletes keys. The store therefore has the batches of all branches. The client's
+ * echo (signed session token) shows whether a head is new enough.
  *
- * A turn of a long session reads few keys. One batch in `levelWidth` holds copies of the turns
- * before it; one in `levelWidth` of those batches copies them again. The head names only the newest
- * copy, and each level stores a turn once. Each time the log has doubled, one batch compacts it.
+ * A turn of a long session reads few keys. One of `levelWidth` batches contains copies of the turns
+ * before it. One of `levelWidth` such batches copies all their turns again. The head names only the
+ * newest copies. Each time the log has doubled, one batch contains a compacted copy of the log.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
@@ -63,14 +65,12 @@ export class BranchLog implements Log {
   #isLeft = false;
   /** Text of the head as last seen in the store. */
   #seen: string | undefined;
-  /** Whether the store's head belongs to another branch; writes then leave the head alone. */
+  /** Whether the stored head belongs to another branch. Writes then do not change the head. */
   #isAside = false;
   #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
-  /**
-   * Failed writes of this turn whose outcome is unknown, each with its number of pending records.
-   */
+  /** Writes of this turn with unknown outcome, each with its number of records. */
   #unsure: readonly { readonly ref: string; readonly records: number }[] = [];
   #left: NonNullable<Echo['left']> = [];
   #over: readonly Tip[] = [];
@@ -93,12 +93,12 @@ export class BranchLog implements Log {
     return this.#branch?.head.version ?? 0;
   }
 
-  /** Echo that the client must send with its next request; absent before the first load. */
+  /** Echo that the client must send with its next request. Absent before the first load. */
   get echo(): string | undefined {
     return this.#echo;
   }
 
-  /** Notes that the client has left and may have begun another turn. */
+  /** Remembers that the client has left and may have begun another turn. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -108,8 +108,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Returns all records. Rejects with `SESSION_STALE`, with `SESSION_CONFLICT`, or, if the echo is
-   * not of this session, with `INVALID_INPUT`.
+   * Returns all records. Rejects with `SESSION_STALE` or `SESSION_CONFLICT`, or with
+   * `INVALID_INPUT` if the echo belongs to another session.
    */
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
@@ -132,7 +132,7 @@ export class BranchLog implements Log {
     await this.#write(context);
   }
 
-  /** Writes what is left of a damaged session as one turn; see `SessionMemory.repair`. */
+  /** Writes the readable records of a damaged session as one turn. See `SessionMemory.repair`. */
   async repair(context: FlushContext): Promise<readonly AgentError[]> {
     const errors: AgentError[] = [];
     const { text, branch } = await this.#reader.rest(errors);
@@ -172,8 +172,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Returns both branches after a `SESSION_CONFLICT`, otherwise only the current one. Each has an
-   * echo with which a client chooses that branch.
+   * Returns both branches after a `SESSION_CONFLICT`, otherwise only the current branch. A client
+   * uses the echo of a branch to continue that branch.
    */
   async branches(): Promise<{
     readonly [Side in keyof Fork]?: Branch & { readonly echo: string };
@@ -201,9 +201,9 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Whether a flush reads the head before it writes. With `withoutEcho: 'start'`, a turn that
-   * begins a session without an echo does not read it, unless its client has left. The reason:
-   * after a read that finds no head, a location of the store may report it as missing for a minute.
+   * Whether a flush reads the head before it writes. With `withoutEcho: 'start'`, a turn without an
+   * echo does not read the head, unless its client has left. After a read that finds no head, a
+   * location of the store may report the head as missing for a minute.
    */
   get #looks(): boolean {
     return (
@@ -272,9 +272,7 @@ export class BranchLog implements Log {
     return error;
   }
 
-  /**
-   * Continues from this branch. `at`: when the client learned of it, if the head does not show it.
-   */
+  /** Continues from `branch`. `at`: time of the echo to sign. Default: now. */
   async #continue(
     branch: Branch | undefined,
     seen: string | undefined,
@@ -297,10 +295,10 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Checks whether another writer has written meanwhile. If that writer continued from the same
-   * state, or began the session too, this turn goes after its records; returns true. Otherwise this
-   * turn leaves the head to that writer, and the client learns of it at its next request. Ignores a
-   * session from before this one began.
+   * Checks whether another writer has changed the head. If that writer continued the same state, or
+   * also began the session, puts this turn after its records and returns true. Otherwise this turn
+   * does not write the head, and the client's next request reports the conflict. Ignores a session
+   * that is older than this turn.
    */
   async #catchUp(): Promise<boolean> {
     if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0)
@@ -330,8 +328,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Returns whether the branch began after this turn did, or contains a turn that the client left
-   * before.
+   * Returns whether the branch began after this turn, or contains an earlier turn that the client
+   * left.
    */
   #isBegunWith(shown: Branch | undefined): boolean {
     return (
@@ -340,7 +338,7 @@ export class BranchLog implements Log {
     );
   }
 
-  /** With `repairs`, writes all readable records in place of the batches that it lists. */
+  /** Writes the turn. With `repairs`, writes all readable records in place of these batches. */
   async #write(context: FlushContext, repairs?: readonly string[]): Promise<void> {
     const { generateId, now, compactAfter } = this.#options;
     const before = this.#branch;
@@ -389,7 +387,7 @@ export class BranchLog implements Log {
     });
   }
 
-  /** Moves on to the next turn once this one is in the store. */
+  /** Begins the next turn once this turn is in the store. */
   async #settle(branch: Branch): Promise<void> {
     this.#branch = branch;
     this.#unsure = [];

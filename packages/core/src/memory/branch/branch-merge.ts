@@ -4,12 +4,16 @@ import { levelWidth } from '../log/session-log.ts';
 import { inOrder } from '../log/flushes-of.ts';
 import { standsFor, type Branch } from './branch.ts';
 
-/** Earlier turns copied into the next batch, so that a reader needs fewer keys. */
+/** Copies of earlier turns for the next batch, so that a reader needs fewer keys. */
 export interface Merged {
-  /** The earlier turns' records, then the pending ones; or all of them compacted. */
+  /**
+   * The records of the earlier turns, then the pending records. In a snapshot, all these records
+   * are compacted.
+   */
   readonly records: readonly LogRecord[];
+  /** Names of the batches whose records are copied. */
   readonly replaces: readonly string[];
-  /** The batches that the merged ones named and that stay where they are. */
+  /** Names of batches that the copied batches named and that are not copied. */
   readonly index: readonly string[];
 }
 
@@ -21,12 +25,12 @@ export interface MergeOptions {
   readonly compacted: () => readonly LogRecord[] | undefined;
 }
 
-/** Maximum number of characters of earlier turns in one batch. Longer turns stay where they are. */
+/** Maximum number of characters of earlier turns in one batch. Longer turns are not copied. */
 const maxMerged = 1_000_000;
 
 /**
- * Merges all earlier turns, or those of the full lower levels. Returns `undefined` if they are few,
- * too long or can't all be read.
+ * Copies all earlier turns, or only the turns in the full levels of the head (see `fullLevels`).
+ * Returns `undefined` if no level is full, if the turns are too long, or if a batch can't be read.
  */
 export function mergeTurns(before: Branch, options: MergeOptions): Merged | undefined {
   const { compactAfter, pending, compacted } = options;
@@ -34,7 +38,8 @@ export function mergeTurns(before: Branch, options: MergeOptions): Merged | unde
   if (index.length === 0 || before.unread.length > 0) return undefined;
   const whole = isLong(before, compactAfter) ? compacted() : undefined;
   if (whole) return { records: whole, replaces: standsFor(before), index: [] };
-  // Takes every batch from the first one on: writers without echoes may have added others between.
+  // Includes every batch from the first one on, because writers without echoes may have added
+  // batches in between.
   const [first = ''] = index.toSorted();
   const part = new Map([...before.batches].filter(([ref]) => ref >= first));
   const flushes = inOrder(part).map((ref) => part.get(ref)?.records ?? []);
@@ -47,14 +52,15 @@ export function mergeTurns(before: Branch, options: MergeOptions): Merged | unde
   };
 }
 
-/** Returns how many batches a level holds before they are merged. */
+/** Returns the number of batches in a full level. A full level is merged. */
 export function mergeWidth(compactAfter: number): number {
   return Math.min(levelWidth, compactAfter || 1);
 }
 
 /**
- * Returns whether to write a snapshot. Nothing is deleted, so a snapshot waits until the log has
- * doubled. All snapshots together are then no longer than the log.
+ * Returns whether to write a snapshot, which is a copy of the whole log. A snapshot deletes
+ * nothing, so it waits until the log has doubled. All snapshots together are then no longer than
+ * the log.
  */
 function isLong({ batches, names }: Branch, compactAfter: number): boolean {
   const [oldest = ''] = [...batches.keys()].toSorted();

@@ -25,30 +25,33 @@ import { joinValue } from '../log/format/split-value.ts';
 
 export interface BranchReaderOptions {
   readonly now: () => number;
-  /** Maximum age of a read, in milliseconds. */
+  /** Maximum time for which the store may show an overwritten value, in milliseconds. */
   readonly staleMs: number;
   readonly onDamage?: ((error: AgentError) => void) | undefined;
   readonly cache?: BatchCache | undefined;
 }
 
-/** The head that the store shows now. */
+/** The head in the store as text, and its branch. */
 export interface SeenHead {
   readonly text: string | undefined;
   readonly branch?: Branch;
 }
 
-/** Number of times a turn may be written, each time under a key of its own. */
+/** Maximum number of writes of one turn. Each write uses a new key. */
 export const maxAttempts = 8;
 
 /**
- * Returns a turn's id for its write after `failed` ones. The id differs, so what those wrote is
- * never overwritten.
+ * Returns the id of a turn for its next write, after `failed` failed writes. Each write has its own
+ * id, so that it overwrites no earlier write.
  */
 export function attemptId(turnId: string, failed: number): string {
   return failed ? `${turnId}_${failed}` : turnId;
 }
 
-/** Finds a session's branches by the head, by their last batch or by the turn that wrote it. */
+/**
+ * Reads a branch of a session by the stored head, by the last batch of the branch, or by the turn
+ * that wrote this batch.
+ */
 export class BranchReader {
   readonly #store: KeyValueStore;
   readonly #keys: SessionKeys;
@@ -61,8 +64,8 @@ export class BranchReader {
   }
 
   /**
-   * Reads the branch of the store's head. If the head is older than `staleMs`, missing batches
-   * count as damaged ones.
+   * Reads the branch of the stored head. `known`: batches that are not read again. If the head is
+   * older than `staleMs`, missing batches count as damaged.
    */
   async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.get(this.#keys.head);
@@ -75,7 +78,7 @@ export class BranchReader {
   }
 
   /**
-   * Reads what is left of the session for a repair, and collects what is wrong with it. Without a
+   * Reads the readable part of the session for a repair, and adds all errors to `errors`. Without a
    * readable head, looks for the last turn in the store's key list.
    */
   async rest(errors: AgentError[]): Promise<SeenHead> {
@@ -90,7 +93,7 @@ export class BranchReader {
     return { text, ...(branch && { branch }) };
   }
 
-  /** Reads the branch that the newest readable turn made. */
+  /** Reads the branch that ends with the newest readable turn. */
   async #lastTurn(errors: AgentError[]): Promise<Branch | undefined> {
     const start = this.#keys.turn('');
     const keys = await this.#store.keys(start);
@@ -109,8 +112,8 @@ export class BranchReader {
   }
 
   /**
-   * Reads a branch from its batches alone. Returns `undefined` if the last batch is missing or holds
-   * no head. Reports a damaged one.
+   * Reads the branch that ends with this batch, without the stored head. Returns `undefined` if the
+   * batch is missing, damaged or contains no head. Reports a damaged batch.
    */
   async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
     if (turnOf(ref) === undefined) return undefined;
@@ -127,14 +130,17 @@ export class BranchReader {
     }
   }
 
-  /** Tells `onDamage` of an error; throws it without `onDamage`. */
+  /** Passes an error to `onDamage`. Throws the error if there is no `onDamage`. */
   report(error: AgentError): void {
     const { onDamage } = this.#options;
     if (!onDamage) throw error;
     onDamage(error);
   }
 
-  /** Returns the branch that a turn's last write made; `undefined` if there is none. */
+  /**
+   * Returns the branch that ends with the last write of a turn. `undefined` if the turn was not
+   * written.
+   */
   async turn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
     const firsts = new Map(ids.map((id) => [id, this.#keys.turn(id)]));
@@ -143,10 +149,10 @@ export class BranchReader {
     return id === undefined ? undefined : this.#turn(id, written.get(firsts.get(id)!)!);
   }
 
-  /** Reads the branch that one write of a turn made, from the first value of its batch. */
+  /** Reads the branch that ends with one write of a turn. `value`: first value of the batch. */
   async #turn(id: string, value: string): Promise<Branch | undefined> {
     const values = [value];
-    // A part of a batch is a JSON string; a whole batch is an object.
+    // A part of a batch is a JSON string. A whole batch is a JSON object.
     while (value.startsWith('"')) {
       const next = await this.#store.get(`${this.#keys.turn(id)}:${values.length}`);
       if (next === undefined) break;
@@ -206,8 +212,8 @@ export class BranchReader {
 }
 
 /**
- * Returns whether the writer of a batch of format 2 stopped between two values. Later formats write
- * the first value last.
+ * Returns whether the write of a batch of format 1 or 2 stopped between two values. Later formats
+ * write the first value last.
  */
 function wasCutOff(values: readonly string[]): boolean {
   const [first = ''] = values;

@@ -4,32 +4,35 @@ import type { Tip } from './session-echo.ts';
 import { turnOf, type Batch, type Head } from '../log/format/session-format.ts';
 import { flushesOf, replacedBy } from '../log/flushes-of.ts';
 
-/** A session's log as one of its heads describes it. */
+/** A session's log as one head describes it. */
 export interface Branch {
   readonly head: Head;
   readonly tip: Tip;
   readonly batches: ReadonlyMap<string, Batch>;
-  /** Names of its batches and of all that its snapshots replaced, see `nameOf`. */
+  /** Names of the batches, and of all batches that snapshots replaced. See `nameOf`. */
   readonly names: ReadonlySet<string>;
-  /** Batches that can't be read. `missing`: some of them are not in the store, or not yet. */
+  /** Batches that can't be read. */
   readonly unread: readonly UnreadBatch[];
+  /** Whether the store does not have some of the batches, or not yet. */
   readonly missing: boolean;
 }
 
 /**
- * Returns the name of a batch: its turn's id, which stays the same wherever the batch is in the
- * log. Without a turn, the name is the ref.
+ * Returns the name of a batch: the id of the turn that wrote the batch. This id does not depend on
+ * the place of the batch in the log. If no turn wrote the batch, returns the ref.
  */
 export function nameOf(ref: string): string {
   return turnOf(ref) ?? ref;
 }
 
-/** Returns whether a branch contains this state. */
+/** Returns whether a branch contains the state of this tip. */
 export function has(branch: Branch | undefined, { ref }: Tip): boolean {
   return branch?.names.has(nameOf(ref)) === true;
 }
 
-/** Returns the records in the order they were written, with the places of lost ones. */
+/**
+ * Returns the records in the order in which they were written. Marks the places of lost records.
+ */
 export function recordsOf({ batches, unread }: Pick<Branch, 'batches' | 'unread'>): Flushes {
   return flushesOf(
     batches,
@@ -37,7 +40,7 @@ export function recordsOf({ batches, unread }: Pick<Branch, 'batches' | 'unread'
   );
 }
 
-/** Returns the refs that one batch replaces when it merges these batches. */
+/** Returns the refs that a batch replaces if it contains copies of all these batches. */
 export function standsFor({
   batches,
   unread = [],

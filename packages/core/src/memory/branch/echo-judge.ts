@@ -5,17 +5,23 @@ import type { Echo, Tip } from './session-echo.ts';
 import { isDamage, turnOf } from '../log/format/session-format.ts';
 
 /**
- * The branches of a client's echo and of the store's head when they disagree, as far as they can be
- * read.
+ * Two branches that continue the session in different ways. `yours`: the branch of the client's
+ * echo. `theirs`: the branch of the stored head. A branch that can't be read is `undefined`.
  */
 export interface Fork {
   readonly yours?: Branch | undefined;
   readonly theirs?: Branch | undefined;
 }
 
-/** The decision on how to continue, from an echo and what the store shows. */
+/**
+ * Decision on how to continue, after a comparison of the client's echo with the store. `stale`: the
+ * store shows a state that is too old. `fork`: the echo and the head are on different branches.
+ */
 export type Verdict =
-  /** `seen`: the head's text. `isOwn`: whether the branch is the client's instead of the head's. */
+  /**
+   * Continue from `branch`. `seen`: text of the stored head. `isOwn`: whether the branch comes from
+   * the client's echo and not from the stored head.
+   */
   | {
       readonly type: 'go';
       readonly branch: Branch | undefined;
@@ -25,21 +31,21 @@ export type Verdict =
   | { readonly type: 'stale' }
   | { readonly type: 'fork'; readonly fork: Fork; readonly mayBeStale: boolean };
 
-/** The parts of an echo that are not yet settled. */
+/** The content of the client's echo, and facts about its turns. */
 export interface Case extends Pick<Echo, 'at' | 'base' | 'turnId'> {
   /** Turns whose outcome the client has not seen, the last one first. */
   readonly left: NonNullable<Echo['left']>;
   readonly over: readonly Tip[];
-  /** Whether the echo is older than a read can be. */
+  /** Whether the echo is so old that the store no longer shows older states. */
   readonly isOld: boolean;
 }
 
-/** Reads the store and decides how to continue from it. */
+/** Reads the store and decides how to continue the session. */
 export async function judge(
   reader: BranchReader,
   { at, base, turnId, left, over, isOld }: Case,
 ): Promise<Verdict> {
-  // For a session that began with this turn, read only what the client's turns may have written.
+  // Without a base, the client's own turns began the session, so read only these turns.
   const begun = await readTurns(reader, base ? [] : left);
   if (!base && begun.found.length === 0 && begun.damages.size === 0) return nothing;
 
@@ -77,8 +83,8 @@ export async function judge(
   if (!own) return base ? withoutOwn(base, shown, isOld) : nothing;
   if (has(shown, own.tip)) return { type: 'go', branch: shown, seen, isOwn: false };
   const go: Verdict = { type: 'go', branch: own, seen, isOwn: true };
-  // A turn that the client left may never have written its head. Any other head was written, and
-  // shows sooner or later.
+  // A turn that the client left may never have written its head. Every other head was written, so
+  // the store will show it later.
   if (!shown || has(own, shown.tip)) return isTurn || isOld ? go : { type: 'stale' };
   if (await isOverruled(reader, shown, over)) return go;
   return {
@@ -91,8 +97,9 @@ export async function judge(
 const nothing: Verdict = { type: 'go', branch: undefined, seen: undefined, isOwn: false };
 
 /**
- * Returns whether the unreadable batches of a branch may hold a state that its other batches do not
- * name. To continue from the branch then reports them.
+ * Returns whether the unreadable batches of a branch may contain a state of the client that the
+ * readable batches lack. If the session continues from the branch, the unreadable batches are
+ * reported.
  */
 function mayHide(shown: Branch, base: Tip | undefined, turns: readonly Branch[]): boolean {
   const tips = turns.filter((turn) => !has(turn, shown.tip)).map(({ tip }) => tip);
@@ -101,7 +108,9 @@ function mayHide(shown: Branch, base: Tip | undefined, turns: readonly Branch[])
   );
 }
 
-/** Returns whether the client decided against this branch or a later state of it. */
+/**
+ * Returns whether the client decided against this branch or against a later state of the branch.
+ */
 export async function isOverruled(
   reader: BranchReader,
   { tip }: Branch,
@@ -114,8 +123,8 @@ export async function isOverruled(
 }
 
 /**
- * Decides when the client's own branch can't be read. It is cleared, expired, not there yet, or of
- * a log that was written without echoes.
+ * Decides how to continue if the client's own branch can't be read. The branch was cleared, has
+ * expired, is not in the store yet, or comes from a log without echoes.
  */
 function withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdict {
   const mayCome = turnOf(base.ref) !== undefined || !shown || shown.tip.ref <= base.ref;

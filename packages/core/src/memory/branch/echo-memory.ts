@@ -9,37 +9,40 @@ import { LogFold } from '../log/session-view.ts';
 
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
   /**
-   * One or two texts of 32 characters or more: the first signs, both are accepted. Without secrets
-   * there are no echoes.
+   * One or two secrets of 32 characters or more. The first secret signs echoes, and both secrets
+   * verify echoes. Without secrets, the memory uses no echoes.
    */
   readonly secrets?: readonly string[];
   /** The last echo (signed session token) that the client received, if any. */
   readonly echo?: string;
   /**
-   * Lets a client without an echo `start` a new log (default), or continue from the `latest` state
+   * What happens without an echo: `start` a new log (default), or continue from the `latest` state
    * that the store shows.
    */
   readonly withoutEcho?: 'start' | 'latest';
   /**
-   * Waits for a time in milliseconds, between reads or before a failed write is repeated; default
+   * Waits for a time in milliseconds: between repeated reads, and before a repeated write. Default:
    * `setTimeout`.
    */
   readonly sleep?: (ms: number) => Promise<void>;
   /**
-   * Milliseconds for which a state older than the echo is read again before `SESSION_STALE`;
-   * default 3000.
+   * Maximum time for repeated reads if the store shows an older state than the echo, in
+   * milliseconds. After this time, the memory rejects with `SESSION_STALE`. Default: 3000.
    */
   readonly waitMs?: number;
-  /** Milliseconds for which the store may still show overwritten values; default 120,000. */
+  /**
+   * Maximum time for which the store may show overwritten values, in milliseconds. Default:
+   * 120,000.
+   */
   readonly staleMs?: number;
   /**
-   * Batches already read, shared by several memories of one store; used only with secrets. A memory
-   * takes from it only what the store's head names. Default: each memory reads all of its session.
+   * Cache that several memories of one store share, so that they read each batch of records only
+   * once. Used only with secrets. Default: each memory reads its whole session from the store.
    */
   readonly cache?: BatchCache;
 }
 
-/** One of two branches of a session. */
+/** One of two branches of a session, after two writers continued the same state. */
 export interface SessionBranch {
   readonly messages: readonly Msg[];
   readonly version: number;
@@ -50,26 +53,31 @@ export interface SessionBranch {
 }
 
 /**
- * A conversation in a store without `compareAndSet` that may read late, such as Cloudflare KV. Each
- * turn is written once, and each request needs its own object. An echo makes this safe: a signed
- * session token that the client receives and sends with its next request.
+ * A conversation in a store without `compareAndSet` whose reads may lag behind writes, such as
+ * Cloudflare KV. Each turn is written once, and each request needs its own `EchoMemory`. The client
+ * receives an echo, a signed session token, and sends it with its next request. The echo shows
+ * whether the store's state is current.
  *
- * - `echo` holds `{ base, turnId }` from the first read on, and the new state after each flush.
- * - A state older than the echo is read again for `waitMs`, then rejects with `SESSION_STALE`
- *   (`details.retryAfterMs`).
- * - A state that does not continue the echo's state rejects with `SESSION_CONFLICT`: another writer
- *   came first and won. `branches` returns both branches, each with the echo that chooses it.
- * - A client that has only `{ base, turnId }` finds its turn's outcome, or continues from the base.
- * - An echo that was altered, or is of another session, rejects with `INVALID_INPUT`.
+ * - After the first read, `echo` contains the state before the turn (`base`) and the id of the turn
+ *   (`turnId`). After each flush, `echo` contains the new state.
+ * - If the store shows an older state than the echo, the memory reads again for `waitMs`. Then it
+ *   rejects with `SESSION_STALE` (`details.retryAfterMs`).
+ * - If another writer came first, the store's state does not continue the echo's state. The memory
+ *   then rejects with `SESSION_CONFLICT`. `branches` returns both branches, each with an echo to
+ *   continue it.
+ * - A client that has not seen the end of its turn sends `base` and `turnId`. It continues after
+ *   the turn if the turn was stored, otherwise from `base`.
+ * - If the echo was altered or belongs to another session, the memory rejects with `INVALID_INPUT`.
  *
- * Of two concurrent turns, the one that ends last goes after the other if it sees it. A turn that
- * starts a session (`withoutEcho: 'start'`) looks for others only after `leave`. No record is
- * overwritten, and only `clear` deletes records.
+ * If two turns run at the same time, the second one to end is stored after the first one. This
+ * requires that the second turn can read the first one. A turn that starts a session (`withoutEcho:
+ * 'start'`) looks for other turns only after `leave`. No record is overwritten, and only `clear`
+ * deletes records.
  */
 export class EchoMemory extends SessionMemory {
   readonly #log: BranchLog | undefined;
 
-  /** Throws as `SessionMemory` does, and `CONFIGURATION` for the secrets. */
+  /** Throws the same errors as `SessionMemory`, and `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
     const fields =
       'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|? cache:get()|?';
@@ -95,26 +103,26 @@ export class EchoMemory extends SessionMemory {
   }
 
   /**
-   * Echo that the client must send with its next request. Absent before the session was read, and
-   * without secrets.
+   * Echo that the client must send with its next request. Absent before the first read, and without
+   * secrets.
    */
   get echo(): string | undefined {
     return this.#log?.echo;
   }
 
   /**
-   * Tells that the turn's client has left and may return with another turn before this one is
-   * written. A turn that begins a session then checks, before it writes, whether the other turn
-   * began it too. If so, this turn goes after the other one.
+   * Tells the memory that the client has left. The client may send another turn before this turn is
+   * written. If this turn begins the session, it then checks before its write whether the other
+   * turn also began the session. If so, this turn is stored after the other turn.
    */
   leave(): void {
     this.#log?.leave();
   }
 
   /**
-   * Returns the client's branch and the one that won after a `SESSION_CONFLICT`, each as far as it
-   * can be read. Otherwise returns only `yours`, if there is one. Returns neither without secrets.
-   * Rejects as `read` does.
+   * After a `SESSION_CONFLICT`, returns the client's branch (`yours`) and the stored branch
+   * (`theirs`), if they can be read. Otherwise returns only `yours`, if the session exists. Without
+   * secrets, returns no branch. Rejects with the same errors as `read`.
    */
   branches(): Promise<{ readonly yours?: SessionBranch; readonly theirs?: SessionBranch }> {
     return this.run(async () => {

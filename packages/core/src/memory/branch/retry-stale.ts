@@ -3,13 +3,16 @@ import type { Verdict } from './echo-judge.ts';
 export interface RetryStaleOptions {
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Milliseconds for which it retries. */
+  /** Maximum time of all retries, in milliseconds. */
   readonly waitMs: number;
 }
 
 const firstDelayMs = 250;
 
-/** Decides again, with growing delays, while a late read may explain the verdict. */
+/**
+ * Calls `decide` again, with growing delays, while a late read may be the reason for the verdict.
+ * Returns the last verdict.
+ */
 export async function retryStale(
   { now, sleep, waitMs }: RetryStaleOptions,
   decide: () => Promise<Verdict>,

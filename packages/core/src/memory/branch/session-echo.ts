@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 
 /**
- * A state of a session, given by its last batch: that batch and all that it names are the whole
- * log.
+ * A state of a session, given by its last batch of records. The last batch and all batches that it
+ * names are the whole log.
  */
 export interface Tip {
   readonly ref: string;
@@ -10,28 +10,27 @@ export interface Tip {
   readonly chain: string;
 }
 
-/** A signed session token: what a client knows of its session, to send with its next request. */
+/** Content of the signed session token that a client receives and sends with its next request. */
 export interface Echo {
-  /** Time at which the client received this knowledge, in milliseconds since 1970. */
+  /** Time at which the client learned this state, in milliseconds since 1970. */
   readonly at: number;
-  /** State that the client continues from; absent if the session began with its turn. */
+  /** State that the client continues from. Absent if the client's turn began the session. */
   readonly base?: Tip;
-  /** The client's turn whose outcome it has not seen. */
+  /** Id of the client's turn, if the client has not seen its outcome. */
   readonly turnId?: string;
-  /** Earlier turns that the client left, and when. */
+  /** Ids of earlier turns that the client left, each with a time in milliseconds since 1970. */
   readonly left?: readonly (readonly [turnId: string, at: number])[];
-  /** Other branches that the client knows and has decided against. */
+  /** Branches that the client has decided against. */
   readonly over?: readonly Tip[];
 }
 
-/** Maximum length of an echo in characters; longer ones are refused. */
+/** Maximum length of an echo, in characters. Longer echoes are refused. */
 const maxLength = 4096;
 const minSecret = 32;
 
 /**
  * Signs and verifies a session's echoes with HMAC-SHA-256. The first secret signs; each secret
- * verifies. Throws `CONFIGURATION` for no secret, for more than two, and for one of fewer than 32
- * characters.
+ * verifies. Throws `CONFIGURATION` unless there are one or two secrets of at least 32 characters.
  */
 export class EchoSigner {
   readonly #secrets: readonly string[];
@@ -109,7 +108,7 @@ function refused(): AgentError {
   });
 }
 
-/** Encodes characters below 256: JSON of ids and hashes is ASCII. */
+/** Encodes text of characters below 256. JSON of ids and hashes has only such characters. */
 function toBase64Url(bytes: string): string {
   return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -6,13 +6,13 @@ import type { Batch, Head, SessionKeys } from '../log/format/session-format.ts';
 import { splitValue } from '../log/format/split-value.ts';
 import type { Merged } from './branch-merge.ts';
 
-/** What a turn writes. */
+/** The content that a turn writes. */
 export interface Turn extends Merged {
-  /** Id in the key; each attempt to write the turn has another one. */
+  /** Id in the key. Each attempt to write the turn has its own id. */
   readonly id: string;
-  /** Hash of the head before. */
+  /** Hash in the previous head. */
   readonly prev: string;
-  /** The new head, with the refs from before the turn. */
+  /** The new head, but with the refs of the previous head. */
   readonly made: Omit<Head, 'hash' | 'v'>;
 }
 
@@ -49,7 +49,8 @@ export async function makeTurnBatch(
   const taken = replaces.length > 0 ? replaces : index;
   const refs = takeOver(made.refs, taken, ref);
   const head: Head = { v: formatVersion, ...made, refs, hash: await digest(text) };
-  // A reader that finds the first value relies on the others, so the first is written last.
+  // A reader that finds the first value expects all other values, so the first value is written
+  // last.
   const entries = keys
     .batch(ref)
     .map((key, part): Entry => [key, values[part] ?? ''])

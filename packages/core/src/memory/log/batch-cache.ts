@@ -2,9 +2,9 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { Batch } from './format/session-format.ts';
 
 /**
- * Batches that were read before, by key: a log of turns never rewrites a key with other content.
- * Holds the parsed records of at most `maxCharacters` of stored text. A batch beyond that limit
- * empties the cache.
+ * Cache of batches, each with the records of one write, by key. The cache is safe because
+ * `EchoMemory` never overwrites a batch. It contains the parsed records of at most `maxCharacters`
+ * of stored text. A batch beyond this limit empties the cache.
  */
 export class BatchCache {
   readonly #batches: Map<string, Batch> = new Map();

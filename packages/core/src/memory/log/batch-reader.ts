@@ -33,15 +33,15 @@ export interface KnownBatches {
   add?(ref: string, batch: Batch, characters: number): void;
 }
 
-/** The names of batches in a head, and its hash. */
+/** The names of the batches in a head, and the hash in the head. */
 export interface NamedBatches {
   readonly refs: readonly string[];
   readonly hash: string;
 }
 
 /**
- * Reads these batches and all that they name, level by level, and checks each one. Does not read
- * known batches again.
+ * Reads the batches in `refs` and all batches that they name, level by level. Checks each batch.
+ * Does not read known batches again.
  */
 export async function readBatches(
   store: KeyValueStore,
@@ -66,7 +66,7 @@ export async function readBatches(
       if ('error' in batch) unread.push(batch);
       else {
         if (values && !isSealed(ref)) old.set(ref, joinValue(values));
-        // An estimate: of several values, usually only the last one is shorter.
+        // An estimate: usually only the last value of a batch is shorter than the others.
         if (values) known.add?.(ref, batch, values[0]!.length * values.length);
         batches.set(ref, batch);
         named.push(...(batch.index ?? []));
@@ -83,9 +83,10 @@ export async function readBatches(
 }
 
 /**
- * Adds the batches that no readable batch names, by the store's key list: their names stood in an
- * unreadable batch or head. Several batches share a version if a write failed halfway. Then adds
- * those among `tips`, and those that another batch continues. Returns the unreadable ones.
+ * Finds batches in the store's key list that no readable batch names, and adds them to `batches`.
+ * Their names were in an unreadable batch or head. Several batches have the same version if a write
+ * failed halfway. Of these, adds only the batches in `tips` and the batches that a later batch
+ * names. Returns the unreadable batches.
  */
 export async function findBatches(
   store: KeyValueStore,
@@ -102,7 +103,7 @@ export async function findBatches(
   const found = await readValues(store, keys, refs);
   const names = new Set([...tips, ...[...batches.values()].map(({ prev }) => prev)]);
   const damages: UnreadBatch[] = [];
-  // Newest first: each batch holds the name of the one that it continues.
+  // The newest batch comes first, because each batch contains the name of the previous batch.
   for (const ref of refs.toSorted().toReversed()) {
     const values = found.get(ref);
     const isOnly = refs.filter((other) => versionOf(other) === versionOf(ref)).length === 1;
@@ -119,7 +120,7 @@ export async function findBatches(
   return damages;
 }
 
-/** Reads the values of each batch; leaves out batches that are not complete in the store. */
+/** Reads the values of each batch. Leaves out batches that are not complete in the store. */
 export async function readValues(
   store: KeyValueStore,
   keys: SessionKeys,
@@ -160,8 +161,8 @@ function parse(
 }
 
 /**
- * Leaves out missing batches that may have expired: those older than the oldest one found. Any
- * other missing batch is lost, or not there yet.
+ * Leaves out missing batches that may have expired, because they are older than the oldest batch
+ * found. Any other missing batch is lost or not in the store yet.
  */
 function unexpired(
   unread: readonly UnreadBatch[],

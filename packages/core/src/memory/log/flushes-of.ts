@@ -1,12 +1,17 @@
 import type { Flushes } from './format/log-record.ts';
 import type { Batch } from './format/session-format.ts';
 
-/** Returns the records in the order they were written, and marks where batches are lost. */
+/**
+ * Returns the records in the order in which they were written. Marks the places of lost batches.
+ */
 export function flushesOf(batches: ReadonlyMap<string, Batch>, lost: readonly string[]): Flushes {
   return inOrder(batches, lost).map((ref) => batches.get(ref)?.records ?? [{ kind: 'lost' }]);
 }
 
-/** Returns the refs in the order they were written, without those that a snapshot replaced. */
+/**
+ * Returns the refs in the order in which the batches were written, without batches that a snapshot
+ * replaced.
+ */
 export function inOrder(
   batches: ReadonlyMap<string, Batch>,
   lost: readonly string[] = [],

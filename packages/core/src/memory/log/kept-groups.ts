@@ -2,7 +2,7 @@ import type { AgentStatus } from '../../event/agent-status.ts';
 import type { JsonValue } from '../../message/json.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 
-/** The active tool groups of one agent, as the log keeps them. */
+/** Keeps the active tool groups of one agent and of the log equal. */
 export class KeptGroups {
   readonly #status: AgentStatus;
   readonly #tools: ToolSet;
@@ -19,7 +19,10 @@ export class KeptGroups {
     return this.#status === status;
   }
 
-  /** Applies what is new in the log. Groups stay if they were switched after the first call. */
+  /**
+   * Applies new groups from the log, unless the agent has switched groups that the log does not
+   * have yet.
+   */
   restore(groups: JsonValue | undefined): void {
     if (!Array.isArray(groups) || JSON.stringify(groups) === this.#known) return;
     const isUnchanged = JSON.stringify(this.#tools.activeGroups?.()) === this.#known;
@@ -27,7 +30,10 @@ export class KeptGroups {
     this.#known = JSON.stringify(groups);
   }
 
-  /** Returns the groups to note if they changed, and counts them as noted. */
+  /**
+   * Returns the active groups if they differ from the log's groups, and remembers them as the
+   * log's.
+   */
   changes(): readonly string[] | undefined {
     const groups = this.#tools.activeGroups?.();
     const text = JSON.stringify(groups);
@@ -36,7 +42,7 @@ export class KeptGroups {
     return groups && [...groups];
   }
 
-  /** Sets the active groups; leaves out those that the agent no longer has. */
+  /** Sets the active groups. Leaves out groups that the agent no longer has. */
   #setGroups(groups: readonly JsonValue[]): void {
     const names = groups.filter((name) => typeof name === 'string');
     try {

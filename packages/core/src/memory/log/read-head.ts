@@ -8,15 +8,17 @@ import type { Batch, Head, SessionKeys } from './format/session-format.ts';
 export interface HeadReading {
   /** The head in the store. */
   readonly text: string | undefined;
-  /** Receives the error of a torn head that was rebuilt. */
+  /** Receives the error of a damaged head that was rebuilt. */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
-  /** Collects errors for a repair, which rebuilds an absent head too, and in any store. */
+  /**
+   * Collects errors for a repair. A repair also rebuilds a missing head, and works in any store.
+   */
   readonly errors?: AgentError[] | undefined;
 }
 
 /**
- * Parses the head. Rebuilds a torn one by the store's key list, if that list is current. Throws
- * `STORAGE_FAILED` if it can't.
+ * Parses the head, which names the batches of a session. Rebuilds a damaged head from the store's
+ * key list, if that list is current. Otherwise throws `STORAGE_FAILED`.
  */
 export async function readHead(
   store: KeyValueStore,
@@ -29,7 +31,7 @@ export async function readHead(
   } catch (thrown) {
     const error = AgentError.from(thrown);
     const isNewer = error.details?.['format'] !== undefined;
-    // A store that compares and sets also lists its keys as they are.
+    // A store with `compareAndSet` also has a current key list.
     if (isNewer || !(errors || store.features.compareAndSet)) throw error;
     const head = await rebuildHead(store, keys, { guesses: errors !== undefined });
     if (errors) errors.push(error);
@@ -39,7 +41,7 @@ export async function readHead(
   }
 }
 
-/** Rebuilds an absent head; returns `undefined` if the session is empty. */
+/** Rebuilds a missing head. Returns `undefined` if the session is empty. */
 async function findHead(
   store: KeyValueStore,
   keys: SessionKeys,
@@ -54,10 +56,11 @@ async function findHead(
 }
 
 /**
- * Returns a head of the batches in the store; `undefined` if there are none. It also names batches
- * that are missing between these or before them, so that readers report them. Batches missing at
- * the end can't be told from a crash before their write. Two writers may have written the last
- * batch at once, and one of them failed. Then it returns `undefined`, or takes both with `guesses`.
+ * Returns a head for the batches in the store, or `undefined` if there are none. The head also
+ * names batches that are missing before or between the others, so that readers report them. Batches
+ * that are missing at the end can't be detected, because they may never have been written. If the
+ * last version has several batches, all but one belong to failed writes. The function then returns
+ * `undefined`, or with `guesses` a head of all batches.
  */
 async function rebuildHead(
   store: KeyValueStore,
@@ -78,9 +81,9 @@ async function rebuildHead(
     v: formatVersion,
     version,
     writer: '',
-    // The same batches give the same log.
+    // The same batches always give the same id of the log.
     chain: last,
-    // Format 2 has another hash here; without it, the last batch is not checked.
+    // Format 2 has an unknown hash here. Without a hash, the last batch is not checked.
     hash: isSealed(last) ? last : '',
     refs: [[...found, ...missingRefs({ batches, unread })].toSorted()],
     createdAt: 0,

@@ -1,7 +1,8 @@
 import type { Head } from './format/session-format.ts';
 
 /**
- * Adds this writer's lost batches to another writer's head, which overwrote its head or is older.
+ * Adds this writer's own batches to a head that does not name them. Another writer overwrote this
+ * writer's head, or the store shows an older head.
  */
 export function rejoin(head: Head, lost: readonly string[], version: number): Head {
   if (lost.length === 0) return head;

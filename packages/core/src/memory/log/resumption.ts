@@ -2,28 +2,29 @@ import type { Msg } from '../../message/msg.ts';
 import { openCalls } from '../../message/tool-pairs.ts';
 import type { SessionView } from './session-view.ts';
 
-/** The part of a session's state that decides how a call without input continues it. */
+/** The part of a session's state that decides how an agent call without input continues. */
 export type LogEnd = Pick<SessionView, 'messages' | 'openRun'>;
 
 /**
- * How a call without input continues a log.
+ * How an agent call without input continues a log.
  *
  * - `interrupted`: a person stopped the last run. The call asks the model again.
  * - `open-calls`: tool calls wait for their results. The call runs them or waits again.
- * - `partial`: the last run left half a reply, or one that was no answer. The call asks again.
- * - `answered`: the last run stored its answer, but its host died before it noted the end.
+ * - `partial`: the last run left a partial or invalid reply. The call asks the model again.
+ * - `answered`: the last run stored its answer, but its process died before the log had the end of
+ *   the run. The call returns the answer.
  * - `unanswered`: the last message or tool result has no answer. The call asks the model.
  * - `nothing`: the log is empty, or ends with a finished answer.
  */
 export interface Resumption {
   readonly type: 'interrupted' | 'open-calls' | 'partial' | 'answered' | 'unanswered' | 'nothing';
-  /** Messages at the end that the call removes from the log. */
+  /** Messages at the end of the log that the call removes. */
   readonly cut: readonly Msg[];
   /** The stored answer that the call returns. */
   readonly answer?: Msg;
 }
 
-/** Returns how a call without input continues the log. The first rule that fits decides. */
+/** Returns how an agent call without input continues the log. The first rule that fits decides. */
 export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
   const index = messages.findLastIndex(isKept);
   const last = messages[index];
@@ -38,8 +39,8 @@ export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
 }
 
 /**
- * Returns whether a host may continue the log without being asked. This holds if the last run
- * stopped without noting its end, left something to continue, and no person interrupted it.
+ * Returns whether the library may continue the log on its own. The last run must have no end in the
+ * log, must have left something to continue, and no person may have interrupted it.
  */
 export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
   if (view.openRun === undefined || view.ended !== undefined) return false;
@@ -48,15 +49,15 @@ export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
 }
 
 /**
- * Returns the log's messages, except those that a call without input removes and the stored answer
- * that it returns.
+ * Returns the messages of the log, without messages that an agent call without input removes and
+ * without the stored answer that it returns.
  */
 export function messagesBefore(log: LogEnd): readonly Msg[] {
   const { cut, answer } = resumptionOf(log);
   return log.messages.filter((message) => message !== answer && !cut.includes(message));
 }
 
-/** Returns whether a log without open calls is empty or ends with an answer. */
+/** Returns whether a log without open tool calls is empty or ends with an answer. */
 export function endsWithAnswer(messages: readonly Msg[]): boolean {
   const last = messages.findLast(({ role }) => role !== 'system');
   return !last || (last.role === 'assistant' && isKept(last));
@@ -73,7 +74,10 @@ function isLeftover(message: Msg): boolean {
   return message.role === 'assistant' && Boolean(partial || correction || reason === 'error');
 }
 
-/** Returns whether an interrupt left this message: half a reply, or the words that end the call. */
+/**
+ * Returns whether an interrupt left this message: a partial reply, or the answer after the
+ * interrupt.
+ */
 function isOfInterrupt({ metadata }: Msg): boolean {
   return metadata?.['partial'] === 'interrupted' || metadata?.['reason'] === 'interrupted';
 }

@@ -19,48 +19,52 @@ import { splitValue } from './format/split-value.ts';
 import { StoreReads } from './store-reads.ts';
 
 /**
- * Number of batches that one level of the head names before the next batch takes over the names.
+ * Maximum number of batches that one level of the head names. The next batch takes over the names.
  */
 export const levelWidth = 32;
-/** Number of attempts before a flush gives up because other writers keep changing the session. */
+/** Maximum number of attempts of a flush while other writers keep changing the session. */
 export const maxAttempts = 20;
 /**
- * Number of times that a log is read while another writer deletes its batches. That writer has
- * replaced them with a snapshot.
+ * Maximum number of reads of a log while another writer deletes batches that it has replaced with a
+ * snapshot.
  */
 const maxReads = 3;
 
 export interface SessionLogOptions {
   readonly generateId: () => string;
   readonly now: () => number;
-  /** Number of batches from which a log that has been read is compacted at the next flush. */
+  /** Number of batches from which a log is compacted, at the first flush after a read. */
   readonly compactAfter: number;
   /**
-   * Receives the error of each value that can't be read; such a batch is left out. Without it, a log
-   * with such a batch can't be read.
+   * Receives the error of each batch that can't be read. The log then leaves out this batch.
+   * Without `onDamage`, reading such a log rejects.
    */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
 }
 
-/** Callbacks to the log's caller during a flush. */
+/** Functions of the caller that a flush uses. */
 export interface FlushContext {
-  /** Receives all records, read again because another writer has written meanwhile. */
+  /**
+   * Receives all records after the flush had to read the log again, because another writer has
+   * written.
+   */
   onReread(records: Flushes): void;
   /**
-   * Returns the shortest log equivalent to all loaded and added records. Returns `undefined` if
-   * some of them can't be read.
+   * Returns the shortest list of records that describes the session. Returns `undefined` if some
+   * records can't be read.
    */
   compacted(): readonly LogRecord[] | undefined;
   title(): string | undefined;
 }
 
-/** A session's records, as `SessionMemory` uses them. */
+/** The log of a session, as `SessionMemory` uses it. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
   Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes' | 'readAgain'>>;
 
 /**
- * A session's records in a store, append-only. Each flush writes one batch under a key of its own,
- * then the head. There is no queue: the caller must run one operation at a time.
+ * Append-only log of a session's records in a store. Each flush writes the new records as one batch
+ * under a new key, then the head, which names the batches. The caller must run one operation at a
+ * time.
  */
 export class SessionLog {
   readonly #store: KeyValueStore;
@@ -72,13 +76,16 @@ export class SessionLog {
    * Text of the head as last seen in the store. A different text means that another writer wrote.
    */
   #seen: string | undefined;
-  /** Every batch of the log that this writer knows; these batches are not read again. */
+  /** The batches that this writer has read or written. They are not read again. */
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
   readonly #reads = new StoreReads();
   /** Batch of a failed write whose outcome is unknown, and its number of pending records. */
   #unsure: { readonly ref: string; readonly records: number } | undefined;
-  /** Whether the log was long and complete when it was read. */
+  /**
+   * Whether the next flush compacts the log, because the log was long and complete when it was
+   * read.
+   */
   #wantsSnapshot = false;
   /** Whether this writer leads the session. A leader can't write after another writer claims it. */
   #lead: 'none' | 'claimed' | 'lost' = 'none';
@@ -96,7 +103,7 @@ export class SessionLog {
     return this.#head?.version ?? 0;
   }
 
-  /** The stored flushes by name, as far as this writer knows them, the oldest first. */
+  /** The records of each known batch by the name of the batch, the oldest first. */
   get flushes(): ReadonlyMap<string, readonly LogRecord[]> {
     return new Map(inOrder(this.#batches).map((ref) => [ref, this.#batches.get(ref)!.records]));
   }
@@ -106,8 +113,8 @@ export class SessionLog {
   }
 
   /**
-   * Makes this writer the leader; its next flush writes that to the head. Drops pending records
-   * that were refused before.
+   * Makes this writer the leader of the session. The next flush writes its id to the head. Drops
+   * pending records that were refused before.
    */
   async claim(): Promise<Flushes> {
     if (this.#lead === 'lost') this.#pending.length = 0;
@@ -117,20 +124,20 @@ export class SessionLog {
     return records;
   }
 
-  /** Gives up the lead; this writer can't write any more. */
+  /** Stops leading the session. This writer can no longer write. */
   release(): void {
     this.#lead = 'lost';
   }
 
-  /** Takes in records that the next flush writes. */
+  /** Adds records that the next flush writes. */
   add(records: readonly LogRecord[]): void {
     this.#checkLead();
     this.#pending.push(...records);
   }
 
   /**
-   * Returns all records: first those in the store, then the pending ones. With `errors`, collects
-   * there what is wrong with the log, and reads what is left of it.
+   * Returns all records: first the stored records, then the pending records. With `errors`, adds
+   * the errors of damaged batches to `errors` and reads the rest of the log.
    */
   async load(errors?: AgentError[]): Promise<Flushes> {
     const found = await this.#reads.take(() => this.#read(errors && []));
@@ -151,8 +158,8 @@ export class SessionLog {
   }
 
   /**
-   * Reads what is left of a damaged log and writes it as a snapshot. Returns what was wrong; writes
-   * nothing if that is nothing.
+   * Reads the readable part of a damaged log and writes it as a snapshot. Returns the errors.
+   * Writes nothing if there are no errors.
    */
   async repair(context: FlushContext): Promise<readonly AgentError[]> {
     const errors: AgentError[] = [];
@@ -164,7 +171,10 @@ export class SessionLog {
     return errors;
   }
 
-  /** Writes the pending records. With `takesLead`, writes even without any, whoever led so far. */
+  /**
+   * Writes the pending records. With `takesLead`, writes the head even without pending records, so
+   * that this writer replaces any leader.
+   */
   async flush(context: FlushContext, takesLead = false): Promise<void> {
     this.#checkLead();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -182,8 +192,8 @@ export class SessionLog {
   }
 
   /**
-   * Deletes every key of the session. The head goes first, so that an interrupted clear leaves an
-   * empty session.
+   * Deletes every key of the session, the head first. If `clear` is interrupted, the session is
+   * therefore empty.
    */
   async clear(): Promise<void> {
     this.#checkLead();
@@ -265,20 +275,20 @@ export class SessionLog {
     }
   }
 
-  /** Returns whether another writer has written since this one last read or wrote. */
+  /** Returns whether another writer has written since the last read or write of this writer. */
   async hasChanged(): Promise<boolean> {
     const text = await this.#reads.take(() => this.#store.get(this.#keys.head));
     return text !== this.#seen;
   }
 
-  /** Begins the read that is under way again, because the store may have lost it. */
+  /** Starts the current read again, because the store may never answer it. */
   readAgain(): void {
     this.#reads.again();
   }
 
   /**
-   * Returns whether to read the log before a write. With `compareAndSet` the write itself finds
-   * out.
+   * Returns whether to read the log before a write. With `compareAndSet`, the write itself detects
+   * other writers.
    */
   async #isOutdated(): Promise<boolean> {
     if (this.#unsure) return true;
@@ -321,7 +331,7 @@ export class SessionLog {
       hash: ref,
       refs: takeOver(refs, index, ref),
       createdAt: this.#head?.createdAt || at,
-      // The session's last write must not move back when the clock does.
+      // `updatedAt` must not decrease when the clock moves back.
       updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
       ...(title !== undefined && { title }),
       ...(leader !== undefined && { leader }),
@@ -353,16 +363,16 @@ export class SessionLog {
   }
 
   /**
-   * Deletes the batches that a new snapshot replaced. Without `compareAndSet`, a head may be read
-   * late or overwritten by another writer. The batches it names must then stay for a while, so this
-   * deletes only those that an earlier snapshot replaced.
+   * Deletes the batches that a new snapshot replaced. Without `compareAndSet`, a reader may still
+   * see an older head and needs the batches that it names. In such a store, deletes only the
+   * batches that an earlier snapshot replaced.
    */
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
     const earlier = replacedBy(this.#batches);
     const gone = this.#store.compareAndSet ? [...refs, ...earlier] : [...earlier];
     this.#batches.clear();
-    // Batches that can't be deleted now only take up space.
+    // A failure here does no harm: the batches only take up space.
     await this.#store.delete(gone.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
 }

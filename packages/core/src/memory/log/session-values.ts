@@ -6,32 +6,36 @@ import type { Flushes } from './format/log-record.ts';
 /** Named values of a session; plain JSON. */
 export type Values = Record<string, JsonValue>;
 
-/** Changes values. It runs again if the log turns out to hold other values. */
+/** Function that changes values. It runs again if the log has other values. */
 export type ValueUpdate = (values: Values) => void;
 
 const owners: WeakMap<Values, SessionValues> = new WeakMap();
 
 /**
- * The values of a session, and the updates that its log does not have yet. Values may be written
- * before the log is read, and another host may write to the log too. The updates are then repeated
- * on the log's values, so none replaces what the log has.
+ * The values of a session, and the updates that its log does not have yet. Code may change values
+ * before the log is read, and another process may write to the log. The updates are then repeated
+ * on the log's values, so that they do not replace other values.
  */
 export class SessionValues {
-  /** The live values. All agents over one memory share this object. */
+  /** The current values. All agents with one memory share this object. */
   readonly values: Values;
   #updates: ValueUpdate[] = [];
-  /** The noted values that the log may still lack, each with its number of updates. */
+  /**
+   * Values that were given to the log and may not be stored yet, each with its number of updates.
+   */
   #notes: readonly { readonly values: JsonObject; readonly updates: number }[] = [];
-  /** Number of updates when the log was last compared. */
+  /** Number of updates at the last comparison with the log. */
   #compared = 0;
-  /** Each value as the log and the updates left it, as JSON. A difference is an assignment. */
+  /**
+   * Each value after the last update, as JSON. If a value differs, code has assigned it directly.
+   */
   readonly #known = new Map<string, string>();
 
   constructor(values: Values) {
     this.values = values;
   }
 
-  /** Applies an update of the named values, and keeps it until the log has it. */
+  /** Applies an update of the named values, and keeps the update until the log has it. */
   update(update: ValueUpdate, names?: readonly string[]): void {
     this.#takeAssignments(names);
     update(this.values);
@@ -40,8 +44,9 @@ export class SessionValues {
   }
 
   /**
-   * Puts the updates on top of the log's values. `pending`: the noted values that are not written.
-   * Throws the first failure of an update, and drops that update.
+   * Replaces the values with the log's values and repeats the updates on them. `pending`: values
+   * that were given to the log and are not stored yet. Drops updates that fail, and throws the
+   * first failure.
    */
   load(logged: JsonValue | undefined, pending: ReadonlySet<unknown>): void {
     this.#takeAssignments();
@@ -61,7 +66,7 @@ export class SessionValues {
     if (failures.length) throw failures[0];
   }
 
-  /** Puts noted values in place of the log's. The updates so far come on top of them. */
+  /** Replaces the log's values with other values, and repeats the updates on them. */
   put(values: JsonObject): void {
     this.#takeAssignments();
     this.#updates.unshift((own) => replaceAll(own, structuredClone(values)));
@@ -70,7 +75,10 @@ export class SessionValues {
     this.load(undefined, new Set(this.#notes.map((note) => note.values)));
   }
 
-  /** Puts the updates of an agent on top, which had values of its own so far. */
+  /**
+   * Adds the updates of an agent that had its own values until now. The agent then shares these
+   * values.
+   */
   take(status: AgentStatus): void {
     for (const update of updatesOf(status.state)) this.update(update);
     status.state = this.values;
@@ -88,7 +96,7 @@ export class SessionValues {
     this.#replaceAll({});
   }
 
-  /** Returns the values to note if they differ from the log's. */
+  /** Returns the values to store if they differ from the log's values. */
   changes(logged: JsonValue | undefined): JsonObject | undefined {
     this.#takeAssignments();
     this.#compared = this.#updates.length;
@@ -99,7 +107,7 @@ export class SessionValues {
     return values;
   }
 
-  /** Forgets the updates that were compared, because the log has them now. */
+  /** Forgets the updates before the last comparison, because the log has them now. */
   written(): void {
     this.#forget(this.#compared);
   }
@@ -117,7 +125,7 @@ export class SessionValues {
     for (const name of this.#names()) this.#know(name);
   }
 
-  /** Makes updates of values that were assigned directly. */
+  /** Converts direct assignments to updates. */
   #takeAssignments(names: Iterable<string> = this.#names()): void {
     for (const name of names) {
       const before = this.#known.get(name);
@@ -130,7 +138,7 @@ export class SessionValues {
     }
   }
 
-  /** Remembers a value as JSON, and returns that. */
+  /** Remembers a value as JSON, and returns the JSON. */
   #know(name: string): string | undefined {
     const text = JSON.stringify(this.values[name]) as string | undefined;
     if (text === undefined) this.#known.delete(name);
@@ -143,7 +151,7 @@ export class SessionValues {
   }
 }
 
-/** Keeps the updates of values from now on, until a log has them. */
+/** Starts to collect the updates of `values`, until a log has them. */
 export function trackValues(values: Values): SessionValues {
   const owner = owners.get(values) ?? new SessionValues(values);
   owners.set(values, owner);
@@ -157,7 +165,8 @@ function updatesOf(values: Values): readonly ValueUpdate[] {
 }
 
 /**
- * Applies an update of the named values. Values that belong to a log keep it until the log has it.
+ * Applies an update of the named values. If the values belong to a log, keeps the update until the
+ * log has it.
  */
 export function updateValues(values: Values, update: ValueUpdate, names: readonly string[]): void {
   const owner = owners.get(values);

@@ -13,28 +13,35 @@ import { endsWithAnswer } from './resumption.ts';
 type Summary = Extract<RunNote, { kind: 'summary' }>;
 
 /**
- * The state of a session from its log: the history, and the progress of its runs and tool calls.
+ * State of a session, computed from its log: the history, and the progress of runs and tool calls.
  */
 export interface SessionView {
-  /** The messages, with tool results right behind their calls, in the order of the calls. */
+  /**
+   * The messages. Tool results directly follow their tool calls, in the order of the tool calls.
+   */
   readonly messages: readonly Msg[];
   /** The tool calls without a result, by id. */
   readonly calls: ReadonlyMap<string, CallState>;
-  /** The run that has not ended, or ended suspended, with an error or with open tool calls. */
+  /**
+   * Id of the last run, if it has not ended, or ended suspended, with an error or with open tool
+   * calls.
+   */
   readonly openRun: string | undefined;
-  /** How the last run ended; `undefined` if it was cut off or is still running. */
+  /**
+   * Reason with which the last run ended. `undefined` if the run was cut off or is still running.
+   */
   readonly ended: string | undefined;
-  /** The last run, if an interrupt or abort ended it. */
+  /** Id of the last run, if an interrupt or abort ended it. */
   readonly stoppedRun?: string | undefined;
   readonly summary: Summary | undefined;
   readonly state: Readonly<Record<string, JsonValue>>;
 }
 
-/** A fold over the log's records, in their order. */
+/** Computes the state of a session from the records of its log, in order. */
 export class LogFold implements SessionView {
   /** The messages in the order in which they were appended. */
   #log: Msg[] = [];
-  /** The messages as readers get them, until they change. */
+  /** Cached result of `messages`. `undefined` after a change. */
   #ordered: readonly Msg[] | undefined;
   readonly calls: Map<string, CallState> = new Map();
   openRun: string | undefined;
@@ -42,15 +49,15 @@ export class LogFold implements SessionView {
   stoppedRun: string | undefined;
   summary: Summary | undefined;
   readonly state: Record<string, JsonValue> = {};
-  /** Calls whose results may be among lost records; `undefined` while no record is lost. */
+  /** Tool calls whose results may be among lost records. `undefined` if no record is lost. */
   #doubtful: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
-    // A copy, because the log grows.
+    // A copy, because `#log` grows.
     return (this.#ordered ??= [...inRequestOrder(this.#log)]);
   }
 
-  /** Takes in records. Throws `INVALID_MESSAGE`, and takes in nothing, if a message is invalid. */
+  /** Applies records. Throws `INVALID_MESSAGE`, and applies nothing, if a message is invalid. */
   add(records: readonly LogRecord[]): this {
     parseMessages(messagesIn(records));
     for (const record of records) this.#apply(record);
@@ -58,9 +65,9 @@ export class LogFold implements SessionView {
   }
 
   /**
-   * Takes in flushes from a store. Where records are lost, closes the calls whose results may be
-   * among them, and leaves out results without a call. So the history stays valid, and no finished
-   * call runs again.
+   * Applies the records of flushes from a store. After lost records, closes tool calls whose
+   * results may be lost, and leaves out results without a tool call. The history then stays valid,
+   * and no finished tool runs again.
    */
   load(flushes: Flushes): this {
     for (const record of flushes.flat()) {
@@ -79,7 +86,7 @@ export class LogFold implements SessionView {
     return this.#doubtful === undefined;
   }
 
-  /** Returns the shortest equivalent log. */
+  /** Returns the shortest list of records that gives the same state. */
   records(): readonly LogRecord[] {
     return [
       ...this.messages.map((message): LogRecord => ({ kind: 'message', message })),
@@ -100,7 +107,7 @@ export class LogFold implements SessionView {
     if (message) this.#apply({ kind: 'message', message });
   }
 
-  /** Gives each call whose result may be lost an `interrupted` result. */
+  /** Gives each tool call whose result may be lost an `interrupted` result. */
   #close(): void {
     for (const id of this.#doubtful ?? []) {
       const message = this.calls.has(id) && closedCall(this.#log, id, this.calls.get(id));
@@ -116,7 +123,8 @@ export class LogFold implements SessionView {
         this.#log.push(record.message);
         for (const { id } of toolUsesOf(record.message)) this.calls.set(id, {});
         for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
-        // An answer from outside, not of the run that failed or waits.
+        // After the end of a run, an answer comes from outside, and the failed or waiting run is
+        // settled.
         if (this.ended !== undefined) this.#closeAnswered();
         break;
       case 'replace':
@@ -126,7 +134,7 @@ export class LogFold implements SessionView {
         break;
       case 'cut':
         this.#cut(new Set(record.ids));
-        // The answer at the end is of an earlier run.
+        // If the log now ends with an answer, an earlier run gave this answer.
         this.#closeAnswered();
         break;
       case 'run-begin':
@@ -184,20 +192,20 @@ export class LogFold implements SessionView {
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
     const left = new Set(this.#log.flatMap(toolUsesOf).map(({ id }) => id));
-    // Its result is gone, but the call has run.
+    // The result was removed, but the tool has run.
     for (const { toolUseId } of cut.flatMap(toolResultsOf))
       if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of cut.flatMap(toolUsesOf)) this.calls.delete(id);
   }
 
-  /** Ignores a note about a call that already has its result. */
+  /** Changes the state of a tool call. Ignores a tool call that already has its result. */
   #update(toolUseId: string, change: (state: CallState) => CallState): void {
     const state = this.calls.get(toolUseId);
     if (isRecord(state)) this.calls.set(toolUseId, change(state));
   }
 }
 
-/** Returns the calls that a note tells to be open. */
+/** Returns the ids of the tool calls that are open according to a note. */
 function callsOf(record: LogRecord): readonly string[] {
   switch (record.kind) {
     case 'call-started':
@@ -211,7 +219,7 @@ function callsOf(record: LogRecord): readonly string[] {
   }
 }
 
-/** Returns the fewest notes that describe the state of a run and its open calls. */
+/** Returns the fewest notes that describe the state of a run and its open tool calls. */
 export function standingNotes({
   calls,
   openRun,
@@ -227,7 +235,7 @@ export function standingNotes({
   ];
 }
 
-/** Returns a note of the pending calls; an empty list if there are none. */
+/** Returns a note about the pending tool calls. Returns an empty list if there are none. */
 export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
   const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
     pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
@@ -236,8 +244,8 @@ export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly R
 }
 
 /**
- * Returns notes that restore a call's state. The start comes first, then the pending request or the
- * decision.
+ * Returns the notes that restore the state of a tool call: its approval, its start, what it waits
+ * for, and its next decision.
  */
 function notesOf(
   toolUseId: string,
@@ -249,7 +257,7 @@ function notesOf(
   if (approved) notes.push({ kind: 'decision', decision: yes });
   if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
   if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
-  // The call was approved but did not run.
+  // The tool call was approved, but its tool did not run.
   const left = decision ?? (approved && !started && !pending ? yes : undefined);
   if (left) notes.push({ kind: 'decision', decision: left });
   return notes;

@@ -1,8 +1,11 @@
-/** Reads of a store, one at a time. A read that never settles can be begun again. */
+/** Reads of a store, one at a time. A read that never settles can be started again. */
 export class StoreReads {
   #begin: (() => void) | undefined;
 
-  /** Reads, and resolves with the first result. Results of later attempts are dropped. */
+  /**
+   * Calls `read` and resolves with the first result. If the read was started again, later results
+   * are dropped.
+   */
   async take<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await new Promise<T>((resolve, reject) => {
@@ -14,7 +17,7 @@ export class StoreReads {
     }
   }
 
-  /** Begins the read that is under way again. Does nothing if there is none. */
+  /** Starts the current read again. Does nothing without a current read. */
   again(): void {
     this.#begin?.();
   }

@@ -4,10 +4,13 @@ import { isRecord } from '../../../message/is-record.ts';
 import type { JsonObject } from '../../../message/json.ts';
 import type { Msg } from '../../../message/msg.ts';
 
-/** A log entry besides messages: how far the session's runs and tool calls have come. */
+/** A log entry about the progress of a run or a tool call, or about other state of the session. */
 export type RunNote =
   | { readonly kind: 'run-begin'; readonly runId: string }
-  /** `toolUse`: the call after hooks or a decision changed it; absent if they changed nothing. */
+  /**
+   * `toolUse`: the tool call after the changes of hooks and decisions. May be absent without
+   * changes.
+   */
   | { readonly kind: 'call-started'; readonly toolUseId: string; readonly toolUse?: ToolUse }
   | { readonly kind: 'decision'; readonly decision: Decision }
   | {
@@ -17,8 +20,8 @@ export type RunNote =
   /** `reason`: the reason in the run's result. */
   | { readonly kind: 'run-end'; readonly runId: string; readonly reason: string }
   /**
-   * A summary of the `count` messages from `first` to `last`. The newest summary holds until the
-   * first or last message is cut.
+   * A summary of the `count` messages from `first` to `last`. `first` and `last` are ids of
+   * messages. The newest summary is valid until its first or last message is removed.
    */
   | {
       readonly kind: 'summary';
@@ -39,12 +42,12 @@ export type LogRecord =
   | { readonly kind: 'cut'; readonly ids: readonly string[] }
   | RunNote;
 
-/** Stands where records of the log can't be read; never stored. */
+/** Marks a place where records of the log can't be read. Never stored. */
 export interface LostRecords {
   readonly kind: 'lost';
 }
 
-/** A log as it was read: its flushes in order. */
+/** A log as it was read: the records of each flush (one write), in order. */
 export type Flushes = readonly (readonly (LogRecord | LostRecords)[])[];
 
 /** Returns the messages in records. */

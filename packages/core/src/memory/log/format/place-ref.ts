@@ -1,9 +1,9 @@
 /**
- * Returns the names of earlier batches that the next batch must carry. A head that named every
- * batch would grow with the session. So once a level is full, the next batch carries its names and
- * moves one level up (`takeOver`). That level then starts empty. The head stays small, and each
- * batch is named once, by the head or by another batch. A reader finds all batches in as many
- * rounds of reads as there are levels.
+ * Returns the names of earlier batches that the next batch must contain. The head names batches in
+ * levels. A head that named every batch would grow with the session. When a level is full, the next
+ * batch takes over the names of that level and moves one level up (`takeOver`). That level is then
+ * empty. The head stays small, and the head or one other batch names each batch. To find all
+ * batches, a reader needs one read per level.
  */
 export function fullLevels(
   levels: readonly (readonly string[])[],
@@ -15,9 +15,9 @@ export function fullLevels(
 }
 
 /**
- * Returns the levels after a batch has taken over the `taken` refs, as names or with their records.
- * The batch moves above the levels that it emptied. Needs no width, because writers may use
- * different ones.
+ * Returns the levels after the new batch `ref` has taken over the `taken` batches, as names or as
+ * copies of their records. The new batch moves above the levels that it emptied. Works with any
+ * width, because writers may use different widths.
  */
 export function takeOver(
   levels: readonly (readonly string[])[],

@@ -2,7 +2,7 @@ import { AgentError } from '../../../error/agent-error.ts';
 import { isRecord } from '../../../message/is-record.ts';
 import { joinValue } from './split-value.ts';
 
-/** One record as the store holds it, in JSON. */
+/** One record of long-term memory, as the store has it in JSON. */
 export interface StoredRecord {
   readonly v: typeof formatVersion;
   readonly sessionId: string;
@@ -13,15 +13,18 @@ export interface StoredRecord {
 
 export const formatVersion = 1;
 
-/** Cloudflare KV limits keys to 512 bytes; the rest of a key needs less than 70. */
+/**
+ * Maximum length of namespace and session id in a key, percent-encoded. Cloudflare KV limits keys
+ * to 512 bytes, and the rest of a key needs less than 70.
+ */
 export const maxEncoded = 440;
 
 const refPattern = /^[^:]+:([0-9a-z]+)-[\w-]+?(?:~(\d+))?$/;
 
 /**
  * The keys of records: `ltm:<namespace>:<ref>`. A ref is `<session>:<time>-<id>`, plus `~<n>` if
- * the record takes n values. Further values add `:1`, `:2` … to the key. Listing by prefix returns
- * the records of one session or of all.
+ * the record needs n values. The keys of further values end with `:1`, `:2` and so on. A prefix of
+ * the key finds the records of one session or of all sessions.
  */
 export class RecordKeys {
   readonly prefix: string;
@@ -40,8 +43,8 @@ export class RecordKeys {
   }
 
   /**
-   * Makes a record's key; `at` is in milliseconds since 1970. Also throws `INVALID_INPUT` unless
-   * the id is 1 to 40 letters, digits, `_` or `-`.
+   * Returns the key of a record. `at`: milliseconds since 1970. Throws the errors of `session`, and
+   * `INVALID_INPUT` unless the id is 1 to 40 letters, digits, `_` or `-`.
    */
   key(sessionId: string, at: number, id: string, values: number): string {
     if (!/^[\w-]{1,40}$/.test(id))

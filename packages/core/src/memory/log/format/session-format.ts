@@ -6,71 +6,74 @@ import { isLogRecord, messagesIn, type LogRecord } from './log-record.ts';
 import { checkSeal } from '../integrity/seal.ts';
 import { joinValue } from './split-value.ts';
 
-/** The records of one flush. */
+/** The records of one flush (one write), as they are stored. */
 export interface Batch {
   readonly v: typeof formatVersion;
-  /** The `hash` of the head before; empty for the first batch. */
+  /** The `hash` of the previous head. Empty in the first batch. */
   readonly prev: string;
   readonly records: readonly LogRecord[];
-  /** Earlier batches that the head no longer names (`fullLevels`). */
+  /** Names of earlier batches, which the head no longer contains. See `fullLevels`. */
   readonly index?: readonly string[];
-  /** In a snapshot: the batches that it replaces. */
+  /** In a snapshot: the names of the batches that the snapshot replaces. */
   readonly replaces?: readonly string[];
   /**
-   * The head that this batch made, without its hash and with the refs from before the batch. Only
-   * in a log whose client holds an echo, a signed session token.
+   * The head after this batch, without its hash and with the refs of the previous head. Only in a
+   * log with echoes (signed session tokens of clients).
    */
   readonly head?: Omit<Head, 'hash'>;
-  /** The writer that led the session; see `Head`. */
+  /** Id of the writer that led the session. See `Head`. */
   readonly leader?: string;
-  /** Checksum of the text before it; absent in formats 1 and 2. */
+  /** Checksum of the text before this field. Absent in formats 1 and 2. */
   readonly sum?: number;
 }
 
-/** The one value of a session that is overwritten. */
+/** The value that names the batches of a session. The only value that is overwritten. */
 export interface Head {
   readonly v: typeof formatVersion;
   /** Number of flushes so far. */
   readonly version: number;
   /** Id of the writer: one `SessionMemory`. */
   readonly writer: string;
-  /** Id of the log since it was last empty; a different chain is a different log. */
+  /** Id of the log. A session that was cleared gets a new log with a new id. */
   readonly chain: string;
   /**
-   * Name of the last batch, with its checksum. Each batch's `prev` extends it to a chain over all
-   * batches. In format 2 and in logs with echoes, the SHA-256 of the last batch's text.
+   * Name of the last batch, which contains its checksum. The `prev` of each batch links all batches
+   * to a chain. In format 2 and in logs with echoes: the SHA-256 of the last batch's text.
    */
   readonly hash: string;
-  /** The batches by level, see `fullLevels`. */
+  /** Names of batches by level. See `fullLevels`. */
   readonly refs: readonly (readonly string[])[];
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly title?: string;
-  /** The writer that has claimed the session; writers without a claim copy this field. */
+  /** Id of the writer that has claimed the session. Writers without a claim copy this field. */
   readonly leader?: string;
 }
 
 /**
- * Format 1 had only messages and cuts, no hashes and no times. Format 2 had no checksums. A newer
- * format must keep the checksum as its last field, or have none.
+ * Version of the stored format. Format 1 had only messages and cuts, no hashes and no times. Format
+ * 2 had no checksums. A newer format must keep the checksum as its last field, or have no checksum.
  */
 export const formatVersion = 3;
 
-/** Makes the name of a batch, without its suffix. It sorts by version. */
+/** Returns the name of a batch without its suffix. Names sort by version. */
 export function makeRef(version: number, id: string): string {
   return `${String(version).padStart(8, '0')}-${id}`;
 }
 
-/** Makes a name that stands for missing batches of these versions. */
+/** Returns one name for all missing batches from version `first` to version `last`. */
 export function makeMissingRef(first: number, last: number): string {
   return makeRef(first, `to-${makeRef(last, 'gone')}`);
 }
 
-/** Number of characters of a batch's checksum that are in its name. Heads hold many names. */
+/**
+ * Length of the checksum in the name of a batch, in characters. Short, because heads contain many
+ * names.
+ */
 const nameSum = 6;
 
-/** Makes the end of a batch's name: of its checksum, and the number of values that store it. */
+/** Returns the end of a batch's name: a part of the checksum, and the number of stored values. */
 export function suffixOf(sum: number | undefined, values: number): string {
   return (sum === undefined ? '' : `=${shortSum(sum)}`) + (values > 1 ? `~${values}` : '');
 }
@@ -84,14 +87,14 @@ export function versionOf(ref: string): number {
 }
 
 /**
- * Makes the name of a turn's batch. Its key contains only the turn's id, so that readers find it
- * wherever the turn is in the log.
+ * Returns the name of a turn's batch. The key of the batch contains only the turn's id, so that
+ * readers find the batch without its version.
  */
 export function makeTurnRef(version: number, turnId: string): string {
   return `${String(version).padStart(8, '0')}.${turnId}`;
 }
 
-/** Returns whether a batch's name has a checksum; names of formats 1 and 2 have none. */
+/** Returns whether a batch's name has a checksum. Names of formats 1 and 2 have none. */
 export function isSealed(ref: string): boolean {
   return ref.includes('=');
 }
@@ -105,7 +108,7 @@ const refPattern = /^\d{8}[-.][\w-]+(?:=\w+)?(?:~\d+)?$/;
 
 /**
  * The keys of a session's values: `s:<id>:head`, `s:<id>:r:<ref>` and, for turns, `s:<id>:t:<turn
- * id>`. Further values add `:1`, `:2` … to the key.
+ * id>`. The keys of further values end with `:1`, `:2` and so on.
  */
 export class SessionKeys {
   readonly prefix: string;
@@ -126,7 +129,10 @@ export class SessionKeys {
     );
   }
 
-  /** Returns what a batch's checksum is bound to: its first key, as far as it is known before. */
+  /**
+   * Returns the place that a batch's checksum includes: the first key, without the suffix that
+   * contains the checksum.
+   */
   place(ref: string): string {
     const turnId = turnOf(ref);
     return turnId === undefined
@@ -139,7 +145,7 @@ export class SessionKeys {
     return `${this.prefix}t:${turnId}`;
   }
 
-  /** Returns the refs of the batches among these keys, without those of turns. */
+  /** Returns the refs of the batches among these keys, without the batches of turns. */
   refs(keys: readonly string[]): readonly string[] {
     const start = `${this.prefix}r:`;
     return keys
@@ -153,8 +159,8 @@ export async function sessionHeads(
   store: KeyValueStore,
   startsWith: string,
 ): Promise<readonly (readonly [sessionId: string, text: string, key: string])[]> {
-  // The encoded prefix of an id is a prefix of the key. Half a surrogate pair at its end can't be
-  // encoded.
+  // The encoded prefix of an id is a prefix of the key. `encodeURIComponent` can't encode half a
+  // surrogate pair at the end.
   const keys = (
     await store.keys(`s:${encodeURIComponent(startsWith.replace(/[\ud800-\udbff]$/, ''))}`)
   ).filter((key) => key.endsWith(':head'));
@@ -166,17 +172,23 @@ export async function sessionHeads(
   });
 }
 
-/** Parses a head. Throws `STORAGE_FAILED` if it is damaged or of a newer version of the library. */
+/**
+ * Parses a head. Throws `STORAGE_FAILED` if the head is damaged or of a newer version of the
+ * library.
+ */
 export function parseHead(text: string, key: string): Head {
   const { sum, ...fields } = parseVersioned(key, [text], () => key);
   if (!isHead({ ...headDefaults, ...fields })) throw damaged(key);
   const head = { ...headDefaults, ...fields, v: formatVersion } as unknown as Head;
-  // A head without a checksum is of an older format, which knows no batches with one.
+  // A head without a checksum has an older format, whose batches have no checksums.
   if (sum === undefined && head.refs.flat().some(isSealed)) throw damaged(key);
   return head;
 }
 
-/** Parses a named batch from its values and checks its messages. Throws as `parseHead` does. */
+/**
+ * Parses a named batch from its values and checks its messages. Throws the same errors as
+ * `parseHead`.
+ */
 export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {
   const keyOf = (): string => keys.batch(ref)[0] ?? '';
   const batch = parseRecord(keys.place(ref), values, keyOf);
@@ -185,13 +197,13 @@ export function parseBatch(keys: SessionKeys, ref: string, values: readonly stri
   return batch;
 }
 
-/** Parses the batch of a turn, whose name is not known. Throws as `parseHead` does. */
+/** Parses the batch of a turn, whose name is not known. Throws the same errors as `parseHead`. */
 export function parseTurn(keys: SessionKeys, turnId: string, values: readonly string[]): Batch {
   const key = keys.turn(turnId);
   return parseRecord(key, values);
 }
 
-/** `keyOf`: makes the key for errors; default: the place. */
+/** `keyOf`: returns the key for errors. Default: the place. */
 function parseRecord(
   place: string,
   values: readonly string[],
@@ -246,7 +258,8 @@ function parseVersioned(
   let hasSeal: boolean;
   try {
     const text = joinValue(values);
-    // A record of this format can't pass for one of an older format, which has no checksum.
+    // The caller refuses a value of this format without a checksum, so it can't pass for an older
+    // one.
     hasSeal = checkSeal(text, place);
     value = JSON.parse(text);
   } catch (cause) {
@@ -266,7 +279,7 @@ function parseVersioned(
   return value;
 }
 
-/** Makes the error of a damaged value, which names its key and what to do. */
+/** Returns the error for a damaged value. */
 export function damaged(key: string, cause?: unknown): AgentError {
   return new AgentError(
     'STORAGE_FAILED',
@@ -275,7 +288,7 @@ export function damaged(key: string, cause?: unknown): AgentError {
   );
 }
 
-/** Returns whether an error tells of a value in the store, and not of the store itself. */
+/** Returns whether an error reports a value in the store, not a failure of the store. */
 export function isDamage(error: unknown): error is AgentError {
   return AgentError.is(error) && error.details?.['key'] !== undefined;
 }
@@ -288,7 +301,10 @@ function isStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** Cloudflare KV limits keys to 512 bytes; the rest, after the id, needs less than 100. */
+/**
+ * Maximum length of a percent-encoded session id. Cloudflare KV limits keys to 512 bytes, and the
+ * rest of a key needs less than 100.
+ */
 const maxEncodedId = 400;
 
 function encodeSessionId(sessionId: string): string {

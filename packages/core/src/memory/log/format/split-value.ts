@@ -1,6 +1,6 @@
 /**
- * Splits a JSON text for a store that takes `maxBytes` (UTF-8) per value. A text that fits stays
- * one value. Each piece of a longer one is written as a JSON string, so that every value is JSON.
+ * Splits a JSON text for a store with a limit of `maxBytes` (UTF-8) per value. A text that fits
+ * stays one value. Each part of a longer text becomes a JSON string, so that every value is JSON.
  */
 export function splitValue(text: string, maxBytes: number): readonly string[] {
   if (text.length * 3 <= maxBytes || fitting(text, 0, maxBytes, 1) === text.length) return [text];
@@ -21,8 +21,8 @@ export function joinValue(values: readonly string[]): string {
 }
 
 /**
- * Returns the end of the part from `start` that has at most `maxBytes`; the part is never empty.
- * Each quote and backslash counts `quoteBytes`.
+ * Returns the end of the longest part from `start` with at most `maxBytes`. The part is never
+ * empty. Each quote and backslash counts as `quoteBytes`.
  */
 function fitting(text: string, start: number, maxBytes: number, quoteBytes: number): number {
   let bytes = 0;

@@ -4,7 +4,7 @@ const chunkBytes = 16_384;
 interface Scratch {
   readonly encoder: TextEncoder;
   readonly chunk: Uint8Array<ArrayBuffer>;
-  /** The chunk and room for the rest of its last word. */
+  /** The chunk, and padding for its last word. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly words: DataView;
 }
@@ -12,14 +12,16 @@ interface Scratch {
 let scratch: Scratch | undefined;
 
 /**
- * Returns a checksum below 2^53 of a text and the place where it is stored. It detects damage, not
- * forgery. It is synchronous and costs little: `crypto.subtle` takes longer than reading a record.
+ * Returns a checksum below 2^53 of a text and of the place where the text is stored. The checksum
+ * detects damage, not forgery. This function is synchronous and fast; `crypto.subtle` takes longer
+ * than reading a record.
  */
 export function checksum(text: string, place: string): number {
   scratch ??= makeScratch();
   const { encoder, chunk, bytes, words } = scratch;
   let one = 0x9747b28c;
-  // Their number, because U+FFFD and a lone surrogate are the same bytes.
+  // Includes the number of U+FFFD characters, because a lone surrogate is encoded as the same
+  // bytes.
   let two = text.length + text.split('\ufffd').length * 2 ** 20;
   for (const part of [place, text]) {
     for (let rest = part; rest.length > 0;) {
@@ -27,7 +29,8 @@ export function checksum(text: string, place: string): number {
       bytes.fill(0, written, written + 3);
       for (let at = 0; at < written; at += 4) {
         const word = words.getInt32(at, true);
-        // Each step is one-to-one in the word, so a change of one word always changes the result.
+        // Different words always give different values here, so a change of one word always changes
+        // the result.
         one = Math.imul(one ^ word, 0x9e3779b1);
         const mixed = two ^ word;
         two = Math.imul((mixed << 15) | (mixed >>> 17), 0x85ebca77);

@@ -1,8 +1,8 @@
 import { sha256 } from './sha256.ts';
 
 /**
- * Returns the SHA-256 of a text, as hex. Uses `crypto.subtle` where it exists: a page that is not
- * served securely lacks it.
+ * Returns the SHA-256 of a text, as hex. Uses `crypto.subtle` if it exists. A page without HTTPS
+ * does not have it.
  */
 export async function digest(text: string): Promise<string> {
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };

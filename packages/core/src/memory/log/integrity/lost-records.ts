@@ -5,7 +5,10 @@ import { toolUsesOf } from '../../../message/message-text.ts';
 import type { Msg } from '../../../message/msg.ts';
 import { interruptedResult } from '../../../tool/tool-result.ts';
 
-/** Returns a message without these results; `undefined` if nothing is left of it. */
+/**
+ * Returns the message without the tool results for which `isStray` returns true. Returns
+ * `undefined` if no content is left.
+ */
 export function withoutResults(
   message: Msg,
   isStray: (toolUseId: string) => boolean,
@@ -17,7 +20,10 @@ export function withoutResults(
   return content.length > 0 ? { ...message, content } : undefined;
 }
 
-/** Returns an `interrupted` result for a call; `undefined` if the messages do not hold the call. */
+/**
+ * Returns a message with an `interrupted` result for a tool call. Returns `undefined` if the
+ * messages do not contain the tool call.
+ */
 export function closedCall(
   messages: readonly Msg[],
   toolUseId: string,
@@ -27,11 +33,14 @@ export function closedCall(
   const toolUse = message && toolUsesOf(message).find(({ id }): boolean => id === toolUseId);
   if (!toolUse) return undefined;
   const result = interruptedResult(toolUse satisfies ToolUse, { ...state, started: true });
-  // Reading again gives the same message.
+  // The id and the time are fixed, so that each read returns the same message.
   return { ...toolMessage(result, { id: `lost ${toolUseId}` }), createdAt: message.createdAt };
 }
 
-/** Returns whether the messages hold all that a summary is of. */
+/**
+ * Returns whether the messages still contain the `count` messages from `first` to `last` that a
+ * summary describes.
+ */
 export function holds(
   messages: readonly Msg[],
   { first, last, count }: { readonly first: string; readonly last: string; readonly count: number },

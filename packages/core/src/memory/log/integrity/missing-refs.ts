@@ -2,16 +2,16 @@ import type { ReadBatches } from '../batch-reader.ts';
 import { isSealed, makeMissingRef, versionOf, type Batch } from '../format/session-format.ts';
 
 /**
- * Returns names for the batches that are missing among these: their versions have no gaps. A name
- * stands for all missing batches in a row whose own names are not known. Batches missing at the
- * end can't be seen.
+ * Returns the names of missing batches, which leave gaps between the versions of the other batches.
+ * If the names in a gap are unknown, one new name represents them all. Batches that are missing at
+ * the end can't be detected.
  */
 export function missingRefs({ batches, unread }: ReadBatches): readonly string[] {
   const refs = [...batches.keys(), ...unread.map(({ ref }) => ref)].toSorted();
   return refs.flatMap((ref, at) => {
     const batch = batches.get(ref);
     const before = refs[at - 1];
-    // A snapshot replaces what was before it, and an unreadable batch may be a snapshot.
+    // A snapshot replaces all earlier batches, and an unreadable batch may be a snapshot.
     if (before === undefined && (!batch || batch.replaces)) return [];
     return refsBetween(before === undefined ? 0 : versionOf(before), versionOf(ref), batch);
   });

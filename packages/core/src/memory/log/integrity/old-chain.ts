@@ -2,18 +2,19 @@ import { digest } from './digest.ts';
 import { isSealed, type Batch } from '../format/session-format.ts';
 import { joinValue } from '../format/split-value.ts';
 
-/** What is known about the batches that are not in a chain. */
+/** Facts from outside the batches that `brokenLinks` needs. */
 export interface ChainEnd {
-  /** Hash in the head: that of the last batch. */
+  /** Hash of the last batch, from the head. */
   readonly hash: string;
   /** Batches that can't be read. */
   readonly gone: readonly string[];
 }
 
 /**
- * Returns the damaged ones among batches of format 2, which have no checksums, by their texts. The
- * batch behind each one holds its hash. After two writers wrote at once, or where batches are
- * merged or missing, that hash may stand for another batch; then this can't tell.
+ * Returns the names of damaged batches of format 2. These batches have no checksums, but each batch
+ * contains the hash of the previous batch. `texts`: the stored texts of the batches. If two writers
+ * wrote at once, or if batches were merged or are missing, the hash may belong to another batch.
+ * Damage can't be detected there.
  */
 export async function brokenLinks(
   texts: ReadonlyMap<string, string>,
@@ -36,7 +37,10 @@ export async function brokenLinks(
   });
 }
 
-/** Returns the hash of a batch of format 2; an empty text for a later one, which has a checksum. */
+/**
+ * Returns the hash of a batch of format 2. Returns an empty text for later formats, which have
+ * checksums.
+ */
 export async function hashOf(ref: string, values: readonly string[]): Promise<string> {
   if (isSealed(ref)) return '';
   try {

@@ -7,10 +7,13 @@ export interface Sealed {
 }
 
 const tail = /,"sum":(\d+)\}$/;
-/** Maximum number of characters of the last field: a name, 16 digits and punctuation. */
+/** Maximum length of the field `sum` with its punctuation, in characters. */
 const tailLength = ',"sum":9007199254740991}'.length;
 
-/** Writes an object as JSON with a checksum, which is bound to the place where it is stored. */
+/**
+ * Returns an object as JSON with a checksum. The checksum includes the place where the text is
+ * stored.
+ */
 export function seal(value: object, place: string): Sealed {
   const text = JSON.stringify(value).slice(0, -1);
   const sum = checksum(text, place);
@@ -19,7 +22,7 @@ export function seal(value: object, place: string): Sealed {
 
 /**
  * Returns whether a text has a checksum; formats 1 and 2 have none. Throws a `RangeError` if the
- * text is not the one that was written at this place.
+ * checksum does not match the text and the place.
  */
 export function checkSeal(text: string, place: string): boolean {
   const found = tail.exec(text.slice(-tailLength));

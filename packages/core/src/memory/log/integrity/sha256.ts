@@ -1,6 +1,6 @@
 /**
- * Creates a function that returns the SHA-256 of a text's UTF-8, as hex. It is synchronous, because
- * masking text in mid-stream can't wait for the platform's asynchronous one.
+ * Creates a function that returns the SHA-256 of a text's UTF-8, as hex. The function is
+ * synchronous, because code that masks streamed text can't wait for `crypto.subtle`.
  */
 export function sha256(): (text: string) => string {
   const constants = primes(64).map((prime) => fraction(Math.cbrt(prime)));
