@@ -79,6 +79,10 @@ export function openai(options: OpenAiOptions): ChatModel {
   };
 }
 
+export {
+  openaiResponses,
+  type OpenAiResponsesOptions,
+} from './provider/responses/openai-responses.ts';
 export { createOpenAiEncoder, toChatCompletion, toOpenAiError } from './stream/openai-encoder.ts';
 export type {
   ChatCompletion,

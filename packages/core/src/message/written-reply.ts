@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts';
 import { textOf, toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
 import { jsonCopy } from './parse-json.ts';
+import { textSum } from './text-sum.ts';
 
 interface Written {
   /** The reply, split where the message's own text stands. One part if the reply lacks that text. */
@@ -45,11 +46,7 @@ function isWritten(value: unknown): value is Written {
   );
 }
 
-/** Returns a checksum (FNV-1a), because a copy of the calls would double the log. */
+/** Returns a checksum, because a copy of the calls would double the log. */
 function sumOf(calls: readonly Pick<ToolUse, 'name' | 'input'>[]): number {
-  const text = JSON.stringify(calls.map(({ name, input }) => [name, jsonCopy(input) ?? null]));
-  let sum = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193);
-  return sum >>> 0;
+  return textSum(JSON.stringify(calls.map(({ name, input }) => [name, jsonCopy(input) ?? null])));
 }

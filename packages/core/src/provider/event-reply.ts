@@ -29,6 +29,11 @@ export class EventReply {
     return this.#decoder.finished;
   }
 
+  /** Whether nothing has to follow. The connection gets a moment to end by itself. */
+  get ended(): boolean {
+    return this.done || this.#decoder.ended === true;
+  }
+
   push(bytes: Uint8Array): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
     for (const event of this.#parser.push(bytes)) this.#take(event, deltas);
@@ -64,7 +69,7 @@ export class EventReply {
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
     try {
       const chunk: unknown = JSON.parse(data);
-      this.error = errorOfChunk(chunk, event === 'error');
+      this.error = this.#decoder.errorOf(chunk, event === 'error');
       if (!this.error) this.#decoder.decode(chunk, deltas);
     } catch {
       this.error =

@@ -1,3 +1,4 @@
+import type { AgentError } from '../error/agent-error.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 
 /**
@@ -7,6 +8,10 @@ import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 export interface ReplyDecoder {
   /** Whether the provider has sent the finish reason of the reply. */
   readonly finished: boolean;
+  /** Whether the reply is complete. Absent if only `[DONE]` says so. */
+  readonly ended?: boolean;
+  /** Returns the error that a parsed chunk reports, or the data of an `error` event. */
+  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined;
   /**
    * Adds the deltas of a parsed chunk, or of a whole reply that was not streamed. Ignores a value
    * that is not a chunk. Throws if text or tool calls in a chunk have the wrong type.

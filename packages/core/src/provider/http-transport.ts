@@ -20,7 +20,7 @@ export interface HttpRequest {
 }
 
 /**
- * Time, in milliseconds, to wait for the end of the response after `[DONE]`. Only then can the
+ * Time, in milliseconds, to wait for the connection to end after the reply. Only then can the
  * connection be reused.
  */
 const closingMs = 500;
@@ -78,10 +78,11 @@ async function read(
 ): Promise<Uint8Array | undefined> {
   try {
     return (
-      reader && (await deadline.wait(() => reader.read(), reply.done ? closingMs : undefined)).value
+      reader &&
+      (await deadline.wait(() => reader.read(), reply.ended ? closingMs : undefined)).value
     );
   } catch (error) {
-    if (reply.done || (reply.finished && !deadline.signal.aborted)) return undefined;
+    if (reply.ended || (reply.finished && !deadline.signal.aborted)) return undefined;
     throw error;
   }
 }

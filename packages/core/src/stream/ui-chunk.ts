@@ -44,6 +44,7 @@ export type UiChunk =
       readonly toolName: string;
       readonly input: JsonValue;
       readonly dynamic: true;
+      readonly providerExecuted?: boolean;
     }
   | {
       readonly type: 'tool-output-available';
@@ -51,6 +52,7 @@ export type UiChunk =
       readonly output: JsonValue;
       readonly dynamic: true;
       readonly preliminary?: boolean;
+      readonly providerExecuted?: boolean;
     }
   | {
       readonly type: 'tool-approval-request';
@@ -63,5 +65,19 @@ export type UiChunk =
       readonly toolCallId: string;
       readonly errorText: string;
       readonly dynamic: true;
+      readonly providerExecuted?: boolean;
+    }
+  | {
+      readonly type: 'source-url';
+      readonly sourceId: string;
+      readonly url: string;
+      readonly title?: string;
+    }
+  | {
+      readonly type: 'source-document';
+      readonly sourceId: string;
+      readonly mediaType: string;
+      readonly title: string;
+      readonly filename?: string;
     }
   | { readonly type: 'data-isoloop-event'; readonly data: JsonValue; readonly transient: true };

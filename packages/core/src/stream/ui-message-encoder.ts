@@ -4,6 +4,7 @@ import { waitsForApproval } from '../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import { outputText, textOf, toolUsesOf } from '../message/message-text.ts';
+import { hostedToolChunks, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
@@ -100,6 +101,7 @@ class Encoder {
         return this.#toolInput(event.toolUseId, event.name, event.delta, chunks);
       case 'post-reasoning':
         this.#endBlock(chunks);
+        chunks.push(...hostedToolChunks(event.message), ...sourceChunks(event.message));
         for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse, chunks);
         return;
       case 'post-summary':

@@ -1,13 +1,21 @@
 import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
+import type {
+  ContentBlock,
+  MediaBlock,
+  ThinkingBlock,
+  ToolResult,
+  ToolUse,
+} from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { inlineSource } from '../message/media/media.ts';
 import { mediaKind } from '../message/media/media-kind.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { sourceChunks } from './ui-provider-chunks.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
 export type UiPart =
@@ -15,6 +23,14 @@ export type UiPart =
   | { type: 'reasoning'; text: string; state: 'done' }
   | { type: 'file'; mediaType: string; url: string; filename?: string }
   | { type: 'step-start' }
+  | { type: 'source-url'; sourceId: string; url: string; title?: string }
+  | {
+      type: 'source-document';
+      sourceId: string;
+      mediaType: string;
+      title: string;
+      filename?: string;
+    }
   | {
       type: 'dynamic-tool';
       toolName: string;
@@ -37,6 +53,7 @@ export type UiPart =
       state: 'output-available';
       input: JsonValue;
       output: JsonValue;
+      providerExecuted?: boolean;
     }
   | {
       type: 'dynamic-tool';
@@ -45,6 +62,7 @@ export type UiPart =
       state: 'output-error';
       input: JsonValue;
       errorText: string;
+      providerExecuted?: boolean;
     };
 
 export interface UiMessage {
@@ -81,6 +99,7 @@ export function toUiMessages(
     const parts: UiPart[] = [
       { type: 'step-start' },
       ...message.content.flatMap((block) => toPart(block, results, asked)),
+      ...sourceChunks(message),
     ];
     const last = shown.at(-1);
     if (last?.role === 'assistant') last.parts.push(...parts);
@@ -129,7 +148,7 @@ function toPart(
     case 'text':
       return [{ type: 'text', text: block.text, state: 'done' }];
     case 'thinking':
-      return [{ type: 'reasoning', text: block.thinking, state: 'done' }];
+      return fromThinking(block);
     case 'tool_use':
       return [toToolPart(block, results.get(block.id), asked.get(block.id))];
     case 'tool_result':
@@ -137,6 +156,26 @@ function toPart(
     default:
       return [toFilePart(block)];
   }
+}
+
+/** A block without thinking stands for a tool of the provider, or only holds its metadata. */
+function fromThinking(block: ThinkingBlock): UiPart[] {
+  const hosted = hostedToolOf(block);
+  if (hosted) return [toHostedPart(hosted)];
+  return block.thinking ? [{ type: 'reasoning', text: block.thinking, state: 'done' }] : [];
+}
+
+function toHostedPart({ id, name, input, output = null, error }: HostedTool): UiPart {
+  const call = {
+    type: 'dynamic-tool',
+    toolName: name,
+    toolCallId: id,
+    input,
+    providerExecuted: true,
+  } as const;
+  return error === undefined
+    ? { ...call, state: 'output-available', output }
+    : { ...call, state: 'output-error', errorText: error };
 }
 
 function toToolPart(

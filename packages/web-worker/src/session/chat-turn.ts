@@ -121,25 +121,21 @@ function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChun
       ];
     case 'dynamic-tool': {
       const { toolCallId, toolName, input } = part;
-      const known: UiChunk = {
-        type: 'tool-input-available',
+      const about = {
         toolCallId,
-        toolName,
-        input,
         dynamic: true,
-      };
+        ...('providerExecuted' in part && { providerExecuted: true }),
+      } as const;
+      const known: UiChunk = { type: 'tool-input-available', ...about, toolName, input };
       if (part.state === 'output-available')
-        return [
-          known,
-          { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true },
-        ];
+        return [known, { type: 'tool-output-available', ...about, output: part.output }];
       if (part.state === 'output-error')
-        return [
-          known,
-          { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true },
-        ];
+        return [known, { type: 'tool-output-error', ...about, errorText: part.errorText }];
       return [known];
     }
+    case 'source-url':
+    case 'source-document':
+      return [part];
     default:
       return [{ type: 'file', mediaType: part.mediaType, url: part.url }];
   }

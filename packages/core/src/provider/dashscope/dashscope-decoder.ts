@@ -1,6 +1,8 @@
+import type { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
+import { errorOfChunk } from '../provider-error.ts';
 import { OpenAiDecoder } from '../openai/openai-decoder.ts';
 import type { WireChoice, WireUsage } from '../openai/openai-wire.ts';
 
@@ -30,6 +32,10 @@ export class DashScopeDecoder implements ReplyDecoder {
 
   get finished(): boolean {
     return this.#choices.finished;
+  }
+
+  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
+    return errorOfChunk(chunk, isErrorEvent);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {

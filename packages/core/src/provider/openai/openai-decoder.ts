@@ -1,7 +1,9 @@
+import type { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
+import { errorOfChunk } from '../provider-error.ts';
 import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
 import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
@@ -24,6 +26,10 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   get finished(): boolean {
     return this.#reason !== '';
+  }
+
+  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
+    return errorOfChunk(chunk, isErrorEvent);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {

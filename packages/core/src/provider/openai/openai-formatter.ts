@@ -96,7 +96,7 @@ export function toWireResponseFormat(schema: JsonObject): WireObject {
  * Returns whether OpenAI accepts the schema in strict mode: no object allows additional properties,
  * and every property is required.
  */
-function isStrict(schema: JsonValue): boolean {
+export function isStrict(schema: JsonValue): boolean {
   if (!isRecord(schema)) return true;
   const {
     type,

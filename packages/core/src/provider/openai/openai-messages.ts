@@ -55,15 +55,20 @@ function toWireAssistant(
   };
 }
 
-export function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): WireObject {
-  const given =
-    raw === undefined ? JSON.stringify(input ?? {}) : parseJson(raw) === undefined ? '{}' : raw;
+export function toWireCall(call: ToolUse): WireObject {
+  const { id, name, providerMetadata } = call;
   return {
     id,
     type: 'function',
-    function: { name, arguments: given },
+    function: { name, arguments: argumentsOf(call) },
     extra_content: providerMetadata?.['extra_content'],
   };
+}
+
+/** Returns a call's arguments as text. Servers refuse arguments that are not JSON. */
+export function argumentsOf({ input, raw }: ToolUse): string {
+  if (raw === undefined) return JSON.stringify(input ?? {});
+  return parseJson(raw) === undefined ? '{}' : raw;
 }
 
 function toWireResult({ toolUseId, output }: ToolResult): WireObject {

@@ -20,7 +20,7 @@ export function decodeToolCall(
   deltas: ModelDelta[],
 ): void {
   const { id, function: called, extra_content } = fragment;
-  const delta = toText(called?.arguments);
+  const delta = argumentText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
   let index = calls.findLastIndex((open) => goesOn(open, fragment));
   if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
@@ -56,7 +56,7 @@ function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): 
 }
 
 /** Returns arguments as text, because some local servers send an object. */
-function toText(value: unknown): string {
+export function argumentText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value == null ? '' : JSON.stringify(value);
 }

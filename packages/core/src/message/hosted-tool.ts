@@ -1,0 +1,49 @@
+import type { ContentBlock } from './content-block.ts';
+import { isRecord } from './is-record.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+
+/** Use of a tool that the provider ran itself, such as its web search. */
+export interface HostedTool {
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonValue;
+  readonly output?: JsonValue;
+  /** Text of the error, if the tool failed. */
+  readonly error?: string;
+}
+
+/** Source that a reply cites. */
+export type Source =
+  | {
+      readonly type: 'url';
+      readonly url: string;
+      readonly title?: string;
+    }
+  | {
+      readonly type: 'document';
+      readonly title: string;
+      readonly mediaType: string;
+      readonly filename?: string;
+    };
+
+/** Returns metadata for a block that stands for a hosted tool. */
+export function hostedToolMetadata(hostedTool: HostedTool): JsonObject {
+  return { hostedTool: { ...hostedTool } };
+}
+
+/** Returns metadata for a text block that cites sources. */
+export function sourcesMetadata(sources: readonly Source[]): JsonObject {
+  return { sources: sources.map((source) => ({ ...source })) };
+}
+
+/** Returns the hosted tool that a block stands for. */
+export function hostedToolOf({ providerMetadata }: ContentBlock): HostedTool | undefined {
+  const hosted = providerMetadata?.['hostedTool'];
+  return isRecord(hosted) ? (hosted as unknown as HostedTool) : undefined;
+}
+
+/** Returns the sources that a block cites. */
+export function sourcesOf({ providerMetadata }: ContentBlock): readonly Source[] {
+  const sources = providerMetadata?.['sources'];
+  return Array.isArray(sources) ? (sources as unknown as readonly Source[]) : [];
+}

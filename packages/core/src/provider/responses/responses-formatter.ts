@@ -1,0 +1,142 @@
+import type { JsonObject, JsonValue } from '../../message/json.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { plainText } from '../../message/media/media.ts';
+import type { Msg } from '../../message/msg.ts';
+import { textSum } from '../../message/text-sum.ts';
+import type { ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
+import { isStrict, list, memoize } from '../openai/openai-formatter.ts';
+import { nextSum, previousResponse } from './previous-response.ts';
+import { toInputItems, type InputFormat } from './responses-input.ts';
+import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
+
+export interface ResponsesFormat extends InputFormat {
+  readonly model: string;
+  readonly reasoning?: WireReasoning | undefined;
+  readonly builtInTools?: readonly JsonObject[] | undefined;
+  /** Whether to ask for encrypted reasoning, so that later requests can send it back. */
+  readonly encryptedReasoning: boolean;
+  /** Whether the provider stores responses, and a request continues from the last one. */
+  readonly previousResponse: boolean;
+}
+
+export interface ResponsesRequest {
+  /** JSON text of the body. */
+  readonly body: string;
+  /** Whether the body continues from a stored response. */
+  readonly continues: boolean;
+  /** Checksum of the whole conversation, for a stored response. */
+  readonly inputSum?: number;
+}
+
+/** Wire format of the Responses API. `whole` sends all messages, whatever the provider stores. */
+export interface ResponsesFormatter {
+  format(request: ModelRequest, options?: { readonly whole?: boolean }): ResponsesRequest;
+}
+
+/**
+ * Creates a formatter for the Responses API. The JSON text of a message or tool is cached for the
+ * lifetime of the object.
+ */
+export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter {
+  // The elements of an array, without its brackets.
+  const itemsText = memoize((message: Msg) =>
+    JSON.stringify(toInputItems(message, format)).slice(1, -1),
+  );
+  const sums = new WeakMap<Msg, number>();
+  const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
+  const builtInTools = (format.builtInTools ?? []).map((tool) => JSON.stringify(tool));
+
+  const sumOf = (message: Msg): number => {
+    const sum = sums.get(message) ?? textSum(itemsText(message));
+    sums.set(message, sum);
+    return sum;
+  };
+
+  return {
+    format(request, { whole = false } = {}) {
+      const { providerOptions = {}, tools } = request;
+      const { instructions, messages } = split(request.messages);
+      const sumsBefore = [0];
+      if (format.previousResponse)
+        for (const message of messages)
+          sumsBefore.push(nextSum(sumsBefore.at(-1)!, sumOf(message)));
+      const previous =
+        format.previousResponse && !whole ? previousResponse(messages, sumsBefore) : undefined;
+      const options = withOptions(
+        toWireRequest(request, format, instructions, previous?.id),
+        providerOptions,
+      );
+      const input = messages.slice(previous?.next ?? 0).map(itemsText);
+      const toolTexts = [...tools.map(toolText), ...builtInTools];
+      let body = JSON.stringify(options).slice(0, -1);
+      if (!('input' in providerOptions)) body += `,"input":[${list(input)}]`;
+      if (!('tools' in providerOptions) && toolTexts.length)
+        body += `,"tools":[${toolTexts.join()}]`;
+      return {
+        body: `${body}}`,
+        continues: previous !== undefined,
+        ...(format.previousResponse && { inputSum: sumsBefore.at(-1)! }),
+      };
+    },
+  };
+}
+
+function toWireRequest(
+  { maxTokens, temperature, toolChoice, tools, responseSchema }: ModelRequest,
+  { model, reasoning, builtInTools, encryptedReasoning, previousResponse: stores }: ResponsesFormat,
+  instructions: string,
+  previousId: string | undefined,
+): WireRequest {
+  const hasTools = tools.length > 0 || !!builtInTools?.length;
+  return {
+    model,
+    stream: true,
+    store: stores,
+    include: encryptedReasoning && !stores ? ['reasoning.encrypted_content'] : undefined,
+    instructions: instructions || undefined,
+    previous_response_id: previousId,
+    max_output_tokens: maxTokens,
+    temperature,
+    reasoning,
+    tool_choice: hasTools ? toWireChoice(toolChoice) : undefined,
+    text: responseSchema && {
+      format: {
+        type: 'json_schema',
+        name: 'response',
+        schema: responseSchema,
+        strict: isStrict(responseSchema),
+      },
+    },
+  };
+}
+
+/** Merges `text`, so that an option such as `verbosity` keeps the schema; other fields replace. */
+function withOptions(request: WireRequest, options: JsonObject): JsonObject {
+  const own = request as unknown as JsonObject;
+  const text: JsonValue | undefined = isRecord(options['text']) ? options['text'] : undefined;
+  return {
+    ...own,
+    ...options,
+    ...(text && request.text && { text: { ...(own['text'] as JsonObject), ...text } }),
+  } as JsonObject;
+}
+
+/** Splits off the system messages at the start: they are the instructions of a request. */
+function split(messages: readonly Msg[]): {
+  readonly instructions: string;
+  readonly messages: readonly Msg[];
+} {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  const end = first < 0 ? messages.length : first;
+  const system = messages.slice(0, end).map(({ content }) => plainText(content));
+  return { instructions: system.join('\n\n'), messages: messages.slice(end) };
+}
+
+function toWireTool({ name, description, parameters, strict = false }: ToolSchema): WireTool {
+  // The API makes a schema strict if the field is missing.
+  return { type: 'function', name, description, parameters, strict };
+}
+
+function toWireChoice(choice: ToolChoice | undefined): WireToolChoice | undefined {
+  return typeof choice === 'object' ? { type: 'function', name: choice.name } : choice;
+}

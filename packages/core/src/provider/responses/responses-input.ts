@@ -1,0 +1,164 @@
+import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
+import { isRecord } from '../../message/is-record.ts';
+import {
+  inlineSource,
+  isMedia,
+  mediaPlaceholder,
+  plainText,
+  toUrl,
+} from '../../message/media/media.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelFeatures } from '../../model/chat-model.ts';
+import { argumentsOf, type WireObject } from '../openai/openai-messages.ts';
+import type { KeptItem, WireInputPart } from './responses-wire.ts';
+
+export interface InputFormat {
+  readonly features: ModelFeatures;
+  /** Host of the server. */
+  readonly origin: string;
+}
+
+/** Item to send, with its position in the reply that it comes from. */
+interface PlacedItem {
+  readonly index: number;
+  readonly item: WireObject;
+}
+
+/**
+ * Calls of built-in tools whose result the client has to send. We cannot run them, and a request
+ * that has such a call without its result is refused.
+ */
+const unanswered =
+  /^(local_shell|shell|apply_patch|computer)_call$|^mcp_approval_request$|^image_generation_call$/;
+
+/** Converts one message to input items. */
+export function toInputItems(message: Msg, format: InputFormat): readonly WireObject[] {
+  const { role, content } = message;
+  if (role === 'assistant') return fromAssistant(content, format);
+  const results = content.filter((block) => block.type === 'tool_result');
+  const rest = content.filter((block) => block.type !== 'tool_result');
+  const outputs = results.map(({ toolUseId, output }) => ({
+    type: 'function_call_output',
+    call_id: toolUseId,
+    output: typeof output === 'string' ? output : toContent(output, format),
+  }));
+  if (!rest.length && (results.length || role === 'tool')) return outputs;
+  const text = {
+    role: role === 'tool' ? 'user' : role,
+    content: role === 'system' ? plainText(rest) : toContent(rest, format),
+  };
+  return [...outputs, text];
+}
+
+/**
+ * Converts a reply to the items that it came as, in their order. Text and arguments are those of the
+ * message, which a guard or a person may have changed.
+ */
+function fromAssistant(
+  content: readonly ContentBlock[],
+  format: InputFormat,
+): readonly WireObject[] {
+  const placed: PlacedItem[] = [];
+  for (const block of content) {
+    const kept = keptItem(block);
+    const index = kept?.index ?? Infinity;
+    const before = placed.at(-1);
+    const item = toItem(block, content, format);
+    if (!item) continue;
+    // The texts of one message item stay one message.
+    const joins = block.type === 'text' && before?.index === index && before.item['role'];
+    if (joins && kept) {
+      const text = `${before.item['content'] as string}${block.text}`;
+      placed[placed.length - 1] = { index, item: { ...before.item, content: text } };
+    } else placed.push({ index, item });
+  }
+  placed.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
+  return placed.map(({ item }) => item);
+}
+
+function toItem(
+  block: ContentBlock,
+  content: readonly ContentBlock[],
+  { origin }: InputFormat,
+): WireObject | undefined {
+  const kept = keptItem(block);
+  const item = kept?.origin === origin ? kept.item : undefined;
+  switch (block.type) {
+    case 'text':
+      return block.text ? { role: 'assistant', content: block.text, ...item } : undefined;
+    case 'tool_use':
+      return {
+        type: 'function_call',
+        ...item,
+        call_id: block.id,
+        name: block.name,
+        arguments: argumentsOf(block),
+      };
+    case 'thinking':
+      return item && toKeptItem(item, kept!.index, content);
+    case 'tool_result':
+      return undefined;
+    default:
+      return { role: 'assistant', content: mediaPlaceholder(block) };
+  }
+}
+
+/** Returns a reasoning item, or the item of a built-in tool, if the server accepts it. */
+function toKeptItem(
+  item: WireObject,
+  index: number,
+  content: readonly ContentBlock[],
+): WireObject | undefined {
+  const type = String(item['type']);
+  if (type !== 'reasoning') return unanswered.test(type) ? undefined : item;
+  const next = content.find((block) => keptItem(block)?.index === index + 1);
+  // A server refuses reasoning without the item that follows it.
+  if (next && unanswered.test(String(keptItem(next)?.item?.['type']))) return undefined;
+  const thoughts = content.filter(
+    (block): block is ThinkingBlock =>
+      block.type === 'thinking' && block.thinking !== '' && keptItem(block)?.index === index,
+  );
+  const isFull = (block: ThinkingBlock): boolean => keptItem(block)?.part === 'content';
+  const full = thoughts.filter(isFull);
+  // Without either of them, a server that stores nothing does not know the item.
+  if (!item['encrypted_content'] && !full.length) return undefined;
+  const toPart = (partType: string) => (block: ThinkingBlock) => ({
+    type: partType,
+    text: block.thinking,
+  });
+  return {
+    ...item,
+    summary: thoughts.filter((block) => !isFull(block)).map(toPart('summary_text')),
+    content: full.length ? full.map(toPart('reasoning_text')) : undefined,
+  };
+}
+
+function keptItem({ providerMetadata }: ContentBlock): KeptItem | undefined {
+  const kept = providerMetadata?.['responses'];
+  return isRecord(kept) ? (kept as unknown as KeptItem) : undefined;
+}
+
+/** Returns text alone as a string, which every server accepts, and parts only if there are media. */
+function toContent(
+  content: readonly ContentBlock[],
+  { features }: InputFormat,
+): string | readonly WireInputPart[] {
+  const parts = content.flatMap((block): WireInputPart[] => {
+    if (block.type === 'text') return [{ type: 'input_text', text: block.text }];
+    return isMedia(block) ? [toInputMedia(block, features)] : [];
+  });
+  return parts.every(({ type }) => type === 'input_text') ? plainText(content) : parts;
+}
+
+function toInputMedia(block: MediaBlock, { media }: ModelFeatures): WireInputPart {
+  const { type, name } = block;
+  const source = inlineSource(block.source);
+  if (media.includes(type)) {
+    if (type === 'image') return { type: 'input_image', image_url: toUrl(source), detail: 'auto' };
+    if (type === 'file')
+      return source.type === 'url'
+        ? { type: 'input_file', file_url: source.url }
+        : { type: 'input_file', filename: name ?? 'file', file_data: toUrl(source) };
+  }
+  return { type: 'input_text', text: mediaPlaceholder(block) };
+}

@@ -1,0 +1,36 @@
+import { hostedToolOf, sourcesOf } from '../message/hosted-tool.ts';
+import type { Msg } from '../message/msg.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+type SourceChunk = Extract<UiChunk, { readonly type: 'source-url' | 'source-document' }>;
+
+/** Returns the chunks for the tools that the provider ran itself. */
+export function hostedToolChunks({ content }: Msg): readonly UiChunk[] {
+  return content.flatMap((block): readonly UiChunk[] => {
+    const hosted = hostedToolOf(block);
+    if (!hosted) return [];
+    const { id: toolCallId, name: toolName, input, output = null, error } = hosted;
+    const common = { toolCallId, dynamic: true, providerExecuted: true } as const;
+    return [
+      { type: 'tool-input-available', ...common, toolName, input },
+      error === undefined
+        ? { type: 'tool-output-available', ...common, output }
+        : { type: 'tool-output-error', ...common, errorText: error },
+    ];
+  });
+}
+
+/** Returns a chunk for each source that a reply cites; a source that it cites twice has one. */
+export function sourceChunks({ id, content }: Msg): readonly SourceChunk[] {
+  const chunks = new Map<string, SourceChunk>();
+  for (const source of content.flatMap(sourcesOf)) {
+    const sourceId = `${id}:source-${chunks.size}`;
+    if (source.type === 'url') {
+      const { url, title } = source;
+      const chunk = { type: 'source-url', sourceId, url, ...(title && { title }) } as const;
+      if (!chunks.has(url)) chunks.set(url, chunk);
+    } else if (!chunks.has(source.title))
+      chunks.set(source.title, { ...source, type: 'source-document', sourceId });
+  }
+  return [...chunks.values()];
+}
