@@ -67,7 +67,7 @@ export function checkOptions(
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined || known.has(key)) continue;
     const use = alternatives[key]?.replace?.(/^(\w+).*/, '$1') ?? '';
-    const advice = known.has(use) ? ` Use \`${alternatives[key]}\`.` : '';
+    const advice = use && known.has(use) ? ` Use \`${alternatives[key]}\`.` : '';
     throw new AgentError(code, `${where} has no option \`${key}\`.${advice}`);
   }
   checkFields(code, where, options, fields);

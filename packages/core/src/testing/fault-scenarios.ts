@@ -159,10 +159,11 @@ const askedTools: FaultScenario = {
 const approval: FaultScenario = {
   name: 'approval',
   turns: ['Pay.'],
-  decide: ({ toolUseId }) =>
-    toolUseId.endsWith('2')
-      ? { toolUseId, type: 'reject', reason: 'No.' }
-      : { toolUseId, type: toolUseId.endsWith('3') ? 'edit' : 'approve', input: { n: 30 } },
+  decide: ({ toolUseId }) => {
+    if (toolUseId.endsWith('2')) return { toolUseId, type: 'reject', reason: 'No.' };
+    if (toolUseId.endsWith('3')) return { toolUseId, type: 'edit', input: { n: 30 } };
+    return { toolUseId, type: 'approve' };
+  },
   open: (process) => {
     const pay = step(process, 'pay', { needsApproval: true });
     const model = process.model(script(calls('pay', 'step', 'pay', 'pay', 'pay'), answer));
