@@ -3,20 +3,23 @@ import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import type { PageSide, SessionPages } from './session-pages.ts';
 
-/** Arguments of the factory that builds an agent. */
+/** Argument of the factory that creates an agent. */
 export interface AgentSetup<O = JsonValue> {
   readonly sessionId: string;
   /**
-   * The session's own memory in IndexedDB, created at its first use. A named agent stores it under
-   * `<name>/<session id>`.
+   * Memory of the session in IndexedDB, created at its first use. For an agent with a name, the id
+   * of the stored session is `<name>/<session id>`.
    */
   readonly memory: SessionMemory;
   /**
-   * The `options` of `connectAgent`; `null` if it gave none. Page code may send anything, so check
-   * them.
+   * Option `options` of `connectAgent`. Default: `null`. Check the value, because a page may send
+   * anything.
    */
   readonly options: O;
-  /** The parts of the connected pages. The agent gets their hooks automatically. */
+  /**
+   * Tools, approvals and model of the connected pages. The agent gets the pages' hooks
+   * automatically.
+   */
   readonly page: PageSide;
 }
 
@@ -24,7 +27,7 @@ export type AgentFactory<O = JsonValue> = (
   setup: AgentSetup<O>,
 ) => ReActAgent | Promise<ReActAgent>;
 
-/** Several agents of one worker, by name. */
+/** Factories of several agents of one worker, by agent name. */
 export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
 
 export interface AgentSessionOptions {
@@ -33,18 +36,18 @@ export interface AgentSessionOptions {
   readonly sessionId: string;
   readonly options: unknown;
   readonly pages: SessionPages;
-  /** Settles before the agent is built. */
+  /** Promise to await before the agent is created. */
   readonly after: Promise<void> | undefined;
   /**
-   * Whether this tab does not coordinate with others. A lock then shows them that a run is under
-   * way.
+   * Whether this tab does not share its agent with other tabs. The tab then holds a lock during a
+   * run, so that other tabs can detect the run.
    */
   readonly alone: boolean;
-  /** Called with the new agent before its first use. */
+  /** Function to await with the new agent before its first use. */
   readonly onBuilt: (agent: ReActAgent) => Promise<void>;
 }
 
-/** One conversation's agent, and the runs on it. */
+/** Agent of one session in this worker, with its runs. */
 export class AgentSession {
   readonly #options: AgentSessionOptions;
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
@@ -56,14 +59,14 @@ export class AgentSession {
     this.#options = options;
   }
 
-  /** The parts of the pages that are connected to this worker. */
+  /** Parts of the pages that are connected to this worker. */
   get pages(): SessionPages {
     return this.#options.pages;
   }
 
   /**
-   * Returns the agent after aborted runs and edits of the log have ended. So a call right after a
-   * stop is not refused.
+   * Returns the agent, which it creates at the first use. Waits until aborted runs and edits of the
+   * log have ended, so that an agent call directly after an abort is not refused.
    */
   async agent(): Promise<ReActAgent> {
     const agent = await (this.#agent ??= this.#build());
@@ -74,6 +77,7 @@ export class AgentSession {
     return agent;
   }
 
+  /** Runs the job with the agent. `close` aborts the controller. */
   async run<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T>): Promise<T> {
     const run = job(await this.#open());
     this.#hold(run);
@@ -81,8 +85,8 @@ export class AgentSession {
   }
 
   /**
-   * Edits the log, then runs the job. Refuses while another run is under way, and leaves the log
-   * unchanged.
+   * Edits the log and then runs the job. During another run, rejects with `AGENT_BUSY` and does not
+   * change the log.
    */
   async editAndRun<E, T>(
     controller: AbortController,
@@ -98,8 +102,9 @@ export class AgentSession {
   }
 
   /**
-   * Runs the job only if no other run of the session is under way. Tabs that are `alone` check that
-   * with a lock. Resolves with `undefined` if there is another run or nothing to do.
+   * Runs the job only if no other run of the session is active. A tab that is `alone` uses a lock
+   * to check the other tabs. Resolves with `undefined` if another run is active or the job has
+   * nothing to do.
    */
   async runAlone<T>(
     controller: AbortController,
@@ -117,13 +122,14 @@ export class AgentSession {
     );
   }
 
+  /** Edits the log. Rejects with `AGENT_BUSY` during a run. */
   async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
     const { memory } = await this.#idle();
     this.#editing = job(memory);
     await this.#editing;
   }
 
-  /** Aborts all runs, and resolves when the log is in order. */
+  /** Aborts all runs. Resolves when the log is complete. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const controller of this.#runs.keys()) controller.abort();
@@ -136,8 +142,8 @@ export class AgentSession {
   }
 
   /**
-   * Shows other tabs, with a lock, that the session has a run. The log of a live run looks like
-   * that of an interrupted one.
+   * Holds a lock during a run, so that other tabs can detect the run. The log alone does not tell
+   * an active run from an interrupted one.
    */
   #hold(run: Promise<unknown>): void {
     if (!this.#options.alone) return;
@@ -148,7 +154,7 @@ export class AgentSession {
     navigator.locks
       ?.request(this.#lock, { mode: 'shared' }, () => ended)
       .catch(() => {
-        // Locks may be refused, for example in an opaque origin.
+        // Browsers may refuse locks, for example in an opaque origin.
       });
   }
 

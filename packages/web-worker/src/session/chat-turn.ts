@@ -13,20 +13,21 @@ import { pendingCalls, viewOf } from './pending-calls.ts';
 import type { SessionPages } from './session-pages.ts';
 import type { ChatMessage } from '../wire/protocol.ts';
 
-/** The agent's input for a turn, and how to show the answer. */
+/** Input of the agent for a message from `useChat`, and how the chat shows the answer. */
 export interface ChatTurn extends ShownTurn {
-  /** Input of the call; `undefined`: continue from the log. */
+  /** Input of the agent call. `undefined`: the agent continues from the stored log. */
   readonly input: AgentInput | undefined;
-  /** Decisions about all open calls, for a new message. */
+  /** Decisions about all open tool calls, if the input is a new message. */
   readonly decisions?: readonly Decision[];
 }
 
 /**
- * Applies a message of AI SDK's chat to the log and returns the turn to run. If the log already has
- * a user's message, the user edited it or wants a new answer. This function then deletes the
- * messages after it. An assistant's message answers its pending tool calls, and the run continues
- * that message. A new message rejects the calls that wait for approval, unless `answer` decides
- * about them.
+ * Applies a message from AI SDK's `useChat` to the log and returns the input for the agent.
+ *
+ * If the log already has the user message, the user has edited it or wants a new answer. The
+ * replaced messages are then deleted. An assistant message decides about its pending tool calls,
+ * and the run continues that message. A new message rejects tool calls that wait for approval,
+ * unless `answer` decides about them.
  */
 export async function takeChatMessage(
   agent: ReActAgent,
@@ -54,8 +55,8 @@ export async function takeChatMessage(
 }
 
 /**
- * Returns what an assistant's message says about the calls that wait. A call that waits for approval
- * has not run, so only a call that asks for a result may get one.
+ * Returns the decisions in an assistant message about pending tool calls. A call that waits for
+ * approval has not run, so only a call that asks for a result may get one.
  */
 async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<readonly Decision[]> {
   const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
@@ -67,7 +68,8 @@ async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<re
 }
 
 /**
- * Returns the turn of a run that was cut off, for example by a reload; `undefined` if there is none.
+ * Returns how the chat shows the run that was interrupted, for example by a reload. Returns
+ * `undefined` if there is no such run.
  */
 export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
   const view = await viewOf(agent.memory);
@@ -75,8 +77,9 @@ export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefin
 }
 
 /**
- * Returns the turn that continues the log's last answer, for a reader that may not have that
- * answer. Leaves out what a call without input removes or tells again.
+ * Returns how the chat shows a run that continues the last answer in the log. Includes the content
+ * of that answer, because a reader may not have it. Omits messages that an agent call without input
+ * removes or produces again.
  */
 export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
   const [messages, view] = await Promise.all([agent.messages(), viewOf(agent.memory)]);
@@ -94,10 +97,7 @@ interface AnswerMessage {
   readonly parts: readonly object[];
 }
 
-/**
- * Returns whether the message is an assistant's with valid parts. Its answers count only for calls
- * that wait for them.
- */
+/** Returns whether the value is an assistant message with valid parts. */
 function isAnswer(message: unknown): message is AnswerMessage {
   const { id, role, parts } = Object(message) as Partial<AnswerMessage>;
   return (

@@ -9,21 +9,24 @@ import { SessionLock } from './session-lock.ts';
 import type { Tabs } from './tab-options.ts';
 
 export interface DirectHostOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
-  /** Key that distinguishes the session from the worker's other ones. */
+  /** Key that identifies the session among the sessions of the worker. */
   readonly key: string;
-  /** Tab options; `undefined` if this worker shares the session with no other tab. */
+  /**
+   * Options for tabs that share a session. `undefined` if this worker shares the session with no
+   * other tab.
+   */
   readonly tabs: Tabs | undefined;
-  /** The worker's outputs, by name. */
+  /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
   readonly readers: RunReaders;
   readonly pending: PendingRequests;
-  /** Starts the code for several tabs. */
+  /** Creates the host that shares the session with other tabs. */
   readonly startTabs: (options: SharedHostOptions) => SharedHost;
-  /** Receives the host that replaces this one. */
+  /** Called with the host that replaces this host. */
   readonly onShared: (host: SharedHost) => void;
 }
 
-/** The lock and the channel of a session that other tabs may join. */
+/** Lock and channel of a session that other tabs may join. */
 interface Line {
   readonly tabs: Tabs;
   readonly channel: BroadcastChannel;
@@ -31,12 +34,13 @@ interface Line {
 }
 
 /**
- * The direct path of a page with one tab. It holds the session's lock and serves all requests with
- * an agent in this worker. It posts one message, when it gets the lock, and listens for other tabs.
+ * Host of a session that only one tab uses. It holds the lock of the session and serves all
+ * requests with an agent in this worker. When it gets the lock, it posts one message to other tabs,
+ * and then listens for them.
  *
- * It hands everything over to a shared host at the first sign of another tab. It also does so when
- * the page may be frozen, because another tab may lead before it wakes. The handover is
- * synchronous, so it loses no message and no request, and a run that is under way continues.
+ * A shared host replaces this host at the first message from another tab. A shared host also
+ * replaces it when the page may be frozen, because another tab may take over meanwhile. The
+ * replacement is synchronous, so no message and no request is lost, and an active run continues.
  */
 export class DirectHost implements SessionHost {
   readonly #options: DirectHostOptions;
@@ -76,21 +80,21 @@ export class DirectHost implements SessionHost {
     void runs.settle(answer, request.settle);
   }
 
-  /** Does nothing: the request's own signal has reached its run. */
+  /** Does nothing, because the run in this worker uses the signal of the request itself. */
   abort(): void {}
 
   stop(work: string): void {
     this.#options.pending.abort(work);
   }
 
-  /** Does nothing: the readers have their events from here. */
+  /** Does nothing, because the readers get their events from this worker. */
   onReader(): void {}
 
   sleep(): void {
     this.#share()?.sleep();
   }
 
-  /** Does nothing: this host never sleeps. */
+  /** Does nothing, because `sleep` replaces this host. */
   wake(): void {}
 
   async close(gone: boolean): Promise<void> {
@@ -107,14 +111,15 @@ export class DirectHost implements SessionHost {
     pending.close();
   }
 
-  /** Begins to serve the requests that wait. */
+  /** Creates the runs of this worker and serves the pending requests. */
   #lead(): void {
     const { pending } = this.#options;
     const runs = this.#createRuns(false);
-    // A closing session has no next leader that could settle its requests.
+    // If the session is closing, no other leader will settle its requests.
     runs.onConflict = () => (this.#isClosing ? pending.close() : this.#share()?.onLost());
     this.#runs = runs;
-    // A tab whose page sleeps does not queue for the lock, but may wait for an answer.
+    // Announces the leader to all tabs: a tab whose page sleeps does not wait for the lock, but may
+    // wait for an answer.
     this.#line?.channel.postMessage({
       from: this.#id,
       type: 'lead',
@@ -130,7 +135,10 @@ export class DirectHost implements SessionHost {
 
   readonly #hear = ({ data }: MessageEvent<TabMessage>): void => this.#share()?.hear(data);
 
-  /** Hands the session over. Returns nothing if no tab can share it, or if it is closed. */
+  /**
+   * Replaces this host by a shared host and returns it. Returns `undefined` if tabs do not share
+   * the session, or if the session is closing.
+   */
   #share(): SharedHost | undefined {
     if (!this.#line || this.#isClosing) return undefined;
     const { outputs, readers, pending, startTabs, onShared } = this.#options;

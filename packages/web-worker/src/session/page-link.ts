@@ -4,12 +4,12 @@ import type { PageAnswer, PageQuestion } from '../wire/protocol.ts';
 
 export interface AskOptions {
   /**
-   * Signal of the question. When it aborts, the page is told and the question rejects with its
-   * reason.
+   * Signal that aborts the question. The page then gets a message, and the question rejects with
+   * the signal's reason.
    */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: unknown) => void;
-  /** Time limit in milliseconds for the page's answer; default: no limit. */
+  /** Maximum time until the page answers, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number;
 }
 
@@ -20,8 +20,8 @@ interface Asked {
 }
 
 /**
- * The worker's end of a page's part. If the page leaves, pending questions reject at once; see
- * `isPageGone`.
+ * Worker's end of the port of a page part (`PagePart`). If the page disconnects, pending questions
+ * reject at once with an error that `isPageGone` detects.
  */
 export class PageLink {
   readonly #port: MessagePort;
@@ -34,11 +34,12 @@ export class PageLink {
     this.#port = port;
     this.#onGone = onGone;
     port.addEventListener('message', ({ data }: MessageEvent<PageAnswer>) => this.#answered(data));
-    // Some browsers fire `close`, also for a page that vanished without notice.
+    // Some browsers fire `close` when the page has ended, even without a message from the page.
     port.addEventListener('close', () => this.close());
     port.start();
   }
 
+  /** Sends a question to the page. Resolves with the answer. */
   ask<T>(question: unknown, { signal, onProgress, timeoutMs }: AskOptions = {}): Promise<T> {
     const id = ++this.#lastId;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -95,7 +96,7 @@ function pageGone(): AgentError {
   return error;
 }
 
-/** Returns whether a question was rejected because its page left before the answer. */
+/** Returns whether a question was rejected because its page disconnected before it answered. */
 export function isPageGone(error: unknown): boolean {
   return error instanceof AgentError && goneErrors.has(error);
 }

@@ -2,7 +2,7 @@ import type { Memory, PendingCall, ReActAgent } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
 
-/** Returns the view of a stored log; `undefined` for a memory without one. */
+/** Returns the view of a memory's stored log. Returns `undefined` for a memory without a log. */
 export async function viewOf(
   memory: Memory & { view?(): Promise<SessionView> },
 ): Promise<SessionView | undefined> {
@@ -10,8 +10,8 @@ export async function viewOf(
 }
 
 /**
- * Returns the tool calls that wait for an answer. If no run is under way, it reads them from the
- * log, which has them even before the agent's first run.
+ * Returns the tool calls that wait for a decision or a result. Without an active run, reads them
+ * from the log, because a new agent does not know them before its first run.
  */
 export async function pendingCalls({
   memory,
@@ -23,7 +23,7 @@ export async function pendingCalls({
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
 
-/** Returns the conversation as `useChat` shows it, with its pending approvals. */
+/** Returns the conversation in the form of `useChat`, with its pending approvals. */
 export async function uiMessages(agent: ReActAgent): Promise<UiMessage[]> {
   const [messages, pending] = await Promise.all([agent.messages(), pendingCalls(agent)]);
   return toUiMessages(messages, { pending });

@@ -7,8 +7,8 @@ import type { HookOffer, PageOffer } from '../wire/protocol.ts';
 type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 
 /**
- * Wraps a page's hooks as hooks of the agent. If the page leaves, its answers are ignored: its
- * hooks leave with it.
+ * Returns the hooks of a page as hooks of the agent. If the page disconnects, its pending answers
+ * are ignored.
  */
 export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
   return hooks.map((hook, index) =>
@@ -62,7 +62,10 @@ function applyAll(asked: HookAnswer['asked'], control: Partial<HookControl>): vo
     (control[name] as (...given: readonly unknown[]) => void)(...args);
 }
 
-/** Returns whether the hook used a control where it could not. Such an error is never ignored. */
+/**
+ * Returns whether the hook called a control function that its event does not allow. This error is
+ * never ignored.
+ */
 function isMisuse(error: unknown): boolean {
   return AgentError.is(error) && error.details?.['control'] !== undefined;
 }

@@ -8,7 +8,9 @@ type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;
 
 export type ModelPages = () => readonly { readonly link: PageLink; readonly offer: ModelOffer }[];
 
-/** Returns the model of the first page that offers one. Throws `CONFIGURATION` if no page does. */
+/**
+ * Returns the model of the first page that offers a model. Throws `CONFIGURATION` if no page does.
+ */
 export function remoteModel(pages: ModelPages): ChatModel {
   const [first] = pages();
   if (!first)
@@ -43,7 +45,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
       } catch (error) {
         throw isPageGone(error) ? unreachable(error) : error;
       } finally {
-        // Passes no signal: its abort may be the reason for closing.
+        // Passes no signal, because the signal may be aborted already.
         if (open) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
       }
     },

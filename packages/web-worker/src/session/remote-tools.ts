@@ -3,19 +3,22 @@ import { isPageGone, type PageLink } from './page-link.ts';
 import type { ToolAnswer, ToolProgress, ToolQuestion } from '../page/page-tools.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 
-/** The pages that offer tools now, the earliest first. */
+/** Returns the connected pages that offer tools, in the order in which they connected. */
 export type ToolPages = () => readonly {
   readonly link: PageLink;
   readonly offer: { readonly tools: readonly ToolOffer[] };
 }[];
 
-/** The reason of a call that is suspended because its page left. Stored logs have it. */
+/**
+ * Reason of a tool call that is suspended because its page disconnected. Stored logs contain this
+ * text, so do not change it.
+ */
 export const pageGoneReason = 'The page that runs the tool is gone.';
 
 /**
- * The tools of the connected pages as a tool set of the agent. They come and go with their pages.
- * If several pages have a tool of the same name, the first page runs it. If all pages of a tool are
- * gone, the model is no longer offered it. The tool stays known, and a call of it suspends.
+ * Tool set of the agent with the tools of the connected pages. If several pages have a tool of the
+ * same name, the first page runs it. After all pages with a tool have disconnected, the model no
+ * longer gets the tool. If the model calls such a tool anyway, the tool call suspends.
  */
 export class RemoteTools implements ToolSet {
   readonly #pages: ToolPages;
@@ -26,7 +29,7 @@ export class RemoteTools implements ToolSet {
     this.#pages = pages;
   }
 
-  /** Updates the tools. Call it when a page came or went. */
+  /** Updates the tools. Call it after a page has connected or disconnected. */
   update(): void {
     const offers = new Map<string, ToolOffer>();
     for (const { offer } of this.#pages())
@@ -49,7 +52,7 @@ export class RemoteTools implements ToolSet {
     return this.#schemas;
   }
 
-  /** Returns this set itself: the pages belong to the session, so there is nothing to copy. */
+  /** Returns this set itself, because all agents of the session use the same pages. */
   fork(): ToolSet {
     return this;
   }
@@ -86,7 +89,8 @@ export class RemoteTools implements ToolSet {
           return ok ? { ok, value } : { ok: false, issues };
         },
       },
-      // Without its page nothing can say whether the call may run, so it needs approval.
+      // If the page is not connected, the tool call needs approval, because only the page could say
+      // otherwise.
       ...(needsApproval && {
         needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true),
       }),

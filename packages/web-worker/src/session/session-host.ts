@@ -6,37 +6,42 @@ import type { LockListener, SessionLock } from './session-lock.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Tabs } from './tab-options.ts';
 
-/** Takes the requests of a session's pages to its agent: in this worker or in another tab's. */
+/**
+ * Passes the requests of a session's pages to the agent, which is in this worker or in the worker
+ * of another tab.
+ */
 export interface SessionHost {
-  /** Begins to take part in the session. */
+  /** Starts the host: waits for the lock of the session. */
   enter(): void;
-  /** Passes a new request on. */
+  /** Passes a new request to the agent's worker. */
   give(request: PendingRequest): void;
-  /** Aborts the run of a request, which may run elsewhere. */
+  /** Aborts the run of a request, which may be in another tab. `work`: id of the request. */
   abort(work: string): void;
-  /** Aborts the active run for a reader that joined it. */
+  /** Aborts the active run on behalf of a reader that joined the run. */
   stop(work: string): void;
-  /** Called when a reader of the session's runs came. */
+  /** Called when a reader has joined the active run or watches all runs. */
   onReader(): void;
-  /** Prepares for a page that may be frozen at any moment. */
+  /** Called when the page may be frozen at any moment. */
   sleep(): void;
+  /** Called when the page is active again. */
   wake(): void;
   /**
-   * Leaves the session. Resolves when the log is in order. `gone`: leaves its runs for another tab
-   * to continue.
+   * Leaves the session. Resolves when the log is complete. `gone`: the page disappeared, so its
+   * runs stay in the log for another tab to continue.
    */
   close(gone: boolean): Promise<void>;
 }
 
-/** A host that shares the session with other tabs. */
+/** Host that shares the session with other tabs. */
 export interface SharedHost extends SessionHost, LockListener {
+  /** Handles a message from another tab. */
   hear(message: TabMessage): void;
 }
 
-/** What a shared host takes over from the direct one. */
+/** State that a shared host takes over from the `DirectHost`. */
 export interface SharedHostOptions {
   readonly tabs: Tabs;
-  /** The worker's outputs, by name. */
+  /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
   /** Id of this tab. */
   readonly id: string;
@@ -44,8 +49,8 @@ export interface SharedHostOptions {
   readonly lock: SessionLock;
   readonly readers: RunReaders;
   readonly pending: PendingRequests;
-  /** The runs of this worker, if it leads. */
+  /** Runs of this worker, if this worker is the leader. */
   readonly runs: SessionRuns | undefined;
-  /** Starts a new term with an agent of its own. */
+  /** Function that starts a new term with a new agent. */
   readonly createRuns: (takesOver: boolean) => SessionRuns;
 }

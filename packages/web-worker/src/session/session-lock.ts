@@ -1,5 +1,7 @@
 export interface LockListener {
-  /** Called when this worker gets the lock. `stolen`: it took the lock from another worker. */
+  /**
+   * Called when this worker gets the lock. `stolen`: this worker took the lock from another worker.
+   */
   onLead(stolen: boolean): void;
   /** Called when another worker has the lock. */
   onFollow(): void;
@@ -8,11 +10,11 @@ export interface LockListener {
 }
 
 /**
- * A worker's claim on a session's Web Lock. If locks are missing or refused (an opaque origin), the
- * worker leads at once.
+ * Web Lock of a session. The worker that holds the lock is the leader. If the browser refuses
+ * locks, as in an opaque origin, this worker leads at once.
  */
 export class SessionLock {
-  /** The object in this worker that coordinates the session now, and hears of the lock. */
+  /** Object to notify: the present host of the session in this worker. */
   listener: LockListener;
   readonly #name: string;
   #waiting: AbortController | undefined;
@@ -23,7 +25,7 @@ export class SessionLock {
     this.listener = listener;
   }
 
-  /** Queues for the lock. */
+  /** Waits for the lock in the browser's queue. */
   async run(): Promise<void> {
     if (this.#waiting || this.#release) return;
     const waiting = (this.#waiting = new AbortController());
@@ -33,14 +35,14 @@ export class SessionLock {
     await this.#request({ signal: waiting.signal }, waiting, false);
   }
 
-  /** Takes the lock from its holder. */
+  /** Takes the lock from the worker that holds it. */
   async steal(): Promise<void> {
     this.stop();
     const waiting = (this.#waiting = new AbortController());
     await this.#request({ steal: true }, waiting, true);
   }
 
-  /** Gives up the lock or the place in its queue. */
+  /** Releases the lock, or stops waiting for it. */
   stop(): void {
     this.#waiting?.abort();
     this.#waiting = undefined;

@@ -8,27 +8,30 @@ import { remoteHooks } from './remote-hook.ts';
 import { remoteModel } from './remote-model.ts';
 import { pageGoneReason, RemoteTools } from './remote-tools.ts';
 
-/** The tools, decisions and model of the connected pages, for a session's agent. */
+/** Tools, approvals and model of the connected pages, for the agent of a session. */
 export interface PageSide {
-  /** The tools of `pageTools()`: `tools: page.tools`, or `joinTools(mine, page.tools)`. */
+  /**
+   * Tools of `pageTools()`. Pass them to the agent with `tools: page.tools`, or with
+   * `joinTools(mine, page.tools)`.
+   */
   readonly tools: ToolSet;
   /**
-   * Asks `pageApprovals()`: `humanInTheLoop({ decide: page.decide })`. If no page decides, the call
-   * suspends.
+   * Function that asks `pageApprovals()` on the page. Use it in `humanInTheLoop({ decide:
+   * page.decide })`. If no page decides, the tool call suspends.
    */
   readonly decide: Required<HumanInTheLoopOptions>['decide'];
-  /** The model of `pageModel()`. Throws `CONFIGURATION` if no page has one. */
+  /** Model of `pageModel()`. Throws `CONFIGURATION` if no page offers a model. */
   readonly model: ChatModel;
 }
 
 interface Part {
   readonly offer: PageOffer;
   readonly link: PageLink;
-  /** Functions that remove the part's hooks from the present agent. */
+  /** Functions that remove the part's hooks from the agent. */
   off: readonly (() => void)[];
 }
 
-/** The parts of all pages connected to one session. */
+/** Parts of all pages that are connected to one session. */
 export class SessionPages {
   readonly #parts: Set<Part> = new Set();
   readonly #tools: RemoteTools = new RemoteTools(() => this.#of('tools'));
@@ -46,13 +49,16 @@ export class SessionPages {
     };
   }
 
-  /** Sets the agent that gets the pages' hooks from now on. */
+  /**
+   * Sets the agent and adds the hooks of the connected pages to it. Pages that connect later add
+   * their hooks to the same agent.
+   */
   attach(agent: ReActAgent): void {
     this.#agent = agent;
     for (const part of this.#parts) this.#hook(part);
   }
 
-  /** Adds a page's parts. Returns a function that removes them. */
+  /** Adds the parts of a page. Returns a function that removes them. */
   enter(offers: readonly PageOffer[], ports: readonly MessagePort[]): () => void {
     const parts = offers.map((offer, index): Part => {
       const part: Part = {
@@ -71,13 +77,13 @@ export class SessionPages {
   }
 
   /**
-   * Returns a function that says whether the page that ran a call is gone. Ask it only between
-   * runs.
+   * Returns a function that returns whether the page of a tool call has disconnected. Call that
+   * function only while no run is active.
    */
   goneCalls(tools: ToolSet): Required<DecideForMessageOptions>['isGone'] {
     return ({ name }, { pending, started = false }) => {
       if (pending?.reason === pageGoneReason) return true;
-      // The tool of a page that this worker never saw.
+      // An unknown tool belongs to a page that was never connected to this worker.
       if (!tools.find(name)) return true;
       if (!this.#tools.find(name)) return false;
       return pending ? !this.#tools.isOffered(name) : started;
@@ -103,7 +109,7 @@ export class SessionPages {
     return [...this.#parts].filter(({ offer }) => offer.kind === kind) as never;
   }
 
-  /** Asks the connected pages in order; the first one that answers decides. */
+  /** Asks the connected pages in order. The first page that answers decides. */
   async #decide(
     ...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>
   ): Promise<Verdict | undefined> {

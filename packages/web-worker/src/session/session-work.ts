@@ -7,10 +7,13 @@ import type { Outputs } from '../wire/exposed-agent.ts';
 import { pendingCalls, uiMessages } from './pending-calls.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 
-/** Forwards a run's events to its readers and returns its result. */
+/** Function that forwards the events of a run to its readers and returns its result. */
 type Forward = (stream: AgentStream, turn: ShownTurn) => Promise<AgentResult>;
 
-/** Runs the requested work. Resolves with `undefined` if there was nothing to resume. */
+/**
+ * Starts the run that a request asks for. Resolves with its result, or with `undefined` if there is
+ * nothing to resume.
+ */
 export function doWork(
   session: AgentSession,
   work: TabWork,
@@ -61,8 +64,8 @@ export async function answerQuestion(
 }
 
 /**
- * Returns whether the run continues an answer in the log: the input is absent or has only
- * decisions.
+ * Returns whether the run continues an answer in the log. This is so if the input is absent or has
+ * only decisions.
  */
 function isOfLog(input: AgentInput | undefined): boolean {
   return (

@@ -9,11 +9,14 @@ import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 export type SessionOptions = Omit<DirectHostOptions, 'pages' | 'readers' | 'pending' | 'onShared'>;
 
 /**
- * A session as a worker's pages see it. Its host takes their requests to the agent, which is in
- * this worker or in another tab's.
+ * Session in one worker, for the pages of that worker. Its host passes requests to the agent, which
+ * is in this worker or in the worker of another tab.
  */
 export class Session {
-  /** Tools, models and hooks of this worker's pages. The agent has them while it is here. */
+  /**
+   * Tools, models, approvals and hooks of this worker's pages. The agent can use them only while it
+   * is in this worker.
+   */
   readonly pages: SessionPages = new SessionPages();
   readonly #readers = new RunReaders();
   readonly #pending: PendingRequests = new PendingRequests(this.#readers);
@@ -32,7 +35,7 @@ export class Session {
     else this.#host.enter();
   }
 
-  /** Requests a run. */
+  /** Requests a run and returns its result. `reader` gets the events. */
   async run(
     work: Exclude<TabWork, { readonly type: 'resume' }>,
     controller: AbortController,
@@ -47,8 +50,9 @@ export class Session {
   }
 
   /**
-   * Resumes the active run from its start, whichever tab requested it. Otherwise resumes an
-   * interrupted run, if there is one. `gone`: raised when the reader has gone.
+   * Shows the active run from its start, even if another tab requested it. If no run is active,
+   * continues an interrupted run. Resolves with `undefined` if there is none. `gone`: signal that
+   * aborts when the reader leaves.
    */
   async resume(
     controller: AbortController,
@@ -71,6 +75,7 @@ export class Session {
     return (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, gone);
   }
 
+  /** Sends a question to the agent's worker and returns the answer. */
   ask<T extends TabAnswer>(question: TabQuestion): Promise<T> {
     return this.#request({
       asked: { type: 'ask', question },
@@ -79,8 +84,8 @@ export class Session {
   }
 
   /**
-   * Passes the events of all runs to a listener, whichever tab requested them. Begins at the start
-   * of the active run. Returns a function that stops it.
+   * Calls a listener with the events of all runs, including runs of other tabs, from the start of
+   * the active run on. Returns a function that removes the listener.
    */
   watch(listener: (events: EventBatch) => void): () => void {
     const stop = this.#readers.watch(listener);
@@ -88,18 +93,19 @@ export class Session {
     return stop;
   }
 
-  /** Gives up the lead, because the page may freeze at any moment. */
+  /** Lets another tab become the leader, because the page may be frozen at any moment. */
   sleep(): void {
     this.#host.sleep();
   }
 
+  /** Lets this worker become the leader again, because the page is active. */
   wake(): void {
     this.#host.wake();
   }
 
   /**
-   * Leaves the session. Resolves when the log is in order. `gone`: leaves its runs for another tab
-   * to continue.
+   * Leaves the session. Resolves when the log is complete. `gone`: the page disappeared, so its
+   * runs stay in the log for another tab to continue.
    */
   close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
     return this.#host.close(gone);
@@ -113,7 +119,7 @@ export class Session {
     });
   }
 
-  /** Joins the active run. Returns nothing if there is none. */
+  /** Adds the reader to the active run. Returns `undefined` if no run is active. */
   #join(
     signal: AbortSignal,
     reader: RunReader,

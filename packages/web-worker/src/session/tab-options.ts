@@ -3,18 +3,18 @@ import { AgentError } from '@isoloop/core';
 /** Options for tabs that share a session. */
 export interface TabsOptions {
   /**
-   * Name of the lock and the channel. Set it if two apps of one origin have sessions of the same
-   * name. Default `isoloop`.
+   * Beginning of the names of locks and channels. Set it if two apps on the same origin use the
+   * same session ids. Default: `isoloop`.
    */
   readonly scope?: string;
   /**
-   * Number of times another tab continues a run after its tab is gone. Each attempt costs at least
-   * one model request. 0: never. Default 3.
+   * Maximum number of times that another tab continues a run after the leader's tab has ended. Each
+   * attempt costs at least one model request. With 0, no tab continues a run. Default: 3.
    */
   readonly attempts?: number;
   /**
-   * Longest wait for the leader's answer, in milliseconds. Then another tab takes over. Default
-   * 10,000.
+   * Maximum time without an answer from the leader, in milliseconds. After this time another tab
+   * takes over. Default: 10,000.
    */
   readonly stalledAfterMs?: number;
 }
@@ -22,8 +22,8 @@ export interface TabsOptions {
 export type Tabs = Required<TabsOptions>;
 
 /**
- * Returns nothing if tabs do not share a session, or if the browser lacks or refuses Web Locks or
- * BroadcastChannel. Throws `CONFIGURATION`.
+ * Returns the options with their defaults. Returns `undefined` if tabs do not share sessions, or if
+ * Web Locks or BroadcastChannel are not available. Throws `CONFIGURATION` for an invalid option.
  */
 export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (options === false) return undefined;
@@ -47,7 +47,10 @@ export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }
 
-/** Whether channels work. Firefox refuses them for a site that may not store data. */
+/**
+ * Returns whether a BroadcastChannel can be created. Firefox refuses channels for a site that may
+ * not store data.
+ */
 function hasChannels(): boolean {
   try {
     new BroadcastChannel('isoloop').close();
@@ -57,5 +60,5 @@ function hasChannels(): boolean {
   }
 }
 
-/** Longest timer, in milliseconds; a longer one fires at once. */
+/** Maximum delay of a timer, in milliseconds. A timer with a longer delay fires at once. */
 const longestTimer = 2 ** 31 - 1;

@@ -11,9 +11,9 @@ import type { Outputs } from '../wire/exposed-agent.ts';
 import { ending, takeoverEvents, takeoverGap } from './takeover/takeover-events.ts';
 import { takeoverOf, type Takeover } from './takeover/takeover.ts';
 
-/** A tab's request for a run, for the session's leader. */
+/** Request of a tab for a run, which the leader of the session handles. */
 export interface TabJob extends Job {
-  /** An earlier leader received it, and may have started it. */
+  /** Whether an earlier leader received this request too, and may have started the run. */
   readonly again?: boolean | undefined;
 }
 
@@ -21,30 +21,35 @@ export interface LeaderTermOptions {
   readonly runs: SessionRuns;
   /** Whether an earlier leader may have left an interrupted run. */
   readonly takesOver: boolean;
+  /** Maximum number of times that tabs continue one run (`TabsOptions.attempts`). */
   readonly attempts: number;
   readonly readers: RunReaders;
-  /** The worker's outputs, by name. */
+  /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
 }
 
-/** The earlier leader's last run: its result, or its continuation. */
+/** Last run of the earlier leader. The run has ended, or this leader continues it. */
 interface PreviousRun {
   readonly work: string;
   readonly result: Promise<AgentResult>;
   readonly controller: AbortController;
-  /** The tab that requested it, once it has repeated its request. */
+  /** Id of the tab that requested the run. Set when the tab has repeated its request. */
   owner?: string;
 }
 
-/** A leader's duty to the runs of earlier leaders. It continues them, or tells how they ended. */
+/**
+ * Handles the runs of earlier leaders for a new leader. Continues an interrupted run, or returns
+ * how a run ended.
+ */
 export class LeaderTerm {
   /**
-   * Resolves when the interrupted run's fate is known. Rejects if the agent cannot be built for it.
+   * Resolves when this leader has read the interrupted run from the log and, if possible, continues
+   * it. Rejects if the agent cannot be created.
    */
   readonly ready: Promise<void>;
   readonly #options: LeaderTermOptions;
   #previousRun: PreviousRun | undefined;
-  /** End of the interrupted run, until its readers know it. */
+  /** Result of the interrupted run, until `tellEnd` sends it to the readers. */
   #untold: AgentResult | undefined;
 
   constructor(options: LeaderTermOptions) {
@@ -53,7 +58,10 @@ export class LeaderTerm {
     this.ready.catch(() => {});
   }
 
-  /** Whether another tab's call or a continued run is active. */
+  /**
+   * Returns whether a run of another tab, or a run that this leader continues, is active. `other`:
+   * id of the tab that asks.
+   */
   isBusyFor(other: string): boolean {
     const { owner } = this.#options.runs;
     const tab = owner === nobody ? (this.#previousRun?.owner ?? nobody) : owner;
@@ -61,12 +69,13 @@ export class LeaderTerm {
   }
 
   /**
-   * Runs a request. If an earlier leader started it, returns that run's result. Returns nothing if
-   * there was nothing to resume.
+   * Runs a request. If an earlier leader started the run, returns the result of that run. Resolves
+   * with `undefined` if there is nothing to resume.
    */
   async perform(job: TabJob): Promise<AgentResult | undefined> {
     const { runs } = this.#options;
-    // Building the agent reads the log. If it fails, the call reports the reason below.
+    // Creating the agent also reads the log. If that fails, the `runs.perform` below rejects with
+    // the reason.
     if (job.again) await runs.agent().catch(() => {});
     if (runs.cutOff === job.id) await this.#takeOver();
     if (this.#previousRun?.work === job.id) {
@@ -85,7 +94,8 @@ export class LeaderTerm {
   }
 
   /**
-   * Leaves the interrupted run in the log, for a call without input. Its readers get the reason.
+   * Does not continue the interrupted run. The run stays in the log, and an agent call without
+   * input can continue it later. The readers get the reason with `tellEnd`.
    */
   leaveOpen(
     reason: AgentError,
@@ -98,8 +108,8 @@ export class LeaderTerm {
   }
 
   /**
-   * Ends the readers' stream of an interrupted run that nobody continues. Call it after all tabs
-   * know the leader.
+   * Sends the end of an interrupted run that no tab continues to its readers. Call it after all
+   * tabs know the new leader.
    */
   tellEnd(): void {
     const { readers, runs } = this.#options;
@@ -108,7 +118,9 @@ export class LeaderTerm {
     this.#untold = undefined;
   }
 
-  /** Looks for an interrupted run and continues it. */
+  /**
+   * Reads the last run of the earlier leader from the log. Continues the run if it was interrupted.
+   */
   async #takeOver(): Promise<void> {
     const { runs, readers, attempts } = this.#options;
     const { mirror } = readers;
@@ -117,7 +129,7 @@ export class LeaderTerm {
     const { journal } = runs;
     if (!journal) return readers.forget();
     const left = await takeoverOf(journal);
-    // If nothing of a run is in the log, its tab requests it again.
+    // If the log has no data of the run that readers see, its tab requests the run again.
     if (mirror.work !== left.work) readers.forget();
     const work = left.work ?? crypto.randomUUID();
     runs.ended.take(left.earlier);

@@ -4,31 +4,35 @@ import type { TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 import { LeaderTerm, type LeaderTermOptions } from './leader-term.ts';
 
 export interface LeaderOptions extends LeaderTermOptions {
-  /** Sends a message to the other tabs. */
+  /** Function that sends a message to the other tabs. */
   readonly post: (message: TabPost) => void;
-  /** Whether another tab has sent a message. */
+  /** Returns whether another tab has sent a message. */
   readonly hasPeers: () => boolean;
-  /** Called when another writer has claimed the log. */
+  /** Called when another worker has become the writer of the log. */
   readonly onConflict: () => void;
 }
 
-/** A request or question of a tab. */
+/** Request or question of a tab. */
 export interface TabRequest extends Request {
-  /** An earlier leader received it. */
+  /** Whether an earlier leader received this request too. */
   readonly again?: boolean | undefined;
 }
 
 /**
- * Connects a leader's runs with the session's tabs. Passes on their requests, and posts the events
- * of its runs.
+ * Connects the runs of the leader with the other tabs of the session. Runs the requests of these
+ * tabs, and posts the events of all runs to them.
  */
 export class Leader {
   readonly runs: SessionRuns;
+  /** Handles the runs of earlier leaders. */
   readonly term: LeaderTerm;
   readonly #options: LeaderOptions;
-  /** Requests of other tabs, by id. */
+  /** Controllers of pending requests of other tabs, by request id. */
   readonly #foreign: Map<string, AbortController> = new Map();
-  /** Outcomes of their last requests. A tab that followed another leader meanwhile asks again. */
+  /**
+   * Outcomes of the last requests of other tabs, by request id. A tab that took another tab for the
+   * leader meanwhile sends its request again.
+   */
   readonly #done: Map<string, TabOutcome> = new Map();
 
   constructor(options: LeaderOptions) {
@@ -43,12 +47,12 @@ export class Leader {
     this.term = new LeaderTerm(options);
   }
 
-  /** Whether another tab has a pending request. */
+  /** Whether a request of another tab is pending. */
   get hasForeign(): boolean {
     return this.#foreign.size > 0;
   }
 
-  /** Tells one tab, or all tabs, that this worker leads. */
+  /** Announces to one tab, or to all tabs, that this worker is the leader. */
   announce(to?: string): void {
     const { runs, post, readers } = this.#options;
     if (!runs.over)
@@ -60,7 +64,7 @@ export class Leader {
       });
   }
 
-  /** Serves a request once it is known what an earlier leader left. */
+  /** Serves a request after `term.ready`, when the runs of an earlier leader are known. */
   async serve(request: TabRequest, settle: (outcome: TabOutcome) => void): Promise<void> {
     const { runs, term } = this;
     await term.ready.catch(() => {});
@@ -73,6 +77,7 @@ export class Leader {
     await runs.settle(answer, settle);
   }
 
+  /** Handles a message from another tab. */
   hear(message: TabMessage): void {
     const { runs, term } = this;
     const { post, readers } = this.#options;
@@ -103,7 +108,7 @@ export class Leader {
     });
   }
 
-  /** Aborts another tab's request, or a run that an earlier leader started. */
+  /** Aborts a request of another tab, or a run that an earlier leader started. */
   abort(work: string): void {
     this.#foreign.get(work)?.abort();
     this.term.abort(work);

@@ -1,15 +1,17 @@
 import { nextMacrotask } from '../wire/macrotask.ts';
 
 export interface StallWatchOptions {
+  /** Maximum time without an answer from the leader, in milliseconds. */
   readonly afterMs: number;
-  /** Whether a request waits for the leader. */
+  /** Returns whether a request waits for the leader. */
   readonly isNeeded: () => boolean;
-  /** Asks the leader to answer. */
+  /** Sends the leader a message that it has to answer. */
   readonly ask: () => void;
+  /** Called when the leader has not answered in time. */
   readonly onStalled: () => void;
 }
 
-/** Reports a leader that does not answer while a request waits for it. */
+/** Detects that the leader does not answer while a request waits for it. */
 export class StallWatch {
   readonly #options: StallWatchOptions;
   #silence = 0;
@@ -19,7 +21,7 @@ export class StallWatch {
     this.#options = options;
   }
 
-  /** Records an answer of the leader. */
+  /** Records a message from the leader. */
   heard(): void {
     this.#silence = 0;
   }
@@ -28,8 +30,8 @@ export class StallWatch {
   check(): void {
     const { afterMs, isNeeded, ask } = this.#options;
     if (this.#timer !== undefined || !isNeeded()) return;
-    // Two halves: after the machine sleeps, one timer fires late, and the answer may still be on
-    // its way.
+    // Waits for two timers of half the time: after the machine slept, the first timer fires before
+    // the leader's answer can arrive.
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!isNeeded()) return this.heard();
@@ -42,13 +44,14 @@ export class StallWatch {
 
   async #decide(): Promise<void> {
     const { onStalled } = this.#options;
-    // If this worker was the slow one, the answer has arrived and waits to be read.
+    // If this worker itself was blocked, the leader's answer has arrived but was not handled yet.
     await nextMacrotask();
     if (this.#silence < 2) return this.check();
     this.heard();
     onStalled();
   }
 
+  /** Stops the timer. */
   stop(): void {
     clearTimeout(this.#timer);
   }

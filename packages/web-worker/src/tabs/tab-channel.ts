@@ -1,7 +1,7 @@
 import { boundaryError } from '../page/connection.ts';
 import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
 
-/** The channel between the workers of one session, as a tab uses it. */
+/** BroadcastChannel between the tabs of one session. Adds the id of this tab to each message. */
 export class TabChannel {
   readonly #channel: BroadcastChannel;
   readonly #from: string;
@@ -24,7 +24,8 @@ export class TabChannel {
           ...message,
           outcome: { ok: false, error: boundaryError(error).toJSON() },
         });
-      // A tool's output cannot be cloned. The other tabs get its JSON form.
+      // An event has a value that cannot be cloned, such as a tool's output. The other tabs get its
+      // JSON form.
       this.#channel.postMessage(JSON.parse(JSON.stringify(whole)));
     }
   }

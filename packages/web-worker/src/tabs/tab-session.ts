@@ -10,17 +10,18 @@ import { StallWatch } from './stall-watch.ts';
 import { TabChannel } from './tab-channel.ts';
 
 type Role =
-  /** No leader is known: the lock is not available yet, or all pages sleep. */
+  /** This tab knows no leader. The lock is not available yet, or all pages sleep. */
   | { readonly type: 'waiting' }
   | { readonly type: 'following'; readonly term: string }
   | { readonly type: 'leading'; readonly leader: Leader }
-  /** The tab has left the session. */
+  /** This tab has left the session. */
   | { readonly type: 'closed' };
 
 /**
- * A session that several tabs share. Its agent is here, or in the worker of the leading tab. In the
- * second case calls go to the leader and its events come here. When the leader is gone, another tab
- * takes over and continues its run from the log.
+ * Host of a session that several tabs share. One tab is the leader, and its worker has the agent.
+ * The other tabs are followers: they send their requests to the leader and get the events of its
+ * runs. When the leader ends, another tab becomes the leader and continues the interrupted run from
+ * the log.
  */
 export class TabSession implements SharedHost {
   readonly #options: SharedHostOptions;
@@ -29,13 +30,16 @@ export class TabSession implements SharedHost {
   #role: Role = { type: 'waiting' };
   /** Whether another tab has sent a message. */
   #hasPeers = false;
-  /** Whether there was another leader, whose run may need to be continued. */
+  /** Whether another tab was the leader before. This tab may then have to continue a run. */
   #hasFollowed = false;
-  /** Whether this tab passed on the lead because it had no key. Another tab may have one. */
+  /**
+   * Whether this tab gave up the lead because it could not create the agent, for example without an
+   * API key. Another tab may be able to.
+   */
   #hasPassed = false;
-  /** Run that a joined reader has stopped. A new leader may not know it yet. */
+  /** Id of the request whose run a joined reader has aborted. A new leader has to be told again. */
   #stopped: string | undefined;
-  /** Term that another leader announced while this tab follows one. */
+  /** Id of a term that another tab used in a message while this tab follows a different term. */
   #doubted: string | undefined;
   #isAwake = true;
   #isClosing = false;
@@ -53,12 +57,12 @@ export class TabSession implements SharedHost {
     if (runs) this.#role = { type: 'leading', leader: this.#leaderOf(runs, false) };
   }
 
-  /** Queues for the lock, if this tab may lead. */
+  /** Waits for the lock, if this tab may become the leader. */
   enter(): void {
     if (this.#isAwake && this.#isHearing) void this.#options.lock.run();
   }
 
-  /** Passes a request to the leader, once per leader. */
+  /** Passes a request to the leader, once for each leader. */
   give(request: PendingRequest): void {
     const role = this.#role;
     const { id, asked, controller } = request;
@@ -110,7 +114,7 @@ export class TabSession implements SharedHost {
     void this.#stepDown();
   }
 
-  /** Gives up the lead, because the page may freeze at any moment. */
+  /** Lets another tab become the leader, because the page may be frozen at any moment. */
   sleep(): void {
     this.#isAwake = false;
     if (this.#role.type === 'leading') void this.#stepDown();
@@ -128,7 +132,8 @@ export class TabSession implements SharedHost {
     this.#isClosing = true;
     if (!gone) pending.abortAll();
     if (role.type === 'leading') {
-      // Step down at once, before this page's tools are gone.
+      // If other tabs wait for this leader, steps down at once, while the page's tools are still
+      // connected.
       const { runs, term, hasForeign } = role.leader;
       const isForeign = this.#hasPeers && term.isBusyFor(id);
       if (!gone && !isForeign) await pending.settled();
@@ -142,8 +147,8 @@ export class TabSession implements SharedHost {
   }
 
   /**
-   * Tells the leader that this tab reads the run, so that a slow requesting reader does not delay
-   * it.
+   * Tells the leader that this tab reads the active run, so that a slow reader of the request does
+   * not delay the run.
    */
   #tellOfReaders(): void {
     const { work } = this.#options.readers.mirror;
@@ -190,14 +195,14 @@ export class TabSession implements SharedHost {
       post: (message) => this.#post(message),
       hasPeers: () => this.#hasPeers,
       onConflict: () => {
-        // No next leader settles the requests of a tab that leaves.
+        // If this tab is leaving, no other leader will settle its requests.
         if (this.#isClosing) return pending.close();
         if (this.#role.type === 'leading' && this.#role.leader.runs === runs) void this.#stepDown();
       },
     });
   }
 
-  /** Ends this tab's term. While its page is awake, it queues for the lock again. */
+  /** Ends the term of this tab. If the page is active, the tab waits for the lock again. */
   async #stepDown(): Promise<void> {
     const role = this.#role;
     if (role.type !== 'leading' || this.#isClosing) return;
@@ -216,7 +221,8 @@ export class TabSession implements SharedHost {
     this.#hasPeers = true;
     if (this.#isHearing) this.#hearLeader(message);
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
-    // The earlier leader was only slow. It has ended the run, which must not run again.
+    // The earlier leader was only slow and has now ended the run, so the request must not run
+    // again.
     else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.abort(message.id);
     else {
@@ -246,7 +252,10 @@ export class TabSession implements SharedHost {
     if (to === this.#options.id) this.#options.pending.settle(id, outcome);
   }
 
-  /** Asks who leads: two tabs claim it, one of which may have slept. The real leader answers. */
+  /**
+   * Asks all tabs who leads, because messages of two leaders arrive. One of them may have been
+   * frozen and is no longer the leader. The present leader answers.
+   */
   #doubt({ type, reign }: Extract<TabMessage, { readonly reign: string }>): void {
     if ((type !== 'pong' && type !== 'events') || reign === this.#doubted) return;
     this.#doubted = reign;

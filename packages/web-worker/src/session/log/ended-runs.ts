@@ -3,25 +3,26 @@ import type { AgentResult } from '@isoloop/core';
 import type { EarlierRun, Journal } from './journal.ts';
 import { earlierResult } from './logged-result.ts';
 
-/** Number of ended runs that the log keeps. */
+/** Maximum number of ended runs to keep. */
 const keptRuns = 8;
 
-/** The session's last ended runs, including runs under earlier leaders. */
+/** Last ended runs of a session, including runs of tabs that led the session earlier. */
 export class EndedRuns {
   #runs: readonly EarlierRun[] = [];
 
-  /** The ended runs, newest first. */
+  /** Ended runs, newest first. */
   get runs(): readonly EarlierRun[] {
     return this.#runs;
   }
 
-  /** Replaces all runs with those that an earlier leader recorded. */
+  /** Replaces all runs with the runs that an earlier leader stored. */
   take(runs: readonly EarlierRun[]): void {
     this.#runs = runs;
   }
 
   /**
-   * Adds a run. `work`: the request's id. `answer`: the answer's message id, if there is an answer.
+   * Adds a run. `work`: id of the request for the run. `answer`: id of the answer's message, if
+   * there is an answer.
    */
   add(work: string, answer?: string): void {
     const others = this.#runs.filter((run) => run.work !== work);
@@ -33,7 +34,10 @@ export class EndedRuns {
     return this.#runs.some((run) => run.work === work);
   }
 
-  /** Returns the result from the log. Rejects with `WORKER_TERMINATED` if the log has no answer. */
+  /**
+   * Returns the result of a run from the log. Rejects with `WORKER_TERMINATED` if the log has no
+   * answer.
+   */
   async resultOf(work: string, journal: Journal | undefined): Promise<AgentResult> {
     const answer = this.#runs.find((run) => run.work === work)?.answer;
     if (answer === undefined || !journal) throw endUnknown();

@@ -2,34 +2,37 @@ import { AgentError } from '@isoloop/core';
 import type { Memory, SessionMemory } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 
-/** A memory whose log lets another tab continue a run: `SessionMemory`, or a wrapper of one. */
+/**
+ * Memory with a log from which another tab can continue a run: `SessionMemory`, or a wrapper of it.
+ */
 export type Journal = Memory & Pick<SessionMemory, 'claim' | 'release' | 'view' | 'note' | 'flush'>;
 
-/** The log's record of the last run that a tab requested. */
+/** Data in the log about the last run that a tab requested. */
 export interface NotedRun {
+  /** Id of the request for the run. */
   readonly work: string;
   readonly run: string;
-  /** Number of times another tab has continued the run. */
+  /** Number of times that another tab has continued the run. */
   readonly attempts: number;
-  /** Name of the run's output. */
+  /** Name of the output that the run returns, if any. */
   readonly output?: string | undefined;
-  /** The runs before it, newest first. */
+  /** Earlier runs, newest first. */
   readonly earlier?: readonly EarlierRun[];
 }
 
 /**
- * A run that has ended. If a tab was frozen at that moment, it requests the run again when it
- * wakes, possibly from a later leader.
+ * Run that has ended. If its tab was frozen at the end of the run, the tab requests the run again
+ * later. Another tab may then lead the session and needs this data.
  */
 export interface EarlierRun {
   readonly work: string;
-  /** Id of the answer's message; absent if the run failed. */
+  /** Id of the answer's message. Absent if the run failed. */
   readonly answer?: string;
 }
 
 /**
- * Claims the memory's log for this worker. Returns nothing if the memory is no journal, or if its
- * store knows no leader.
+ * Makes this worker the only writer of the memory's log. Returns `undefined` if the memory is not a
+ * `Journal`, or if its store does not support this.
  */
 export async function claimedJournal(memory: Memory, now: boolean): Promise<Journal | undefined> {
   const { claim, release, view, note } = memory as Partial<Journal>;
@@ -44,7 +47,10 @@ export async function claimedJournal(memory: Memory, now: boolean): Promise<Jour
   }
 }
 
-/** Records a run in the log with the run's next write. With `now`, writes at once. */
+/**
+ * Stores the data about a run in the log, with the next write of the run. With `now`, writes at
+ * once.
+ */
 export function noteRun(
   journal: Journal,
   { output, earlier = [], ...rest }: NotedRun,

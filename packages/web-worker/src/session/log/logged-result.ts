@@ -3,7 +3,7 @@ import { noUsage } from '@isoloop/core/adapter';
 import type { AgentError, AgentResult, Msg, StopReason } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 
-/** Returns the result of an ended run, as far as the log has it. */
+/** Returns the result of the last run, with the data that the log has. */
 export function resultOf(
   { messages, calls, ended = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'ended'>,
   sessionVersion = 0,
@@ -26,7 +26,10 @@ export function resultOf(
   };
 }
 
-/** Returns the result of a run before the last one, as far as the log has it. */
+/**
+ * Returns the result of an earlier run, with the data that the log has. `answer`: id of the
+ * answer's message.
+ */
 export function earlierResult(
   { messages }: SessionView,
   answer: string,
@@ -39,7 +42,7 @@ export function earlierResult(
   return resultOf(view, sessionVersion);
 }
 
-/** Returns the result of a run in the log that nobody continues. */
+/** Returns the result of an interrupted run that no tab continues. */
 export function leftOpen(error: AgentError): AgentResult {
   return { ...bare(assistantMessage([]), 'suspended'), error: error.toJSON() };
 }

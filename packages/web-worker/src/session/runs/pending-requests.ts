@@ -4,27 +4,30 @@ import { fromOutcome } from '../../wire/outcome.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
 import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts';
 
-/** A request of a page. Each new leader receives it, until one settles it. */
+/**
+ * Unsettled request of a page. If another tab becomes the leader, the request is sent to the new
+ * leader too.
+ */
 export interface PendingRequest {
   readonly id: string;
   readonly asked: TabAsked;
   readonly controller: AbortController;
   readonly settle: (outcome: TabOutcome) => void;
   readonly settled: Promise<TabOutcome>;
-  /** Term of the leader that received it last. */
+  /** Id of the term (`SessionRuns`) that received the request last. */
   givenTo: string | undefined;
 }
 
 export interface PendingRequestOptions {
   readonly asked: TabAsked;
   readonly controller: AbortController;
-  /** Reader of the requested run. */
+  /** Reader for the events of the requested run. */
   readonly reader?: RunReader;
-  /** Raised when the reader has gone. */
+  /** Signal that aborts when the reader leaves. */
   readonly gone?: AbortSignal;
 }
 
-/** The unsettled requests of a worker's pages in one session. */
+/** Unsettled requests of a worker's pages in one session. */
 export class PendingRequests {
   readonly #requests: Map<string, PendingRequest> = new Map();
   readonly #readers: RunReaders;
@@ -41,7 +44,10 @@ export class PendingRequests {
     return this.#requests.values();
   }
 
-  /** Adds a request and hands it to `give`, which passes it to the leader. */
+  /**
+   * Adds a request and calls `give`, which passes the request to the leader. Settles with the
+   * outcome of the request.
+   */
   async add(
     { asked, controller, reader, gone }: PendingRequestOptions,
     give: (wait: PendingRequest) => void,
@@ -76,7 +82,10 @@ export class PendingRequests {
     for (const { controller } of this) controller.abort();
   }
 
-  /** Aborts runs without readers, so that they do not delay the next request. */
+  /**
+   * Aborts the requests whose readers have all left, so that their runs do not delay the next
+   * request.
+   */
   abortLeft(): void {
     for (const { id, controller } of this) if (this.#readers.isLeft(id)) controller.abort();
   }
@@ -86,7 +95,7 @@ export class PendingRequests {
     await Promise.all([...this].map(({ settled }) => settled));
   }
 
-  /** Ends all requests: no leader will answer them. */
+  /** Rejects all requests with `ABORTED`, because no leader will answer them. */
   close(): void {
     const error = new AgentError('ABORTED', 'The session was closed.').toJSON();
     for (const { settle } of this) settle({ ok: false, error });

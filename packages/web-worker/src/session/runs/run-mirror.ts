@@ -4,19 +4,19 @@ import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /**
- * A copy of the active run, of this or another tab. Late readers read it, and a new leader
- * continues from it.
+ * Copy of the events of the active run, in this or another tab. Readers that join later get these
+ * events, and a new leader continues after them.
  */
 export class RunMirror {
   #events: AgentEvent[] = [];
   #run: { readonly work: string; readonly turn: ShownTurn } | undefined;
 
-  /** Id of the active request; `undefined` if there is none. */
+  /** Id of the request that started the active run. `undefined` if no run is active. */
   get work(): string | undefined {
     return this.#run?.work;
   }
 
-  /** Start of the chat message that shows the run. */
+  /** Beginning of the chat message that shows the run. */
   get turn(): ShownTurn {
     return this.#run?.turn ?? {};
   }
@@ -30,14 +30,14 @@ export class RunMirror {
   }
 
   /**
-   * Adds the events that belong to the active run, or starts the next run. Returns the added
-   * events.
+   * Adds the events of the active run. If no run is active, a `run-start` begins the next one.
+   * Returns the added events. `work`: id of the request to which the events belong.
    */
   add(batch: EventBatch, work: string, turn: ShownTurn = {}): EventBatch {
     return batch.filter((event) => this.#take(event, work, turn));
   }
 
-  /** Adds another tab's events of the run. Returns the new ones. */
+  /** Replaces the events by those of another tab. Returns the events that were not known before. */
   catchUp({ work, turn, items }: RunSoFar): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
     const known = this.work === work ? this.#events : [];
@@ -49,7 +49,7 @@ export class RunMirror {
     return events.slice(same);
   }
 
-  /** Forgets the active run. */
+  /** Removes the active run. */
   forget(): void {
     this.#events = [];
     this.#run = undefined;

@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 
 /**
- * Lets one tab run at a time. Further runs of the same tab pass: the agent's `whenBusy` decides
- * about them.
+ * Queue that lets only one tab run at a time. Further runs of that tab do not wait here, because
+ * the agent's `whenBusy` handles them.
  */
 export class RunQueue {
   #owner: string | undefined;
@@ -15,7 +15,9 @@ export class RunQueue {
     return this.#owner;
   }
 
-  /** Waits for the owner's turn. Rejects with `ABORTED` if the signal is raised meanwhile. */
+  /**
+   * Waits until no other tab has an active run. Rejects with `ABORTED` if the signal aborts first.
+   */
   async enter(owner: string, signal: AbortSignal): Promise<void> {
     while (this.#owner !== undefined && this.#owner !== owner)
       await Promise.race([this.#free, aborted(signal)]);
@@ -24,6 +26,7 @@ export class RunQueue {
     this.#count += 1;
   }
 
+  /** Ends a run of the active tab. After the last one, the next tab may run. */
   leave(): void {
     this.#count -= 1;
     if (this.#count > 0) return;

@@ -4,14 +4,14 @@ import type { ShownTurn } from '../../wire/shown-turn.ts';
 import { RunMirror } from './run-mirror.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
-/** A reader of a run: the end of a port. */
+/** Reader of a run's events. `serveSession` creates one for the port of a page. */
 export interface RunReader {
-  /** Called once, before the events. */
+  /** Called once, before the first events. */
   begin(turn: ShownTurn): void;
   add(events: EventBatch): void;
-  /** Resolves when the reader can take another batch. Rejects if the last one could not be sent. */
+  /** Resolves when the reader can take another batch. Rejects if a batch could not be sent. */
   ready(): Promise<void>;
-  /** Called when a batch could not be sent. The sender of the events sets it. */
+  /** Callback for a batch that could not be sent. Whoever passes events to the reader sets it. */
   onFailure: (() => void) | undefined;
 }
 
@@ -23,22 +23,24 @@ interface Joined {
 }
 
 /**
- * This worker's readers of the session's runs, whichever tab requested them. Also decides what they
- * see of the active run.
+ * Readers in this worker of the session's runs, including runs that other tabs requested. Passes
+ * the events of the active run to them.
  */
 export class RunReaders {
   readonly mirror: RunMirror = new RunMirror();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
-  /** Readers that requested a run, by request id. */
+  /** Readers of requested runs, by request id. `begun`: whether the reader has received events. */
   readonly #owners: Map<string, { reader: RunReader | undefined; begun: boolean }> = new Map();
-  /** Readers that joined during the run. */
+  /** Further readers, which joined during the active run. */
   readonly #joined: Set<Joined> = new Set();
-  /** Request that another tab reads at an unknown pace. */
+  /**
+   * Id of the request whose run another tab reads too. The reading speed of that tab is unknown.
+   */
   #unpaced: string | undefined;
-  /** Callbacks to run when a reader comes or goes. */
+  /** Callbacks to call when a reader joins or leaves. */
   readonly #waiting: Set<() => void> = new Set();
 
-  /** Whether a reader here has seen the start of a run, but not its end. */
+  /** Whether a reader in this worker has received the start of a run, but not its end. */
   get isWaiting(): boolean {
     return this.mirror.soFar !== undefined || [...this.#owners.values()].some(({ begun }) => begun);
   }
@@ -48,8 +50,8 @@ export class RunReaders {
   }
 
   /**
-   * Passes the events of all runs to a listener, from the start of the active run. Returns a
-   * function that stops it.
+   * Calls a listener with the events of all runs, from the start of the active run on. Returns a
+   * function that removes the listener.
    */
   watch(listener: (events: EventBatch) => void): () => void {
     if (this.mirror.events.length) listener([...this.mirror.events]);
@@ -57,20 +59,20 @@ export class RunReaders {
     return () => void this.#watchers.delete(listener);
   }
 
-  /** Sets the reader of a request. Returns a function that removes it. */
+  /** Sets the reader of a request. Returns a function that removes the reader. */
   own(work: string, reader: RunReader): () => void {
     this.#owners.set(work, { reader, begun: false });
     return () => void this.#owners.delete(work);
   }
 
-  /** Removes the requesting reader. The run then waits for another reader. */
+  /** Removes the reader of a request. The run then waits for another reader. */
   leave(work: string): void {
     const owner = this.#owners.get(work);
     if (owner) owner.reader = undefined;
     this.#changed();
   }
 
-  /** Whether the requesting reader has left and no other one has come. */
+  /** Returns whether the reader of a request has left and no other reader has joined. */
   isLeft(work: string): boolean {
     const owner = this.#owners.get(work);
     const isRead = this.#unpaced === work || (this.mirror.work === work && this.#joined.size > 0);
@@ -79,7 +81,7 @@ export class RunReaders {
 
   /**
    * Adds a reader that gets the active run from its start. Resolves with the run's result, or with
-   * nothing if the reader leaves.
+   * `undefined` if the reader leaves.
    */
   async join(reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> {
     let joined: Joined | undefined;
@@ -101,36 +103,39 @@ export class RunReaders {
     }
   }
 
+  /** Passes events of a request to the readers. */
   show(batch: EventBatch, work: string, turn?: ShownTurn): void {
     const isMirrored = this.mirror.work === undefined || this.mirror.work === work;
     const shown = this.mirror.add(batch, work, turn);
     this.#show(shown, work, turn ?? this.mirror.turn);
-    // A call that was refused during another run concerns its own reader only.
+    // If the agent refuses a request during another run, only the reader of that request gets the
+    // events.
     if (!isMirrored || !shown.length) this.#give(batch, work, {});
   }
 
-  /** Adds another tab's events of the active run. `undefined`: no run is active. */
+  /** Adds the events of the active run that another tab sent. `undefined`: no run is active. */
   catchUp(run: RunSoFar | undefined): void {
     if (run?.work !== this.mirror.work) this.forget();
     if (run) this.#show(this.mirror.catchUp(run), run.work, run.turn);
   }
 
-  /** Forgets the active run, which nobody continues. Its readers get an error. */
+  /** Removes the active run, which no tab continues. Readers that joined the run get an error. */
   forget(): void {
     this.mirror.forget();
     for (const { reject } of this.#joined)
       reject(new AgentError('WORKER_TERMINATED', 'The run and its tab are gone.'));
   }
 
-  /** Notes that another tab reads the run too. */
+  /** Records that another tab reads the run too, so that no reader delays the run. */
   unpace(work: string): void {
     this.#unpaced = work;
     this.#changed();
   }
 
   /**
-   * Resolves when the run may continue: as soon as one of its readers can take more. Only the
-   * requesting reader delays the run. Rejects if that reader cannot be reached.
+   * Resolves when the run may continue, which is when one of its readers can take more events.
+   * Resolves at once if the request has no reader in this worker. Rejects if the reader of the
+   * request cannot be reached.
    */
   async paced(work: string, signal: AbortSignal): Promise<void> {
     const owner = this.#owners.get(work);
@@ -160,7 +165,7 @@ export class RunReaders {
     }
   }
 
-  /** Sets the callback for a run whose requesting reader cannot be reached. */
+  /** Sets the callback for the case that the reader of the request cannot be reached. */
   onFailure(work: string, fail: () => void): void {
     const owner = this.#owners.get(work);
     if (owner?.reader) owner.reader.onFailure = fail;
@@ -185,8 +190,8 @@ export class RunReaders {
   }
 
   /**
-   * Passes events to the requesting reader. A continued run has one `run-start` for a reader from
-   * its start.
+   * Passes events to the reader of a request. If the reader already has events of the run, drops a
+   * second `run-start`, which comes when another tab continues the run.
    */
   #give(events: EventBatch, work: string, turn: ShownTurn): void {
     const owner = this.#owners.get(work);

@@ -21,76 +21,92 @@ import type {
   TabWork,
 } from '../../wire/tab-protocol.ts';
 
-/** A request for a run. */
+/** Request for a run. */
 export interface Job {
   readonly id: string;
   /** Id of the tab that requested the run. */
   readonly owner: string;
   readonly work: TabWork;
-  /** Signal of the requesting tab. The end of a term aborts its runs, but not this signal. */
+  /**
+   * Signal of the requesting tab. If this worker stops leading, its runs are aborted, but not this
+   * signal.
+   */
   readonly signal: AbortSignal;
 }
 
-/** A request for a run, or a question. */
+/** Request for a run, or a question. */
 export interface Request extends Omit<Job, 'work'> {
   readonly asked: TabAsked;
 }
 
 export interface SessionRunsOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
   /**
-   * Whether tabs may share the session. If so, runs are recorded in the log, and earlier leaders
-   * are shut out of it.
+   * Whether tabs may share the session. If so, the log stores data about each run, and an earlier
+   * leader can no longer write to the log.
    */
   readonly shared: boolean;
-  /** Whether an earlier leader may have left an interrupted run, which this term continues. */
+  /**
+   * Whether an earlier leader may have left an interrupted run, which this worker then continues.
+   */
   readonly takesOver: boolean;
   readonly readers: RunReaders;
-  /** The worker's outputs, by name. */
+  /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
 }
 
-/** A run whose events go to the readers. */
+/** Data that `forward` needs about a run. */
 export interface Course {
+  /** Id of the request for the run. */
   readonly id: string;
   readonly controller: AbortController;
   readonly turn: ShownTurn;
+  /** Number of times that a tab has continued the run. */
   readonly attempts: number;
-  /** Gap between the sequence numbers of the run's earlier events and these. */
+  /** Gap between the sequence numbers (`seq`) of the run's earlier events and its new events. */
   readonly gap: number;
+  /** Name of the output that the run returns, if any. */
   readonly output: string | undefined;
+  /** Called when the run has started. */
   readonly onStart?: () => void;
+  /** Called when the readers have received the first events. */
   readonly onShown?: () => void;
 }
 
-/** Owner of a continued run in the queue: the runs of all tabs wait for it. */
+/**
+ * Owner in the queue of a run that a new leader continues. The runs of all tabs wait for this run.
+ */
 export const nobody = '';
 
 /**
- * One worker's term as the place where a session's runs take place. It has the agent. Calls of
- * several tabs run here one tab at a time. The log's note of each run lets another tab continue it.
+ * Runs of a session in this worker, during one term. A term is the time in which a worker is the
+ * leader. The leader has the agent of the session and runs the requests of all tabs, one tab at a
+ * time. The data that the log stores about each run lets another tab continue the run.
  */
 export class SessionRuns {
   /** Id of the term. */
   readonly id: string = crypto.randomUUID();
-  /** Sends shown events to other tabs. */
+  /** Called with the events that readers get, to send them to other tabs. */
   onTold: ((events: EventBatch, work: string, turn?: ShownTurn) => void) | undefined;
   /**
-   * Called when another writer has claimed the log. Without tabs, the callers get the error
-   * instead.
+   * Called when another worker has become the writer of the log. If tabs do not share the session,
+   * the requests reject with `SESSION_CONFLICT` instead.
    */
   onConflict: (() => void) | undefined;
-  /** The session's last ended runs, including runs of earlier terms. */
+  /** Last ended runs of the session, including runs of earlier terms. */
   readonly ended: EndedRuns = new EndedRuns();
-  /** Request id of the interrupted run in the log, until another run starts. */
+  /**
+   * Id of the request whose run is interrupted in the log. `undefined` after another run has
+   * started.
+   */
   cutOff: string | undefined;
-  /** The log, once the agent is built and if the log can be shared. */
+  /** Log of the session. Set when the agent has been created, if tabs can share the log. */
   journal: Journal | undefined;
   readonly #options: SessionRunsOptions;
   readonly #session: AgentSession;
   readonly #queue = new RunQueue();
-  /** Requests that have not started. */
+  /** Requests whose runs have not started. */
   readonly #starting: WaitGroup = new WaitGroup();
-  /** Requests whose readers have received nothing yet. */
+  /** Requests whose readers have not received events yet. */
   readonly #unseen: WaitGroup = new WaitGroup();
   #over = false;
   /** Number of runs that have started and not ended. */
@@ -105,24 +121,24 @@ export class SessionRuns {
     });
   }
 
-  /** Whether the term has ended. Later events do not count. */
+  /** Whether the term has ended. Later events are ignored. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Id of the tab whose runs are active; `nobody` for a continued run. */
+  /** Id of the tab whose runs are active, or `nobody` for a run that this leader continues. */
   get owner(): string | undefined {
     return this.#queue.owner;
   }
 
-  /** Returns the agent, which it builds if needed. */
+  /** Returns the agent, and creates it at the first use. */
   agent(): Promise<ReActAgent> {
     return this.#session.agent();
   }
 
   /**
-   * Settles a request with its outcome. Settles nothing after the term ends, because the next
-   * leader has the request too.
+   * Calls `settle` with the outcome of a request. After the end of the term, does not call it,
+   * because the next leader gets the request too.
    */
   async settle(
     answer: Promise<AgentResult | TabAnswer>,
@@ -133,17 +149,19 @@ export class SessionRuns {
     else if (!this.#over) settle(outcome);
   }
 
+  /** Runs a request or answers a question. */
   serve({ asked, ...job }: Request): Promise<AgentResult | TabAnswer> {
     return asked.type === 'ask'
       ? this.answer(asked.question)
       : this.perform({ ...job, work: asked.work });
   }
 
-  /** Runs a request. Returns nothing if there was nothing to resume. */
+  /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
   async perform({ id, owner, work, signal }: Job): Promise<AgentResult | undefined> {
     if (work.type === 'resume') {
-      // After a reload several readers may ask at once. The second must hear of the first one's run
-      // before its answer. Another waiting request may have started meanwhile.
+      // After a reload, several readers may ask to resume at the same time. The second request
+      // waits until the first run has sent events, so that its reader can join that run. The loop
+      // is needed because another request may have started during the wait.
       do await this.#unseen.settled();
       while (this.#unseen.size);
       if (this.#queue.owner !== undefined) return undefined;
@@ -179,17 +197,21 @@ export class SessionRuns {
     }
   }
 
-  /** Answers a question after all earlier requests have started. */
+  /** Answers a question when the runs of all earlier requests have started. */
   async answer(question: TabQuestion): Promise<TabAnswer> {
     if (this.#starting.size) {
       await this.#starting.settled();
-      // Gives each request a turn of the event loop, as separate messages would have.
+      // Waits for one macrotask, because separate messages would also be handled in separate
+      // macrotasks.
       await nextMacrotask();
     }
     return answerQuestion(this.#session, question);
   }
 
-  /** Continues a run that no tab owns. All other runs wait for its end, questions for its start. */
+  /**
+   * Continues the interrupted run of an earlier leader. All other runs wait for its end, and
+   * questions wait for its start.
+   */
   goOn(
     controller: AbortController,
     job: (agent: ReActAgent, onStart: () => void) => Promise<AgentResult>,
@@ -204,27 +226,33 @@ export class SessionRuns {
     return result;
   }
 
-  /** Ends the term, aborts its runs and leaves the log in order. */
+  /** Aborts all runs and ends the term. Resolves when the log is complete. */
   async close(): Promise<void> {
     await this.#session.close();
     this.#over = true;
   }
 
-  /** Ends the term at once and writes nothing more, so that another tab can continue. */
+  /**
+   * Ends the term at once, without further writes to the log, so that another tab can continue the
+   * runs.
+   */
   async stepDown(): Promise<void> {
     this.#over = true;
     await this.journal?.release();
     void this.#session.close();
   }
 
-  /** Shows events to the readers of all tabs. */
+  /** Passes events to the readers of all tabs. */
   tell(events: EventBatch, work: string, turn?: ShownTurn): void {
     if (this.#over) return;
     this.#options.readers.show(events, work, turn);
     this.onTold?.(events, work, turn);
   }
 
-  /** Drives a run at its reader's pace and sends its events to all tabs. */
+  /**
+   * Reads the events of a run at the speed of its readers, and passes them to the readers of all
+   * tabs. Returns the run's result.
+   */
   async forward(stream: AgentStream, course: Course): Promise<AgentResult> {
     const { id: work, turn, attempts, gap, output, controller, onStart, onShown } = course;
     const { readers, shared } = this.#options;
@@ -242,7 +270,8 @@ export class SessionRuns {
         onStart?.();
         const { done, value } = await reading;
         if (done) break;
-        // This leader was shut out of the log. Its readers get the next leader's run.
+        // Another worker has become the writer of the log. The readers get the events of that
+        // worker.
         if (shared && value.some(isConflict)) this.#over = true;
         if (this.#over) continue;
         if (!begun && value[0]?.type === 'run-start' && this.#running === 0) {
@@ -280,7 +309,7 @@ export class SessionRuns {
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
 
-  /** Reads how earlier runs ended, for tabs that request them again. */
+  /** Reads from the log how earlier runs ended, because a tab may request such a run again. */
   async #lookBack(): Promise<void> {
     if (this.#options.takesOver || !this.journal) return;
     const view = await this.journal.view();
@@ -306,7 +335,7 @@ export class SessionRuns {
   }
 }
 
-/** Calls the listener when the signal aborts; at once if it has. */
+/** Calls the listener when the signal aborts, or at once if the signal is already aborted. */
 export function onAbort(signal: AbortSignal, listener: () => void): void {
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener);

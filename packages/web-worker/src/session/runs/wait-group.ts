@@ -1,4 +1,4 @@
-/** Counts tasks that have not reached a certain point. */
+/** Set of tasks that have not reached a certain point. */
 export class WaitGroup {
   readonly #steps: Set<Promise<void>> = new Set();
 
@@ -6,7 +6,7 @@ export class WaitGroup {
     return this.#steps.size;
   }
 
-  /** Adds a task. The returned function marks it as arrived. */
+  /** Adds a task. Returns a function to call when the task has reached the point. */
   add(): () => void {
     let resolve = (): void => {};
     const step = new Promise<void>((done) => (resolve = done));
@@ -17,7 +17,7 @@ export class WaitGroup {
     };
   }
 
-  /** Resolves when all tasks have arrived. */
+  /** Resolves when all tasks have reached the point. */
   async settled(): Promise<void> {
     while (this.size) await Promise.all(this.#steps);
   }

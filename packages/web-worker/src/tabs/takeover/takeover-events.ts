@@ -2,15 +2,16 @@ import { toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { AgentEvent, AgentResult, EventBatch, Msg } from '@isoloop/core';
 
 /**
- * Gap between the sequence numbers of two leaders. An earlier leader that wakes up may have used
- * some.
+ * Gap between the sequence numbers of the events of two leaders. An earlier leader may still send
+ * events with the numbers in the gap.
  */
 export const takeoverGap = 1000;
 
 /**
- * Returns the events that bring readers in line with the log before a new leader continues a run.
- * They retract an answer that is not in the log. They complete an answer of which readers may have
- * seen half. They add the results that readers have not seen.
+ * Returns events for the readers of an interrupted run. With them, readers have the same data as
+ * the log before a new leader continues the run. The events discard an answer that is not in the
+ * log. They complete an answer that readers may have only in part, and add missing tool results.
+ * `seen`: the events that readers have.
  */
 export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): EventBatch {
   const last = seen.at(-1);
@@ -56,7 +57,8 @@ export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): Even
 }
 
 /**
- * Returns the last events of a run that nobody continues, or that ended before its readers knew.
+ * Returns the last events of a run that no tab continues, or whose end the readers have not
+ * received.
  */
 export function ending(seen: EventBatch, result: AgentResult): EventBatch {
   const last = seen.at(-1);

@@ -3,27 +3,33 @@ import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { notedRun, type EarlierRun, type Journal } from '../../session/log/journal.ts';
 import { resultOf } from '../../session/log/logged-result.ts';
 
-/** An earlier leader's last run, as the log has it. */
+/** Last run of an earlier leader, read from the log. */
 export type Takeover = {
-  /** Request id of the last run; absent if no tab requested it. */
+  /** Id of the request for the run. `undefined` if no tab requested the run. */
   readonly work: string | undefined;
   readonly messages: readonly Msg[];
-  /** The runs before it, newest first. */
+  /** Earlier runs, newest first. */
   readonly earlier: readonly EarlierRun[];
 } & (
   | { readonly type: 'ended'; readonly result: AgentResult }
-  /** `attempts`: number of times a tab has continued the run. */
+  /**
+   * `cut-off`: the run was interrupted. `attempts`: number of times that a tab has continued the
+   * run.
+   */
   | {
       readonly type: 'cut-off';
       readonly run: string;
       readonly attempts: number;
       readonly output: string | undefined;
-      /** Whether the log has the answer, so that the run needs no further attempt. */
+      /** Whether the log already has the answer. Continuing the run then needs no model request. */
       readonly hasAnswer: boolean;
     }
 );
 
-/** Reads the last run from the log. If the run was interrupted before its end, writes its end. */
+/**
+ * Reads the last run from the log. If the user interrupted the run but the log lacks its end,
+ * writes the end.
+ */
 export async function takeoverOf(journal: Journal): Promise<Takeover> {
   const view = await journal.view();
   const noted = notedRun(view);
