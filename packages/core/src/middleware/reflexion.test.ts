@@ -9,6 +9,7 @@ import { structured } from '../output/structured.ts';
 import { toUiMessages } from '../stream/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { Reflect } from '../text-protocol/parsed-reply.ts';
+import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import { tool } from '../tool/tool.ts';
 import { reflexion } from './reflexion.ts';
 import { retry } from './resilience/retry.ts';
@@ -141,10 +142,64 @@ test('a check that fails ends the call, and one that waits does not hold up an i
   const wrong = setUp(['one'], (() => 7) as never);
   await expect(wrong.agent.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: expect.stringContaining('reflexion(): reflect'),
+    message: expect.stringContaining('reflect must return a correction as text'),
   });
   const { agent } = setUp(['one'], () => (agent.interrupt(), new Promise<never>(() => {})));
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
+});
+
+test.each([
+  ['reflexion()', reflexion({ reflect: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) })],
+  [
+    'textToolCalls()',
+    textToolCalls({ reflect: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) }),
+  ],
+])('the correction of a check stays as it is within %s', async (_which, outer) => {
+  const { agent, model } = setUp(['TBD', 'Hm', 'Nothing is open.'], finished, { use: [outer] });
+  expect(await agent.call('go')).toMatchObject({ text: 'Nothing is open.', iterations: 3 });
+  const said = model.requests[2]!.messages.filter(({ role }) => role !== 'system');
+  expect(told(said)).toEqual([
+    'user: go',
+    'assistant: TBD',
+    'user: Leave nothing open.',
+    'assistant: Hm',
+    'user: Say more.',
+  ]);
+});
+
+test.each(['native', 'text'] as const)(
+  'a value is checked like an answer in words; calls: %s',
+  async (kind) => {
+    const value = (n: number): ScriptedReply =>
+      kind === 'native'
+        ? { text: 'Here.', toolCalls: [{ name: 'generate_response', input: { n } }] }
+        : `Here. {"tool_name":"generate_response","arguments":{"n":${n}}}`;
+    const seen: string[] = [];
+    const reflect: Reflect = (reply, { replyIs }) => {
+      seen.push(`${replyIs} ${reply}`);
+      return reply.includes('1') ? 'n must not be 1.' : undefined;
+    };
+    const model = new ScriptedModel([value(1), value(2)]);
+    const use = [kind === 'native' ? reflexion({ reflect }) : textToolCalls({ reflect })];
+    const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
+    const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
+    const result = await agent.call('go', { output: structured(schema) });
+    expect(result).toMatchObject({ output: { n: 2 }, iterations: 2 });
+    expect(seen).toEqual(['value {"n":1}', 'value {"n":2}']);
+    const said = model.requests[1]!.messages.filter(({ role }) => role !== 'system');
+    expect(told(said)).toEqual([
+      'user: go',
+      kind === 'native' ? 'assistant: {"n":1}' : `assistant: ${value(1) as string}`,
+      'user: n must not be 1.',
+    ]);
+  },
+);
+
+test('the request for a value at the limit of iterations is not checked', async () => {
+  const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
+  const { agent } = setUp([value, value], () => 'Never.', { limits: { iterations: 1 } });
+  const output = structured({ type: 'object' });
+  expect((await agent.call('go', { output })).output).toEqual({ n: 1 });
 });
 
 test('options of the wrong kind are refused', () => {

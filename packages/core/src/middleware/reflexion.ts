@@ -7,7 +7,7 @@ import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';
-import { corrections, problemWith } from '../text-protocol/corrections.ts';
+import { corrections, isRefused, problemWith, valueIn } from '../text-protocol/corrections.ts';
 import type { Reflect, ReplyContext } from '../text-protocol/parsed-reply.ts';
 import { offersTools } from '../text-protocol/request-teller.ts';
 
@@ -28,8 +28,6 @@ interface Judging extends ReflexionOptions {
   readonly signal: AbortSignal;
 }
 
-const where = 'reflexion()';
-
 /**
  * Checks the answers of a model with native tool calling, and asks the model to correct bad answers
  * (OxyGent: `func_reflexion`). Put this middleware in an agent's `use` list. With `textToolCalls`,
@@ -37,11 +35,12 @@ const where = 'reflexion()';
  *
  * Readers get the text before it is checked; a `step-reset` takes refused text back. A refused
  * answer costs an iteration. The session log stores the refused answer and the correction as two
- * messages with `metadata.correction`. Replies with tool calls and summaries are not checked.
+ * messages with `metadata.correction`. A structured value is checked as JSON. Replies with other
+ * tool calls and summaries are not checked.
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reflexion(options: ReflexionOptions = {}): Middleware {
-  checkFields('CONFIGURATION', where, options, 'reflect:function|?');
+  checkFields('CONFIGURATION', 'reflexion()', options, 'reflect:function|?');
   const { reflect } = options;
   const last = new WeakSet<Msg>();
   return {
@@ -73,13 +72,14 @@ async function* judged(
   }
   const content = reply.content({ partial: false });
   try {
-    const judging = problemIn(content, { request, options, finishReason: finish.reason });
-    const message = await abortable(judging, options.signal);
-    if (message === undefined) {
+    const answer = isRefused(finish) ? undefined : answerIn(content);
+    const judging = answer && problemIn(answer, { content, request, options, finish });
+    const message = await abortable(Promise.resolve(judging), options.signal);
+    if (!answer || message === undefined) {
       yield [finish];
       return;
     }
-    const invalidReply = { text: textOf(content), message };
+    const invalidReply = { text: answer.text, message };
     const metadata = { ...finish.metadata, invalidReply };
     yield [
       ...(content.length ? [{ type: 'reset', reason: 'protocol' } as const] : []),
@@ -92,22 +92,35 @@ async function* judged(
   }
 }
 
-interface About {
-  readonly request: ModelRequest;
-  readonly options: Judging;
-  readonly finishReason: string;
+interface Answer {
+  /** The words of the answer, or the JSON of a structured value. */
+  readonly text: string;
+  readonly isValue: boolean;
 }
 
-/** Returns the problem of a reply, or `undefined` if the reply is fine or is not an answer. */
+/** Returns the answer in a reply. A reply with other tool calls has none. */
+function answerIn(content: readonly ContentBlock[]): Answer | undefined {
+  const calls = content.filter((block) => block.type === 'tool_use');
+  const value = valueIn(calls);
+  if (value !== undefined) return { text: value, isValue: true };
+  return calls.length ? undefined : { text: textOf(content), isValue: false };
+}
+
+interface About {
+  readonly content: readonly ContentBlock[];
+  readonly request: ModelRequest;
+  readonly options: Judging;
+  readonly finish: { readonly reason: string };
+}
+
+/** Returns the problem of an answer, or `undefined` if it is fine or must not be checked. */
 async function problemIn(
-  content: readonly ContentBlock[],
-  { request, options: { reflect, last, signal }, finishReason }: About,
+  { text, isValue }: Answer,
+  { content, request, options: { reflect, last, signal }, finish }: About,
 ): Promise<string | undefined> {
   const { messages, replyIs } = request;
   // The reply to a side request, such as a summary, is not an answer.
   if (replyIs === 'note' || messages.some((message) => last.has(message))) return undefined;
-  if (content.some(({ type }) => type === 'tool_use')) return undefined;
-  const text = textOf(content);
   // A reply with media is not empty, even without text.
   if (!text.trim() && content.some((block) => 'source' in block)) return undefined;
   const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
@@ -115,10 +128,10 @@ async function problemIn(
     messages,
     tools: offersTools(request) ? request.tools : [],
     thinking: thinking.join(''),
-    finishReason,
-    replyIs,
+    finishReason: finish.reason,
+    replyIs: isValue ? 'value' : replyIs,
     parallel: true,
     signal,
   };
-  return problemWith(text, context, { where, reflect });
+  return problemWith(text, context, reflect);
 }

@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { AgentError } from '../error/agent-error.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
@@ -6,6 +6,7 @@ import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import { outputToolName } from '../output/output-tool.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
 /**
@@ -33,11 +34,32 @@ export function refuseEmpty(reply: string): string | undefined {
 export async function problemWith(
   answer: string,
   context: ReplyContext,
-  { where, reflect }: { readonly where: string; readonly reflect: Reflect | undefined },
+  reflect: Reflect | undefined,
 ): Promise<string | undefined> {
-  const problem = (await reflect?.(answer, context)) ?? undefined;
-  checkFields('CONFIGURATION', `${where}: reflect`, { gives: problem }, 'gives:string|?');
+  const problem: unknown = (await reflect?.(answer, context)) ?? undefined;
+  if (problem !== undefined && typeof problem !== 'string')
+    throw new AgentError(
+      'CONFIGURATION',
+      `reflect must return a correction as text, or nothing; got a ${typeof problem}.`,
+    );
   return problem || refuseEmpty(answer);
+}
+
+/** Returns whether an inner check has refused the reply already. Its correction must stay. */
+export function isRefused({ metadata }: { readonly metadata?: JsonObject | undefined }): boolean {
+  return isInvalid(metadata?.['invalidReply']);
+}
+
+/**
+ * Returns the JSON of a structured value, for a reply that only calls the tool for it. Such a reply
+ * is an answer, too.
+ */
+export function valueIn(
+  calls: readonly { readonly name: string; readonly input: unknown }[],
+): string | undefined {
+  const input = calls.at(-1)?.input ?? undefined;
+  const isValue = calls.every(({ name }) => name === outputToolName);
+  return isValue && input !== undefined ? JSON.stringify(input) : undefined;
 }
 
 /**

@@ -1,13 +1,13 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { writtenReply } from '../message/written-reply.ts';
 import { abortable } from '../model/abortable.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import { problemWith } from './corrections.ts';
+import { isRefused, problemWith, valueIn } from './corrections.ts';
 import { parseToolCalls, readScan } from './parse-tool-calls.ts';
-import type { ParsedReply, ParseReply, Reflect, ReplyContext } from './parsed-reply.ts';
+import type { ParsedReply, ParseReply, Reflect, ReplyContext, TextCall } from './parsed-reply.ts';
 import { offersTools } from './request-teller.ts';
 import { TextReply } from './text-reply.ts';
 
@@ -54,11 +54,14 @@ export async function* decodeReply(
     const answer: ParsedReply = { type: 'answer', text };
     // The agent requests a note for itself, such as a summary. A note is not an answer, so it is
     // not checked.
-    if (reply.callsNatively || request.replyIs === 'note') return answer;
+    if (reply.callsNatively || request.replyIs === 'note' || isRefused(finish)) return answer;
     let parsed = answer as ParsedReply;
     if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
     else if (scans)
       parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
+    // A parser that looks for calls may find none.
+    if (parsed.type === 'calls' && !parsed.calls.length)
+      parsed = { type: 'answer', text: parsed.text ?? text };
     if (request.messages.some((message) => last.has(message)))
       return parsed.type === 'invalid' ? answer : parsed;
     triesCall = parsed.type !== 'answer';
@@ -71,8 +74,12 @@ export async function* decodeReply(
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
       return 'Only one tool can be called at a time, so none was called. Call one.';
     // A reply with media may have no words.
+    if (parsed.type === 'calls') {
+      const value = valueIn(usesIn(parsed.calls));
+      return value && problemWith(value, { ...context, replyIs: 'value' }, reflect);
+    }
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
-    return problemWith(parsed.text, context, { where: 'textToolCalls()', reflect });
+    return problemWith(parsed.text, context, reflect);
   };
   try {
     const parsed = await abortable(judge(), signal);
@@ -100,8 +107,13 @@ function aboutReply(text: string, parsed: ParsedReply, more: JsonObject): JsonOb
   if (parsed.type === 'invalid')
     return { invalidReply: { text, message: parsed.message, ...more } };
   if (parsed.type === 'answer') return undefined;
-  const calls = parsed.calls.map(({ name, arguments: input = {} }) => ({ name, input }));
-  return writtenReply(text, parsed.text ?? '', calls);
+  return writtenReply(text, parsed.text ?? '', usesIn(parsed.calls));
+}
+
+function usesIn(
+  calls: readonly TextCall[],
+): { readonly name: string; readonly input: JsonValue }[] {
+  return calls.map(({ name, arguments: input = {} }) => ({ name, input }));
 }
 
 function checked(given: ParsedReply): ParsedReply {

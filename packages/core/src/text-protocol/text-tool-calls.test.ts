@@ -25,6 +25,7 @@ import { selectTools } from '../tool-selection/select-tools.ts';
 import { tool } from '../tool/tool.ts';
 import { parseOxygent } from './parse-oxygent.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
+import type { ParseReply } from './parsed-reply.ts';
 import { textToolCalls, type TextToolCallsOptions } from './text-tool-calls.ts';
 
 const ran: string[] = [];
@@ -469,7 +470,7 @@ test.each([
   [{ parse: () => ({ type: 'call' }) as never }, "type must be 'answer' or 'calls' or 'invalid'"],
   [{ parse: () => ({ type: 'answer' }) as never }, 'text must be a string'],
   [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be a string'],
-  [{ reflect: () => 7 as never }, 'reflect: gives must be a string'],
+  [{ reflect: () => 7 as never }, 'reflect must return a correction as text'],
   [
     { parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never },
     'cannot be written as JSON',
@@ -485,6 +486,18 @@ test.each([
     });
   },
 );
+
+test('a custom parser that finds no call leaves the reply an answer', async () => {
+  const parse: ParseReply = (reply) => ({
+    type: 'calls',
+    calls: [...reply.matchAll(/CALL (\w+)/g)].map(([, name]) => ({ name: name! })),
+  });
+  const model = new ScriptedModel(['', 'CALL look', 'Seen.']);
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const use = [textToolCalls({ parse })];
+  const result = await new ReActAgent({ name: 'a', model, tools: [look], use }).call('go');
+  expect(result).toMatchObject({ text: 'Seen.', iterations: 3, toolsUsed: ['look'] });
+});
 
 test('rejects invalid options', () => {
   for (const options of [{ parse: 1 }, { reflect: 'x' }, { parallel: 1 }, { prompt: '' }]) {
