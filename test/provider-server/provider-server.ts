@@ -4,6 +4,7 @@ import { dashScope } from './dashscope.ts';
 import { deltas, echo } from './echo.ts';
 import { readBody, sendError, sendJson, type ChatRequest, type Handler } from './exchange.ts';
 import { fault } from './faults.ts';
+import { redirect } from './redirect.ts';
 import { replay } from './replay.ts';
 import { scripted } from './scripted.ts';
 import { Visits } from './visits.ts';
@@ -51,6 +52,7 @@ async function answer(
   const [route = '', ...rest] = pathname.split('/').filter(Boolean);
   if (route === 'arrived' || route === 'departed')
     return visits.answer(route, rest[0] ?? '', response);
+  if (route === 'redirect') return redirect(request, response, rest);
   if (pathname.endsWith('/models'))
     return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
 

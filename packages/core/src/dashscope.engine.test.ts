@@ -88,6 +88,16 @@ const script = [
   'They say: {results}',
 ];
 
+test.each(['302/far', '307/far', '308/near/redirect/307/far', '303/near', '307/nowhere'])(
+  'sends nothing after the redirect %s',
+  async (path) => {
+    const baseURL = `${inject('providerUrl')}/redirect/${path}/dashscope/echo/api/v1`;
+    const { text, error } = await run(at('', { baseURL, apiKey: 'sk-secret-0123456789' }));
+    expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
+    expect(error?.message).toContain('redirects');
+  },
+);
+
 test('reads text with its finish reason and usage', async () => {
   expect(await run(at('scripted'), { providerOptions: { script: ['晴れ です'] } })).toEqual({
     text: '晴れ です',

@@ -239,6 +239,183 @@ test('removes a key that the server quotes from the error', async () => {
   expect(errors[0]?.message).toContain('Wrong key *** given');
 });
 
+/** Browsers hide where a redirect leads. */
+const hidesTargets = 'document' in globalThis;
+
+test.each(['301', '302', '307', '308'])(
+  'a %s redirect within the origin is followed where its target is visible',
+  async (status) => {
+    const { text, error } = await run(at(`/redirect/${status}/near/echo/v1`, { apiKey: 'key-1' }), {
+      messages: [userMessage('Hi')],
+    });
+    if (hidesTargets) {
+      expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
+      expect(error?.message).toContain('hides the target');
+    } else {
+      expect(JSON.parse(text)).toMatchObject({
+        headers: { authorization: 'Bearer key-1' },
+        body: { messages: [{ content: 'Hi' }] },
+      });
+    }
+  },
+);
+
+test.each([
+  '301/far',
+  '302/far',
+  '303/far',
+  '307/far',
+  '308/far',
+  '307/near/redirect/307/far',
+  '308/near/redirect/302/near/redirect/308/far',
+  '303/near',
+  '307/loop',
+  '307/nowhere',
+])('sends nothing after the redirect %s', async (path) => {
+  const apiKey = 'sk-secret-0123456789';
+  const { text, error } = await run(at(`/redirect/${path}/echo/v1`, { apiKey }));
+  expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
+  expect(error?.message).toContain('redirects');
+  expect(error?.message).toContain('baseURL');
+});
+
+test.each([
+  'https://elsewhere.test/v1',
+  'http://api.openai.com/v1',
+  'https://api.openai.com:444/v1',
+  'https://api.openai.com.elsewhere.test/',
+  '//elsewhere.test/v1',
+  'javascript:alert(1)',
+  'https://',
+])('follows no redirect to %s, and quotes only its origin', async (location) => {
+  const seen: string[] = [];
+  const serve: Fetch = async (url, init) => {
+    seen.push(`${url} ${init.redirect}`);
+    const query = '?key=sk-secret-0123456789';
+    return new Response('moved', { status: 307, headers: { location: location + query } });
+  };
+  const { text, error } = await run(openai({ model: 'm', apiKey: 'k', fetch: serve }));
+  expect([text, error?.code]).toEqual(['', 'MODEL_BAD_RESPONSE']);
+  expect(error?.message).not.toContain('sk-secret');
+  expect(seen).toEqual(['https://api.openai.com/v1/chat/completions manual']);
+});
+
+test('a redirect does not wait for a body that never ends', async () => {
+  const { state, stream } = openBody('moved');
+  const error = await errorOf(
+    served(() => new Response(stream, { status: 307, headers: { location: 'https://x.test/' } })),
+  );
+  expect([error.code, state.cancelled]).toEqual(['MODEL_BAD_RESPONSE', true]);
+});
+
+test('a redirect at a relative address without a base is refused', async () => {
+  const error = await errorOf(
+    served(() => new Response(null, { status: 307, headers: { location: '/v2' } }), {
+      baseURL: '/llm/v1',
+    }),
+  );
+  expect(error.code).toBe('MODEL_BAD_RESPONSE');
+});
+
+const secret = 'sk-se+cret/0123456789';
+
+/** Everything that a log could show of an error: its fields, stacks and causes. */
+function shown(error: unknown): string {
+  if (!(error instanceof Error)) return JSON.stringify(error) ?? '';
+  const { stack, message, cause } = error;
+  const { errors = [] } = error as Partial<AggregateError>;
+  return [stack, message, JSON.stringify(error), shown(cause), ...errors.map(shown)].join('\n');
+}
+
+const events = (data: unknown): Response =>
+  eventStream(`${event('Hi')}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+
+test.each<[how: string, respond: () => Response]>([
+  [
+    'in an error body',
+    () => new Response(`{"error":{"message":"bad ${secret}"}}`, { status: 401 }),
+  ],
+  ['in plain text', () => new Response(secret, { status: 500 })],
+  [
+    'escaped in JSON',
+    () => new Response('{"error":{"message":"sk\\u002dse+cret\\/0123456789"}}', { status: 400 }),
+  ],
+  ['encoded as in an address', () => new Response(encodeURIComponent(secret), { status: 400 })],
+  ['cut at the end of the quote', () => new Response(`${'x'.repeat(185)}${secret}`)],
+  ['in an error within the reply', () => events({ error: { message: secret, code: 500 } })],
+  [
+    'as the code of an error within the reply',
+    () => events({ error: { message: 'no', code: secret } }),
+  ],
+  ['in a malformed event', () => events(`{"choices": ${secret}`)],
+  ['in an error event', () => eventStream(`event: error\ndata: ${secret}\n\n`)],
+  ['in no event', () => new Response(secret)],
+  [
+    'in a redirect',
+    () => new Response(null, { status: 307, headers: { location: `https://x.test/?k=${secret}` } }),
+  ],
+  ['in a status that is no error', () => new Response(secret, { status: 300 })],
+  [
+    'in an exception',
+    () => {
+      throw new TypeError(`Invalid header value Bearer ${secret}`);
+    },
+  ],
+  [
+    'in the cause of an exception',
+    () => {
+      throw new TypeError('fetch failed', { cause: new Error(secret) });
+    },
+  ],
+  [
+    'in several causes',
+    () => {
+      throw new TypeError('fetch failed', {
+        cause: new AggregateError([new Error(secret)], secret),
+      });
+    },
+  ],
+  [
+    'in a text as an exception',
+    () => {
+      throw secret;
+    },
+  ],
+])('a key quoted %s is in no field, stack or cause of the error', async (_how, respond) => {
+  for (const options of [
+    { apiKey: secret },
+    { apiKey: ` ${secret}\n` },
+    { headers: { authorization: `bearer ${secret}` } },
+    { headers: { 'api-key': secret } },
+    { headers: { 'x-key': `${secret} ` } },
+  ]) {
+    const error = await errorOf(served(respond, options));
+    const text = shown(error);
+    expect([text.includes('cret/01'), text.includes('cret%2F01')]).toEqual([false, false]);
+  }
+});
+
+test.each(['https://ann:pass-12345678@x.test/v1', 'https://x.test/v1?a=b&key=pass-12345678#c'])(
+  'secrets of the address %s are in no error',
+  async (baseURL) => {
+    const lost = (url: string): never => {
+      throw new TypeError(`Cannot request ${url}`);
+    };
+    const error = await errorOf(openai({ model: 'm', baseURL, fetch: lost as unknown as Fetch }));
+    expect([error.code, shown(error).includes('pass-1234')]).toEqual(['MODEL_UNREACHABLE', false]);
+    expect(error.message).toContain('x.test');
+  },
+);
+
+test('an error of a custom fetch shows where it came from', async () => {
+  const lost = (): never => {
+    throw new Error('no network here');
+  };
+  const error = await errorOf(served(lost));
+  expect(error.message).toContain('no network here');
+  expect(error.stack).toContain('Caused by: Error: no network here');
+});
+
 test('reports a key function that fails', async () => {
   const error = await errorOf(
     at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }),

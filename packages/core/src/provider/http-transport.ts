@@ -1,9 +1,12 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError, isError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from './formatter.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import { EventReply } from './event-reply.ts';
 import { errorOfResponse } from './provider-error.ts';
+import { sendRequest } from './send-request.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -37,15 +40,7 @@ export async function* streamReply(
   const deadline = new Deadline(request.signal, request.timeoutMs);
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
-    const { url, headers, body, fetch: send = fetch } = request;
-    const response = await deadline.wait(() =>
-      send(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body,
-        signal: deadline.signal,
-      }),
-    );
+    const response = await sendRequest(request, deadline);
     if (!response.ok) {
       const text = await deadline.wait(() => response.text());
       throw errorOfResponse(response.status, response.headers, withoutSecrets(text, request));
@@ -60,7 +55,7 @@ export async function* streamReply(
       if (!bytes) return;
     }
   } catch (error) {
-    throw readable(error, request);
+    throw error === deadline.signal.reason ? error : readable(error, request);
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
@@ -88,33 +83,23 @@ async function read(
 }
 
 /**
- * Converts any error to an `AgentError`. An error that is not an `AgentError` comes from `fetch` or
- * from the body. In Node, the reason of such an error is its `cause`.
+ * Converts any error to an `AgentError` without secrets: without them in its stack and details, too.
+ * It has no cause, because a cause could quote them. An error that is not an `AgentError` comes from
+ * `fetch` or from the body. In Node, the reason of such an error is its `cause`.
  */
 function readable(error: unknown, request: HttpRequest): AgentError {
+  const clean = (text: string): string => withoutSecrets(text, request);
+  if (AgentError.is(error)) {
+    const { code, message, retryable, details } = error;
+    const shown = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
+    return new AgentError(code, clean(message), { retryable, details: shown });
+  }
   const reason = (error as Error | undefined)?.cause ?? error;
-  const failure = AgentError.is(error)
-    ? error
-    : new AgentError(
-        'MODEL_UNREACHABLE',
-        `The connection to ${request.url} failed: ${messageOf(reason)}`,
-        {
-          cause: error,
-          retryable: true,
-        },
-      );
-  failure.message = withoutSecrets(failure.message, request);
-  return failure;
-}
-
-/**
- * Removes header values from a text, because servers and runtimes may quote what was sent, such as
- * a wrong key.
- */
-function withoutSecrets(text: string, { headers }: HttpRequest): string {
-  const secrets = Object.values(headers).map((value) => value.replace(/^Bearer /, ''));
-  return secrets.reduce(
-    (clean, secret) => (secret.length < 8 ? clean : clean.replaceAll(secret, '***')),
-    text,
+  const failure = new AgentError(
+    'MODEL_UNREACHABLE',
+    clean(`The connection to ${request.url} failed: ${messageOf(reason)}`),
+    { retryable: true },
   );
+  if (isError(reason)) failure.stack += clean(`\nCaused by: ${reason.stack}`);
+  return failure;
 }

@@ -1,0 +1,47 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { Deadline } from '../model/deadline.ts';
+import type { HttpRequest } from './http-transport.ts';
+
+/** Redirects that keep the method; a request for a reply makes no sense with another one. */
+const keepsMethod = /^30[1278]$/;
+
+const mostRedirects = 5;
+
+/**
+ * Posts the request. Follows redirects only within its origin, so that no other server gets the key
+ * or the prompt. Browsers hide the target of a redirect, so none is followed there.
+ */
+export async function sendRequest(request: HttpRequest, deadline: Deadline): Promise<Response> {
+  const { headers, body, fetch: send = fetch } = request;
+  let { url } = request;
+  for (let redirects = 0; ; redirects++) {
+    const response = await deadline.wait(() =>
+      send(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+        signal: deadline.signal,
+        redirect: 'manual',
+      }),
+    );
+    const { status, type } = response;
+    const isHidden = type === 'opaqueredirect';
+    if (!isHidden && status !== 303 && !keepsMethod.test(`${status}`)) return response;
+    response.body?.cancel().catch(() => undefined);
+    const target = targetOf(response, url);
+    const isNear = target && target.origin === new URL(url).origin;
+    if (!isNear || status === 303 || redirects >= mostRedirects) {
+      const where = isHidden ? ', and the browser hides the target' : ` to ${target?.origin}`;
+      throw new AgentError(
+        'MODEL_BAD_RESPONSE',
+        `The model server redirects${where}. Set baseURL to the final address if you trust it.`,
+      );
+    }
+    url = target.href;
+  }
+}
+
+function targetOf({ headers }: Response, url: string): URL | undefined {
+  const location = headers.get('location');
+  return location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
+}

@@ -1,0 +1,27 @@
+import type { HttpRequest } from './http-transport.ts';
+
+/** Shorter values are not secrets, and removing them would remove words. */
+const shortest = 8;
+
+/**
+ * Removes the request's header values, and the secrets of its address, from a text. Servers and
+ * runtimes quote what was sent, such as a wrong key.
+ */
+export function withoutSecrets(text: string, { url, headers }: HttpRequest): string {
+  const parts = (url.match(/\/\/[^/]*@|\?.*/g) ?? []).flatMap((part) => part.split(/[/?&=@:#]+/));
+  return Object.values(headers)
+    .map((value) => value.trim().replace(/^(bearer|basic) +/i, ''))
+    .concat(parts)
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .filter(({ length }) => length >= shortest)
+    .sort((a, b) => b.length - a.length)
+    .reduce(withoutSecret, text);
+}
+
+function withoutSecret(text: string, secret: string): string {
+  const clean = text.replaceAll(secret, '***');
+  // A quoted text may be cut within the secret.
+  const at = clean.lastIndexOf(secret.slice(0, shortest));
+  const isCut = at >= 0 && clean.endsWith('…') && secret.startsWith(clean.slice(at, -1));
+  return isCut ? `${clean.slice(0, at)}***…` : clean;
+}
