@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
+import { logText, withoutKeys } from './log-text.ts';
 import type { RequestVariables } from '../handler-options.ts';
 
 /**
@@ -125,12 +126,18 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
   );
 }
 
-/** Writes an error to the Worker's log, except an error that the client caused. */
+/**
+ * Writes an error to the Worker's log, except an error that the client caused. What looks like a key
+ * is removed.
+ */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
   const { code } = publicError(error.toJSON());
   if (statusOf[code] >= 500 && statusOf[code] !== 501)
-    console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
+    console.error(
+      withoutKeys(`[${requestId}] ${error.code}: ${error.message}`),
+      logText(error.cause ?? error),
+    );
 }
 
 /**

@@ -1,0 +1,122 @@
+import { AgentError } from '@isoloop/core';
+import { dashscope } from '@isoloop/core/dashscope';
+import { openai } from '@isoloop/core/openai';
+import { expect, test, vi } from 'vitest';
+import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
+
+/** Returns everything that the Worker's log shows, the stacks and causes of errors included. */
+async function logOf(target: TestEndpoint): Promise<string> {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const body = { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] };
+  const answers = [
+    await target.post('/v1/chat/completions', body),
+    await target.post('/v1/chat/completions', { ...body, stream: true }),
+    await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
+  ];
+  await Promise.all(answers.map((answer) => answer.text()));
+  await target.settled();
+  const text = log.mock.calls.flat().map(shown).join('\n');
+  log.mockRestore();
+  return text;
+}
+
+function shown(value: unknown): string {
+  if (!(value instanceof Error)) return typeof value === 'string' ? value : JSON.stringify(value);
+  const { errors = [] } = value as Partial<AggregateError>;
+  return [
+    value.stack,
+    value.message,
+    JSON.stringify(value),
+    shown(value.cause),
+    ...errors.map(shown),
+  ].join();
+}
+
+const key = 'tenant.4f9a2b7c61d8e0';
+
+test.each<[how: string, respond: () => Response]>([
+  ['in an error body', () => new Response(`bad ${key}`, { status: 401 })],
+  ['in the reply', () => new Response(key)],
+  [
+    'in an event',
+    () => new Response(`data: ${key}\n\n`, { headers: { 'content-type': 'text/event-stream' } }),
+  ],
+  [
+    'in an exception',
+    () => {
+      throw new TypeError(`Cannot send ${key}`, {
+        cause: new AggregateError([new Error(key)], key),
+      });
+    },
+  ],
+])('a key that a model server quotes %s is not in the log', async (_how, respond) => {
+  const fetch = async (): Promise<Response> => respond();
+  for (const model of [
+    openai({ model: 'm', apiKey: key, fetch }),
+    dashscope({ model: 'm', apiKey: key, fetch }),
+    openai({ model: 'm', headers: { 'api-key': key }, fetch }),
+  ]) {
+    const text = await logOf(testEndpoint(model));
+    expect(text).toContain('MODEL_');
+    expect(text).not.toContain(key);
+  }
+});
+
+const tail = 'Zq4f9a2b7c61d8e0';
+
+test.each([
+  `Incorrect API key provided: sk-proj-${tail}. You can find`,
+  `Incorrect API key provided: ${tail}.`,
+  `no access for sk-ant-api03-${tail}`,
+  `{"api_key":"${tail}"}`,
+  `{\\"token\\": \\"${tail}\\"}`,
+  `Authorization: Bearer ${tail}`,
+  `Headers.append: "Bearer ${tail}" is an invalid header value`,
+  `authorization: Basic ${tail}==`,
+  `GET https://api.test/v1?key=${tail}&x=1 failed`,
+  `fetch https://ann:${tail}@api.test/ failed`,
+  `the token ${tail} is expired`,
+  `password=${tail}`,
+  `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.${tail}`,
+  `AIzaSyA1234567890-abcdefgh${tail}`,
+  `ghp_0123456789abcdef${tail}`,
+])('the log does not show the secret in: %s', async (words) => {
+  const failures: readonly unknown[] = [
+    new Error(words),
+    words,
+    new AgentError('TOOL_ERROR', words, { details: { words } }),
+    new AgentError('MODEL_SERVER', 'Down', {
+      cause: new Error('why', { cause: new Error(words) }),
+    }),
+    new AggregateError([new Error('one'), new AggregateError([new Error(words)], words)], 'many'),
+    Object.assign(new Error('short'), { stack: `Error: ${words}\n    at f (${words})` }),
+  ];
+  for (const error of failures) {
+    const text = await logOf(testEndpoint([{ error }, { error }, { error }]));
+    expect(text).toMatch(/INTERNAL|TOOL_ERROR|MODEL_/);
+    expect(text).not.toContain(tail);
+  }
+});
+
+test('the log keeps what helps to find a failure', async () => {
+  const cause = new AggregateError([new Error('connect ECONNREFUSED 10.0.0.1:443')], 'no host');
+  const error = new Error('Cannot read https://api.test/v1?page=2 at key 7', { cause });
+  Object.assign(cause, { cause: error });
+  const text = await logOf(testEndpoint([{ error }, { error }, { error }]));
+  for (const part of [
+    'https://api.test/v1?page=2 at key 7',
+    'ECONNREFUSED 10.0.0.1:443',
+    'no host',
+  ])
+    expect(text).toContain(part);
+  expect(text).toContain('log-text.test.ts');
+});
+
+test('an error whose fields cannot be read is logged', async () => {
+  const error = new Proxy(new Error('x'), {
+    get: () => {
+      throw new Error('no');
+    },
+  });
+  expect(await logOf(testEndpoint([{ error }, { error }, { error }]))).toContain('INTERNAL');
+});
