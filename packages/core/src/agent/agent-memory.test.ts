@@ -16,7 +16,7 @@ const echo = tool({
   execute: async (input) => JSON.stringify(input),
 });
 
-test('a new agent on the same session continues where the last one stopped', async () => {
+test('a new agent continues the conversation that another agent stored in the same session', async () => {
   const store = new MemoryStore();
   const first = new ScriptedModel([
     {
@@ -55,7 +55,7 @@ test('a new agent on the same session continues where the last one stopped', asy
   ]);
 });
 
-test("a call that the store rejects ends with the store's code, and the conversation is complete", async () => {
+test("if the store rejects a write, call() rejects with the store's code, and a later call stores all messages", async () => {
   class FullStore extends MemoryStore {
     full = false;
     override setMany(entries: readonly (readonly [string, string])[]): Promise<void> {
@@ -85,7 +85,7 @@ test("a call that the store rejects ends with the store's code, and the conversa
   ]);
 });
 
-test('the requests of a long conversation stay within the window, and their beginning stays the same', async () => {
+test('fitContext() keeps the requests of a long conversation within the window and seldom changes where their history begins', async () => {
   const answers = Array.from({ length: 30 }, () => 'x'.repeat(400));
   const model = new ScriptedModel(answers);
   const agent = new ReActAgent({

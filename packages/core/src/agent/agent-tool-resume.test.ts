@@ -8,7 +8,10 @@ import { agentTool } from './agent-tool.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/** Creates a parent whose child calls two tools: one that needs approval, and an external one. */
+/**
+ * Creates a parent whose child calls the named tools. `guarded` needs approval, and `external` runs
+ * outside the agent.
+ */
 function build(childAsks: readonly string[]) {
   const ran: string[] = [];
   const guarded = tool({
@@ -48,7 +51,7 @@ function build(childAsks: readonly string[]) {
 }
 const answer = 'session_id: c\n\nchild done';
 
-test('a child with pending calls suspends its parent, which lists them', async () => {
+test('a child with pending tool calls suspends its parent, and the parent’s result names those calls', async () => {
   const { parent, ran, model } = build(['guarded']);
   const result = await parent.call('go');
   expect(result.reason).toBe('suspended');
@@ -83,7 +86,7 @@ test.for([
   ],
   ['result', ['external'], { type: 'result', output: '42' }, ['42'], []],
 ] as const)(
-  'the child continues with the decision about the parent’s call: %s',
+  'a decision about the parent’s tool call is applied to the child’s tool calls: %s',
   async ([, asks, decision, childSaw, executed]) => {
     const { parent, model, childModel, ran, outputs } = build(asks);
     await parent.call('go');
@@ -92,7 +95,7 @@ test.for([
     expect(outputs(childModel)).toEqual(childSaw);
     expect(outputs(model)).toEqual([answer]);
     expect(ran).toEqual(executed);
-    // The child got the message once.
+    // The child received the user message only once.
     expect(childModel.requests.at(-1)!.messages.filter(({ role }) => role === 'user')).toHaveLength(
       1,
     );
@@ -102,7 +105,7 @@ test.for([
 test.for([
   ['one result for two calls', ['external', 'external'], { type: 'result', output: '42' }],
   ['an edit', ['guarded'], { type: 'edit', input: { message: 'other' } }],
-] as const)('%s suspends again', async ([, asks, decision]) => {
+] as const)('the parent is suspended again after %s', async ([, asks, decision]) => {
   const { parent, ran } = build(asks);
   await parent.call('go');
   expect(await parent.call([{ toolUseId: 'p1', ...decision } as Decision])).toMatchObject({
@@ -112,7 +115,7 @@ test.for([
   expect(ran).toEqual([]);
 });
 
-test('a child that already has its answer returns it to the parent', async () => {
+test('a child that has already answered returns its answer to the parent', async () => {
   const { parent, model, child, outputs } = build(['external']);
   await parent.call('go');
   await child.call([{ toolUseId: 'child_0', type: 'result', output: '42' }]);
@@ -161,7 +164,7 @@ test.for([
     ['user', 'assistant'],
   ],
 ] as const)(
-  'a call that was lost %s continues from the child’s log',
+  'a tool call that was interrupted %s continues from the child’s log',
   async ([, said, ended, roles]) => {
     const external = tool({ name: 'external', description: '', input: {} });
     const childMemory = new InMemoryMemory([userMessage('go', { id: 's:p1' }), ...said]);

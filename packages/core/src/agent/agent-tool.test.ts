@@ -52,7 +52,7 @@ function build(
   };
 }
 
-test('a child answers with its session id and continues under it in a later call of the parent', async () => {
+test('a child’s answer contains its session id, and a later tool call with that id continues the session', async () => {
   const { parent, model, made } = build(
     [{ toolCalls: [call('hello')] }, 'first', { toolCalls: [call('more', 'call_1')] }, 'second'],
     [['hi', 'hi again']],
@@ -70,7 +70,7 @@ test('a child answers with its session id and continues under it in a later call
   ]);
 });
 
-test('each call without a session id opens a session, also in parallel', async () => {
+test('each tool call without a session id opens a new session, also if two run in parallel', async () => {
   const { parent, model, made } = build(
     [{ toolCalls: [call('a'), call('b')] }, 'done'],
     [['one'], ['two']],
@@ -83,7 +83,7 @@ test('each call without a session id opens a session, also in parallel', async (
   expect(made.map(({ sessionId }) => sessionId)).toEqual(['s:call_1', 's:call_2']);
 });
 
-test('two calls of one session run one after the other', async () => {
+test('two tool calls for one session run one after the other', async () => {
   const { parent, model } = build(
     [{ toolCalls: [call('a')] }, { toolCalls: [call('b', 'call_1'), call('c', 'call_1')] }, 'done'],
     [['one', 'two', 'three']],
@@ -95,7 +95,7 @@ test('two calls of one session run one after the other', async () => {
 });
 
 test.for([['nope'], ['other_1']])(
-  'a session id of another tool is an error result: %s',
+  'a session id that the agent tool did not return earlier is an error result: %s',
   async ([id]) => {
     const { parent, model, made } = build([{ toolCalls: [call('a', id)] }, 'done'], [['never']]);
     await parent.call('go');
@@ -106,7 +106,7 @@ test.for([['nope'], ['other_1']])(
   },
 );
 
-test('another host continues a session from the child’s own log', async () => {
+test('another host continues a child’s session from its log, and reports an error if that log is lost', async () => {
   const stores = { boss: new MemoryStore(), helper: new MemoryStore() };
   const host = (parentSays: readonly ScriptedReply[], childSays: readonly ScriptedReply[]) => {
     const model = new ScriptedModel(parentSays);
@@ -135,7 +135,7 @@ test('another host continues a session from the child’s own log', async () => 
   expect(results(lost.model).at(-1)).toEqual(['error', expect.stringContaining('no session "x1"')]);
 });
 
-test('the child’s events reach the parent’s readers with the path of names, through several levels', async () => {
+test('readers of the outer agent get the events of all nested agents, each with its path of agent names', async () => {
   const agent = (name: string, says: readonly ScriptedReply[], tools: readonly Tool[] = []) =>
     new ReActAgent({ name, model: new ScriptedModel(says), tools });
   const inner = agentTool(agent('inner', ['deep']), { description: '' });
@@ -181,7 +181,7 @@ test('a child’s failure is an error result, and its session stays usable', asy
   ]);
 });
 
-test('the parent’s signal stops the child', async () => {
+test('the abort signal of the parent’s call stops the child', async () => {
   const { parent, made } = build([{ toolCalls: [call('a')] }], [[{ text: 'partial', hang: true }]]);
   const abort = new AbortController();
   const stream = parent.stream('go', { signal: abort.signal });
@@ -189,7 +189,7 @@ test('the parent’s signal stops the child', async () => {
     if (event.type === 'reasoning-chunk' && event.agentPath.length === 2) abort.abort();
   }
   expect((await stream.result).reason).toBe('aborted');
-  // The child closes its log after the parent has released it.
+  // The child finishes its log after the parent’s run has ended.
   await expect.poll(() => made[0]!.agent.busy).toBe(false);
   expect((await made[0]!.agent.messages()).at(-1)).toMatchObject({
     role: 'assistant',
@@ -197,7 +197,7 @@ test('the parent’s signal stops the child', async () => {
   });
 });
 
-test('two agents never share a child', async () => {
+test('two parents with the same agent tool never share a child', async () => {
   const made: string[] = [];
   const helper = agentTool(
     ({ sessionId }) => {
@@ -214,7 +214,7 @@ test('two agents never share a child', async () => {
   expect(made).toEqual(['s:call_1', 's:call_1']);
 });
 
-test('a copy with other fields stays one tool in each agent, with children of its own', async () => {
+test('a spread copy of an agent tool works, and each parent gets a child of its own', async () => {
   const made: string[] = [];
   const child = ({ sessionId }: { readonly sessionId: string }): ChildAgent => {
     made.push(sessionId);
@@ -237,7 +237,7 @@ test('a copy with other fields stays one tool in each agent, with children of it
   expect(made).toEqual(['s:x', 't:x']);
 });
 
-test('an agent as the tool is one session', async () => {
+test('agentTool() with an agent instead of a factory has exactly one session', async () => {
   const child = new ReActAgent({
     name: 'the helper!',
     sessionId: 'c',
@@ -262,7 +262,7 @@ test('an agent as the tool is one session', async () => {
   ]);
 });
 
-test('cuts names to the length that providers accept, and rejects one without letters', () => {
+test('agentTool() cuts long names to the length that providers accept, and rejects a name without ASCII letters', () => {
   const named = (name: string) =>
     agentTool(() => Promise.reject(new Error('never')), { name, description: '' });
   expect(named('x'.repeat(100)).name).toBe(`call_${'x'.repeat(59)}`);
@@ -273,7 +273,7 @@ test('cuts names to the length that providers accept, and rejects one without le
 });
 
 test.for([[{}], [{ message: ' ' }], [{ message: 1 }], [{ message: 'a', session_id: 1 }], ['text']])(
-  'rejects the arguments %j',
+  'an agent tool rejects the arguments %j',
   async ([input]) => {
     const { parent, model, made } = build(
       [{ toolCalls: [{ name: 'call_helper', input: input as never }] }, 'done'],
@@ -285,7 +285,7 @@ test.for([[{}], [{ message: ' ' }], [{ message: 1 }], [{ message: 'a', session_i
   },
 );
 
-test('a child whose factory fails is an error result', async () => {
+test('a factory that fails causes an error result', async () => {
   const helper = agentTool(() => Promise.reject(new Error('no room')), {
     name: 'helper',
     description: '',
@@ -295,7 +295,7 @@ test('a child whose factory fails is an error result', async () => {
   expect(results(model)).toEqual([['error', 'Error: no room']]);
 });
 
-test('the model gets the name, description and parameters of the tool', () => {
+test('the model gets the name, description and parameters of an agent tool', () => {
   const { agent } = lone();
   expect(agentTool(agent, { description: 'Helps' }).schema).toMatchObject({
     name: 'call_x',
@@ -312,7 +312,7 @@ test('the model gets the name, description and parameters of the tool', () => {
   });
 });
 
-test('has the limits and groups of any tool', () => {
+test('agentTool() accepts the timeout, group and replay options of any tool', () => {
   const { agent } = lone();
   const helper = agentTool(agent, { description: '', timeoutMs: 5, group: 'g', replay: 'safe' });
   expect(helper).toMatchObject({ timeoutMs: 5, groups: ['g'], replay: 'safe' });
@@ -331,7 +331,7 @@ test.for([
   ['null', 'message: a string that is not blank'],
   [{ message: ' ' }, 'message: a string that is not blank'],
   [{ message: 'go', session_id: 5 }, 'session_id: a text'],
-] as const)('reports invalid arguments: %j', async ([input, words]) => {
+] as const)('the error result names the invalid argument: %j', async ([input, words]) => {
   const { parent, model, made } = build(
     [{ toolCalls: [{ name: 'call_helper', input }] }, 'ok'],
     [],
@@ -341,7 +341,7 @@ test.for([
   expect(made).toEqual([]);
 });
 
-test.for(['', null])('an empty session id opens a session: %j', async (session_id) => {
+test.for(['', null])('an empty session id opens a new session: %j', async (session_id) => {
   const { parent, model } = build(
     [{ toolCalls: [{ name: 'call_helper', input: { message: 'go', session_id } }] }, 'ok'],
     [['hi']],
@@ -350,7 +350,7 @@ test.for(['', null])('an empty session id opens a session: %j', async (session_i
   expect(results(model)).toEqual([['success', 'session_id: call_1\n\nhi']]);
 });
 
-test('a call of another tool does not count as a session', async () => {
+test('the id of another tool’s call is not a session id', async () => {
   const { parent, model, made } = build(
     [{ toolCalls: [{ name: 'none', id: 'n1' }] }, { toolCalls: [call('go', 'n1')] }, 'ok'],
     [['hi']],
@@ -363,7 +363,7 @@ test('a call of another tool does not count as a session', async () => {
   expect(made).toEqual([]);
 });
 
-test('two parallel calls that continue a session share its child', async () => {
+test('two parallel tool calls that continue a session share one child', async () => {
   const child = new InMemoryMemory([userMessage('hello'), assistantMessage('hi')]);
   const models: ScriptedModel[] = [];
   const helper = agentTool(
@@ -400,7 +400,7 @@ test('two parallel calls that continue a session share its child', async () => {
   expect(models.map(({ requests }) => requests.length).toSorted()).toEqual([0, 2]);
 });
 
-test('a call that waits for a child sends it nothing when the parent is aborted', async () => {
+test('after an abort of the parent, a tool call that waits for the child sends the child no message', async () => {
   const controller = new AbortController();
   const model = new ScriptedModel([{ wait: async () => controller.abort(), hang: true }, 'late']);
   const agent = new ReActAgent({ name: 'helper', model });
@@ -417,7 +417,7 @@ test('a call that waits for a child sends it nothing when the parent is aborted'
   expect((await agent.messages()).map(textOf)).toEqual(['one']);
 });
 
-test('a child whose run returns a failure as its result is an error result', async () => {
+test('a child that returns its failure as a result, instead of throwing, causes an error result', async () => {
   const { agent } = lone([{ error: new Error('down') }]);
   const { name, sessionId } = agent;
   const kind: ChildAgent = {
@@ -438,7 +438,7 @@ test('a child whose run returns a failure as its result is an error result', asy
   ]);
 });
 
-test('a child without text reports how it ended', async () => {
+test('if a child’s answer has no text, the tool result says how the child’s run ended', async () => {
   const { parent, model } = build([{ toolCalls: [call('go')] }, 'ok'], [[{ text: '' }]]);
   await parent.call('go');
   expect(results(model)).toEqual([
@@ -491,7 +491,7 @@ test("an interrupt of the parent before its child begins prevents the child's ru
   expect(results(model)).toEqual([['interrupted', 'Interrupted before it ran.']]);
 });
 
-test('a queued turn of a child does not begin after an interrupt', async () => {
+test('after an interrupt of the parent, a queued turn of the child does not begin', async () => {
   const says = new ScriptedModel(['one two', 'never']);
   const child = new ReActAgent({ name: 'helper', model: says });
   const model = new ScriptedModel([{ toolCalls: [call('a'), call('b')] }, 'next']);
@@ -505,7 +505,7 @@ test('a queued turn of a child does not begin after an interrupt', async () => {
   expect(results(model).map(([state]) => state)).toEqual(['success', 'error']);
 });
 
-test('an interrupt of the parent does not affect another call of a shared child', async () => {
+test('an interrupt of the parent does not stop another caller’s run of the shared child', async () => {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
   const says = new ScriptedModel([[{ wait: opened, text: 'mine' }], 'yours']);
@@ -524,7 +524,7 @@ test('an interrupt of the parent does not affect another call of a shared child'
   expect((await done).reason).toBe('interrupted');
 });
 
-test('an abort of the parent aborts its child; a pause lets it finish', async () => {
+test('an abort of the parent aborts its child; a pause of the parent lets the child finish', async () => {
   const { parent, made } = build([{ toolCalls: [call('a')] }], [[{ text: 'one ', hang: true }]]);
   const controller = new AbortController();
   const stream = parent.stream('go', { signal: controller.signal });
@@ -541,7 +541,7 @@ test('an abort of the parent aborts its child; a pause lets it finish', async ()
   expect(results(other.model)).toEqual([['success', 'session_id: call_1\n\none two']]);
 });
 
-test('a child without interrupt() finishes by itself', async () => {
+test('a child without interrupt() finishes its run after an interrupt of the parent', async () => {
   const child = new ReActAgent({ name: 'helper', model: new ScriptedModel(['one two']) });
   const { name, sessionId } = child;
   const plain: ChildAgent = {

@@ -24,7 +24,7 @@ const said = (events: readonly AgentEvent[]): string =>
     .map((event) => (event.type === 'reasoning-chunk' ? event.delta : `<${event.type}>`))
     .join('');
 
-test('a reader that comes back after any event gets exactly the events after it', async () => {
+test('a reader that reattaches after any event gets exactly the later events', async () => {
   const agent = setUp([thought, thought]);
   // The first reader is as fast as the run, so it gets every delta separately.
   const single: AgentEvent[] = [];
@@ -39,7 +39,7 @@ test('a reader that comes back after any event gets exactly the events after it'
   expect(said(await readAll(attach(agent)))).toBe(said(single));
 });
 
-test('a reader leaves in the middle of a running answer and comes back by sequence number', async () => {
+test('a reader that left in the middle of an answer reattaches by sequence number and misses nothing', async () => {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   const agent = setUp([[{ text: 'one two ' }, { wait }, { text: 'three four' }]]);
@@ -100,7 +100,7 @@ test('late readers of a failed run get its end and its error', async () => {
   expect(seen.slice(-2)).toEqual(['error', 'run-end']);
 });
 
-test('stores a long answer as its text, not as its deltas', async () => {
+test('a stream stores a long answer in a few long deltas', async () => {
   const deltas = Array.from({ length: 1000 }, (): readonly ModelDelta[] =>
     Array.from({ length: 100 }, () => ({ type: 'text', id: 't', delta: 'ab, ' })),
   );
@@ -111,7 +111,7 @@ test('stores a long answer as its text, not as its deltas', async () => {
   expect((await reader).length).toBeGreaterThan(0);
   const kept = await readAll(attach(agent));
   expect(said(kept)).toContain('ab, '.repeat(100_000));
-  // 100,000 deltas of 4 characters, joined to about 1,024.
+  // The stream joins 100,000 deltas of 4 characters into deltas of about 1,024 characters.
   expect(kept.length).toBeLessThan(600);
 });
 
@@ -122,7 +122,7 @@ function gate(text: string) {
   return { open, reply: [{ text }, { wait }] as ScriptedReply };
 }
 
-test('a stream that is rejected by a busy agent takes no reader from the running one', async () => {
+test('a stream that a busy agent rejects does not affect the readers of the running stream', async () => {
   const { open, reply } = gate('first');
   const agent = setUp([reply]);
   const running = agent.stream('one', { detached: true });
@@ -136,7 +136,7 @@ test('a stream that is rejected by a busy agent takes no reader from the running
   expect(said(await later)).toBe(said(await readAll(running)));
 });
 
-test('while a stream is queued, attach() returns the running one; then its own', async () => {
+test('attach() returns the running stream while another stream is queued, and later the queued stream', async () => {
   const { open, reply } = gate('first');
   const agent = setUp([reply, 'second', 'third'], { whenBusy: 'queue' });
   const one = agent.stream('one', { detached: true });
@@ -152,7 +152,7 @@ test('while a stream is queued, attach() returns the running one; then its own',
   });
 });
 
-test('a run whose result was requested first has no pace, so it accepts any number of readers', async () => {
+test('a run whose `result` was requested before its first reader accepts any number of readers', async () => {
   const agent = setUp(['one two three']);
   const stream = agent.stream('go');
   const { result } = stream;
@@ -188,7 +188,7 @@ test.for([false, true])(
   },
 );
 
-test('canceling a readable aborts a paced run with its network read, but not a detached one', async () => {
+test('canceling readable() aborts a paced run and its model request, but not a detached run', async () => {
   const model = new ScriptedModel([
     'one two three four',
     [{ text: 'five six ' }, { text: 'seven' }],
@@ -207,7 +207,7 @@ test('canceling a readable aborts a paced run with its network read, but not a d
   expect((await detached.result).text).toBe('five six seven');
 });
 
-test('deltas of two blocks, and of calls between them, come back by sequence number at every point', async () => {
+test('a reader can reattach at every event while deltas of several blocks and tool calls alternate', async () => {
   const piece = (index: number, delta: string): ModelDelta => ({
     type: 'tool-input',
     index,
@@ -251,7 +251,7 @@ test('deltas of two blocks, and of calls between them, come back by sequence num
   }
 });
 
-test('canceling a stream that is still read tells the reader how the run ended', async () => {
+test('a reader of a stream that is canceled still gets the end of the run', async () => {
   for (let at = 1; at < 12; at += 1) {
     const agent = setUp(['one two three four', 'next']);
     const heard: AgentEvent[] = [];
@@ -281,7 +281,7 @@ test('if a canceled run fails while it ends, its remaining reader gets the failu
   expect(seen.slice(-2)).toEqual(['error', 'run-end']);
 });
 
-test('an unread failure is never an unhandled rejection, and a later reader gets it', async () => {
+test('an unread failure is never an unhandled rejection, and a later reader gets the failure', async () => {
   const failing = (options: Partial<AgentOptions> = {}) => {
     let fail!: () => void;
     const wait = new Promise<void>((resolve) => (fail = resolve));

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { agentTool, ReActAgent, tool, type AgentInput, type Tool } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 
-/** Returns an agent that calls `pay` as `c1`, which needs approval, and the payments so far. */
+/**
+ * Creates an agent whose model calls the tool `pay` with the id `c1`. `pay` needs approval and adds
+ * each payment to `paid`.
+ */
 function payer(more: object = {}) {
   const paid: string[] = [];
   const pay = tool({
@@ -38,7 +41,7 @@ const bad: readonly (readonly [string, object])[] = [
   ['its prototype as a field', JSON.parse('{"type":"approve","__proto__":{"name":"now"}}')],
 ];
 
-test.for(bad)('a decision with %s is refused, and no tool runs', async ([, decision]) => {
+test.for(bad)('a decision with %s is rejected, and no tool runs', async ([, decision]) => {
   for (const send of [
     (agent: ReActAgent, given: object) => agent.call([given] as AgentInput),
     (agent: ReActAgent, given: object) => agent.call('Hi', { decisions: [given] as never }),
@@ -46,7 +49,7 @@ test.for(bad)('a decision with %s is refused, and no tool runs', async ([, decis
     const { agent, paid } = payer();
     await agent.call('Pay');
     const given = { toolUseId: 'c1', ...decision };
-    // A spread drops the own key `__proto__`.
+    // Object spread drops an own key named `__proto__`.
     const own = Object.getOwnPropertyDescriptor(decision, '__proto__');
     if (own) Object.defineProperty(given, '__proto__', own);
     await expect(send(agent, given)).rejects.toMatchObject({
@@ -69,7 +72,7 @@ test('the error names the field that a decision does not have', async () => {
   await expect(call).rejects.toThrow(/`toolName`/);
 });
 
-test('a field without a value counts as absent', async () => {
+test('a decision field with the value undefined counts as absent', async () => {
   const { agent, paid } = payer();
   await agent.call('Pay');
   await agent.call([{ toolUseId: 'c1', type: 'approve', name: undefined }] as never);
@@ -80,13 +83,13 @@ test.for([
   { type: 'approve', name: 'now' },
   { type: 'approve', toolUseId: 'c2' },
   { type: 'approve', input: { sum: 1 } },
-])('a verdict %j about another call is refused, and no tool runs', async (verdict) => {
+])('the verdict %j of `decide` is rejected, and no tool runs', async (verdict) => {
   const { agent, paid } = payer({ use: [{ decide: () => verdict as never }] });
   await expect(agent.call('Pay')).rejects.toMatchObject({ code: 'INVALID_DECISION' });
   expect(paid).toEqual([]);
 });
 
-test("a decision with the name of an agent's tool reaches the calls of its child", async () => {
+test('a decision that names an agent tool reaches the pending tool calls of the child', async () => {
   const { agent: child, paid } = payer();
   const replies = [{ toolCalls: [{ id: 'p1', name: 'call_a', input: { message: 'Go' } }] }, 'End.'];
   const parent = agentOf(replies, [agentTool(child, { description: '' })]);

@@ -21,7 +21,7 @@ import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
 import { ReActAgent } from './react-agent.ts';
 import { structured } from '../output/structured.ts';
 
-/** A value that JavaScript or parsed JSON may pass instead of the declared type. */
+/** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */
 const wrong = <T>(value: unknown): T => value as T;
 const failure = (code: AgentErrorCode, message: string) =>
   expect.objectContaining({ name: 'AgentError', code, message: expect.stringContaining(message) });
@@ -88,11 +88,14 @@ test.each<[part: object, message: string]>([
   [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],
   [{ defaults: { limits: { iteration: 1 } } }, 'no option `iteration`'],
   [{ defaults: { recovery: 'x' } }, 'no option `recovery`'],
-])('rejects a part without effect: %j', (part, message) => {
-  for (const use of [[part], [[part]]]) {
-    expect(() => setUp([], wrong({ use }))).toThrow(failure('CONFIGURATION', message));
-  }
-});
+])(
+  'the constructor rejects middleware with a field that would have no effect: %j',
+  (part, message) => {
+    for (const use of [[part], [[part]]]) {
+      expect(() => setUp([], wrong({ use }))).toThrow(failure('CONFIGURATION', message));
+    }
+  },
+);
 
 test('addHook rejects middleware that is not a hook', () => {
   expect(() => setUp().agent.addHook(wrong({ wrapRun: () => {} }))).toThrow(
@@ -110,15 +113,18 @@ test.each<[what: string, options: unknown]>([
   ['allowTools', { allowTools: 'noop' }],
   ['output', { output: { type: 'object' } }],
   ['context', { context: { db: 1 } }],
-])('rejects a call with invalid options without a model request: %s', async (what, options) => {
-  const { agent, model } = setUp();
-  await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(
-    failure('INVALID_INPUT', what),
-  );
-  expect(() => agent.stream('x', wrong<object>(options))).toThrow(failure('INVALID_INPUT', what));
-  expect(model.requests).toEqual([]);
-  expect(await agent.messages()).toEqual([]);
-});
+])(
+  'call() and stream() reject invalid options before any model request: %s',
+  async (what, options) => {
+    const { agent, model } = setUp();
+    await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(
+      failure('INVALID_INPUT', what),
+    );
+    expect(() => agent.stream('x', wrong<object>(options))).toThrow(failure('INVALID_INPUT', what));
+    expect(model.requests).toEqual([]);
+    expect(await agent.messages()).toEqual([]);
+  },
+);
 
 test.each<unknown>([
   null,
@@ -131,19 +137,22 @@ test.each<unknown>([
   { id: '1', role: 'user', content: [{ type: 'image', source: { type: 'url' } }] },
   { id: '1', role: 'robot', content: [{ type: 'text', text: 'x' }] },
   { role: 'user', content: [{ type: 'text', text: 'x' }] },
-])('stores no invalid message: %j', async (message) => {
-  const { agent } = setUp([{ text: 'one two' }]);
-  const error = failure('INVALID_INPUT', 'Item 1');
-  await expect(agent.call(wrong([userMessage('x'), message]))).rejects.toThrow(error);
-  await expect(agent.observe(wrong([userMessage('x'), message]))).rejects.toThrow(error);
-  expect(() =>
-    agent.interrupt(wrong({ mode: 'inject', messages: [userMessage('x'), message] })),
-  ).toThrow(error);
-  expect(await agent.messages()).toEqual([]);
-});
+])(
+  'call(), observe() and interrupt() reject an invalid message and store nothing: %j',
+  async (message) => {
+    const { agent } = setUp([{ text: 'one two' }]);
+    const error = failure('INVALID_INPUT', 'Item 1');
+    await expect(agent.call(wrong([userMessage('x'), message]))).rejects.toThrow(error);
+    await expect(agent.observe(wrong([userMessage('x'), message]))).rejects.toThrow(error);
+    expect(() =>
+      agent.interrupt(wrong({ mode: 'inject', messages: [userMessage('x'), message] })),
+    ).toThrow(error);
+    expect(await agent.messages()).toEqual([]);
+  },
+);
 
 test.each<unknown>(['', ' \n', 42, null, [{ toolUseId: '1', type: 'maybe' }]])(
-  'with `throwOnError: false` invalid input is a result: %j',
+  'with `throwOnError: false`, invalid input ends the call with an error result: %j',
   async (input) => {
     const { agent } = setUp(['fine']);
     const options = { throwOnError: false };
@@ -177,14 +186,17 @@ test.each<[what: string, request: unknown]>([
   ['Item 0', { role: 'assistant' }],
   ['messages', { mode: 'inject' }],
   ['decisions', { mode: 'inject', messages: [{ toolUseId: '1', type: 'approve' }] }],
-])('an invalid interrupt stops nothing: %s, %j', async (what, request) => {
-  const { agent } = setUp(['one two']);
-  for await (const { type } of agent.stream('x')) {
-    if (type === 'reasoning-chunk')
-      expect(() => agent.interrupt(wrong(request))).toThrow(failure('INVALID_INPUT', what));
-  }
-  expect((await agent.messages()).at(-1)?.content).toEqual([{ type: 'text', text: 'one two' }]);
-});
+])(
+  'interrupt() rejects an invalid request, and the run continues: %s, %j',
+  async (what, request) => {
+    const { agent } = setUp(['one two']);
+    for await (const { type } of agent.stream('x')) {
+      if (type === 'reasoning-chunk')
+        expect(() => agent.interrupt(wrong(request))).toThrow(failure('INVALID_INPUT', what));
+    }
+    expect((await agent.messages()).at(-1)?.content).toEqual([{ type: 'text', text: 'one two' }]);
+  },
+);
 
 test('observe() rejects decisions', async () => {
   const { agent } = setUp();
@@ -201,7 +213,7 @@ test.each<unknown>([
   { type: 'result', output: 'x', state: 'fine' },
   { type: 'edit' },
   { type: 'allow' },
-])('an invalid decision leaves the call open: %j', async (decision) => {
+])('an invalid decision is rejected, and the tool call stays open: %j', async (decision) => {
   const external = tool({
     name: 'noop',
     description: 'Somebody else does it',
@@ -233,7 +245,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   ['post-call', 'message', {}],
   ['pre-summary', 'messages', [null]],
   ['post-summary', 'message', null],
-])('validates what a hook makes of %s: %s %j', async (type, field, value) => {
+])('an agent validates the event that a hook returns for %s: %s %j', async (type, field, value) => {
   const spoil = (event: AgentEvent) =>
     event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined;
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
@@ -245,7 +257,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
     expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
 });
 
-test('gotoReasoning accepts messages only', async () => {
+test('gotoReasoning() rejects an invalid message', async () => {
   const again = (more: unknown) =>
     [
       { on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } },
@@ -254,7 +266,7 @@ test('gotoReasoning accepts messages only', async () => {
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
 
-test('closes a call without a result in a given memory before the model request', async () => {
+test('patchToolCalls() adds a missing tool result to the given memory before the model request', async () => {
   const asked = assistantMessage([{ type: 'tool_use', id: 'c', name: 'noop', input: {} }]);
   const memory = new InMemoryMemory([userMessage('x'), asked]);
   const { agent, model } = setUp(undefined, { memory, use: [patchToolCalls()] });
@@ -267,7 +279,7 @@ test.each<[what: string, output: unknown]>([
   ['a search result', { content: [{ title: 'A page', source: 'the web' }] }],
   ['a medium without its bytes', { content: [{ type: 'image', source: null }] }],
   ['a text that is none', { content: [{ type: 'text', text: 5 }] }],
-])('sends %s as JSON, because it is not content for a model', async (_what, output) => {
+])('a tool output that contains %s is sent to the model as JSON', async (_what, output) => {
   const { agent } = setUp([call, 'done'], {
     tools: [
       tool({
@@ -326,7 +338,7 @@ const throwing = {
 };
 
 test.each(Object.entries(throwing))(
-  '%s that throws is an error result of its call only',
+  '%s that throws causes an error result for its own tool call only',
   async (_what, fails) => {
     const { agent } = setUp([{ toolCalls: [{ name: 'fails' }, { name: 'noop' }] }, 'done'], {
       tools: [fails, noop],
@@ -339,7 +351,7 @@ test.each(Object.entries(throwing))(
   },
 );
 
-test('the error for a schema without JSON Schema names its tool', async () => {
+test('the error about a schema that cannot become JSON Schema names the tool', async () => {
   const dated = tool({
     name: 'book',
     description: '',
@@ -353,7 +365,7 @@ test('the error for a schema without JSON Schema names its tool', async () => {
   expect(model.requests).toEqual([]);
 });
 
-test('a factory that returns no agent causes an error with the name of its tool', async () => {
+test('a factory of agentTool() that returns no agent causes an error with the tool’s name', async () => {
   const child = agentTool(() => wrong({}), { name: 'child', description: '' });
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'call_child', input: { message: 'x' } }] }, 'done'],
@@ -413,11 +425,11 @@ test.each<[what: string, make: () => unknown]>([
     'dashscope(): baseURL',
     () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') })),
   ],
-])('%s', (what, make) => {
+])('an invalid argument causes a CONFIGURATION error: %s', (what, make) => {
   expect(make).toThrow(failure('CONFIGURATION', what));
 });
 
-test('switching groups requires an array of names', () => {
+test('Toolkit rejects group names that are not an array, and an `active` value that is not a boolean', () => {
   const kit = new Toolkit([], { groups: [{ name: 'g', description: '' }] });
   expect(() => kit.updateGroups(wrong('g'), false)).toThrow(
     failure('INVALID_INPUT', 'names must be an array'),
@@ -446,11 +458,11 @@ test.each([
   ],
   ['summarize(null)', () => summarize(null as never)],
   ['a prompt that is no text', () => summarize({ prompt: 5 } as never)],
-])('rejects %s with a code', (_what, make) => {
+])('a CONFIGURATION error rejects %s', (_what, make) => {
   expect(make).toThrow(expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' }));
 });
 
-test('attach() rejects an invalid position', async () => {
+test('attach() rejects invalid options', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['ok']) });
   const stream = agent.stream('Hi', { detached: true });
   await stream.result;

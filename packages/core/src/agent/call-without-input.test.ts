@@ -34,7 +34,7 @@ function open(
   return { agent, memory, model, store };
 }
 
-/** Makes a call without input and reads its events. */
+/** Makes an agent call without input and collects its events. */
 async function goOn(agent: ReActAgent, options = {}) {
   const events: AgentEvent[] = [];
   const stream = agent.stream(undefined, options);
@@ -44,7 +44,7 @@ async function goOn(agent: ReActAgent, options = {}) {
   return { events, result, types: events.map(({ type }) => type) };
 }
 
-/** Writes records into the log of a session as a host left them. */
+/** Writes records into the session’s log, as a host that died would have left them. */
 async function leave(store: MemoryStore, ...records: readonly LogRecord[]): Promise<void> {
   await new SessionMemory(store, 's').adopt(records);
 }
@@ -63,7 +63,7 @@ test.each([
   ['a message', assistantMessage('Stopped.', { id: 'own', metadata: { by: 'Ann' } })],
   ['a message of the user', userMessage('Stop!', { id: 'own' })],
 ] as const)(
-  'removes an interrupted reply and %s, and asks the model again',
+  'a call without input removes an interrupted reply and %s, and asks the model again',
   async (_name, words) => {
     const first = open(['One two three.']);
     const stream = first.agent.stream('Count.');
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test('the interrupted agent itself continues in the same way, also without a log', async () => {
+test('the interrupted agent continues in the same way with a memory that has no log', async () => {
   const model = new ScriptedModel(['One two.', 'Three.']);
   const agent = new ReActAgent({ name: 'a', model, memory: new InMemoryMemory() });
   const stream = agent.stream('Count.');
@@ -96,7 +96,7 @@ test('the interrupted agent itself continues in the same way, also without a log
   expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Three.']);
 });
 
-test('after an interrupt closed calls stay closed, and no tool runs again', async () => {
+test('a call without input after an interrupt keeps the tool results and runs no tool again', async () => {
   let runs = 0;
   const step = tool({
     name: 'step',
@@ -133,7 +133,7 @@ test('a resumed run that is interrupted can be continued again', async () => {
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
 });
 
-test('new input after an interrupt or a pause removes nothing', async () => {
+test('a call with new input after an interrupt removes nothing', async () => {
   const first = open(['One two.', 'Hello.']);
   const stream = first.agent.stream('Count.');
   for await (const event of stream)
@@ -148,27 +148,30 @@ test('new input after an interrupt or a pause removes nothing', async () => {
   ]);
 });
 
-test.each(['aborted', 'paused'])('removes a reply that was %s behind a step-reset', async (how) => {
-  const first = open(['One two three.']);
-  const controller = new AbortController();
-  const stream = first.agent.stream('Count.', { signal: controller.signal });
-  for await (const event of stream) {
-    if (event.type !== 'reasoning-chunk' || event.delta !== 'two ') continue;
-    if (how === 'aborted') controller.abort();
-    else first.agent.interrupt({ mode: 'pause' });
-  }
-  await stream.result;
-  const { agent } = open(['Four.'], { store: first.store });
-  const { events, result } = await goOn(agent);
-  expect(startOf(events)).toBe(stream.runId);
-  expect(events.some((event) => event.type === 'step-reset' && event.reason === 'resume')).toBe(
-    true,
-  );
-  expect(result.text).toBe('Four.');
-  expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Four.']);
-});
+test.each(['aborted', 'paused'])(
+  'a call without input removes a reply that was %s and emits a step-reset',
+  async (how) => {
+    const first = open(['One two three.']);
+    const controller = new AbortController();
+    const stream = first.agent.stream('Count.', { signal: controller.signal });
+    for await (const event of stream) {
+      if (event.type !== 'reasoning-chunk' || event.delta !== 'two ') continue;
+      if (how === 'aborted') controller.abort();
+      else first.agent.interrupt({ mode: 'pause' });
+    }
+    await stream.result;
+    const { agent } = open(['Four.'], { store: first.store });
+    const { events, result } = await goOn(agent);
+    expect(startOf(events)).toBe(stream.runId);
+    expect(events.some((event) => event.type === 'step-reset' && event.reason === 'resume')).toBe(
+      true,
+    );
+    expect(result.text).toBe('Four.');
+    expect(await texts(agent)).toEqual(['user: Count.', 'assistant: Four.']);
+  },
+);
 
-test('writes the removal of a reply and the new run together', async () => {
+test('the removal of a reply and the start of the new run are one write', async () => {
   const store = new MemoryStore();
   const half = assistantMessage('One', { id: 'half', metadata: { partial: 'paused' } });
   await leave(store, begun, asked, message(half), {
@@ -190,14 +193,17 @@ test('writes the removal of a reply and the new run together', async () => {
   expect(seen).toMatchObject({ ended: undefined, messages: [{ id: 'why' }] });
 });
 
-/** A log whose host died between the answer and the end of the run. */
+/**
+ * Creates the log of a host that died after it stored the answer and before it stored the end of
+ * the run.
+ */
 async function unended(metadata = {}, text = 'Because.'): Promise<MemoryStore> {
   const store = new MemoryStore();
   await leave(store, asked, message(assistantMessage(text, { id: 'because', metadata })), begun);
   return store;
 }
 
-test('returns an answer without its end, after its hooks were notified, and makes no model request', async () => {
+test('an answer whose run did not end is returned without a model request, after the post-call hooks', async () => {
   const store = await unended();
   const seen: string[] = [];
   const use = [
@@ -228,7 +234,7 @@ test('returns an answer without its end, after its hooks were notified, and make
   await expect(agent.call()).rejects.toThrow('needs an input');
 });
 
-test('every stream shows an answer that is returned again', async () => {
+test('every stream format contains a stored answer that a call returns again', async () => {
   const read = async (take: (agent: ReActAgent) => Promise<string>): Promise<string> =>
     take(open([], { store: await unended() }).agent);
   const ui = await read(async (agent) => {
@@ -255,14 +261,14 @@ test('every stream shows an answer that is returned again', async () => {
   expect([ui, plain, openAi]).toEqual(['Because.', 'Because.', 'Because.']);
 });
 
-test('a post-call hook that throws leaves the answer without its end for the next call', async () => {
+test('if a post-call hook throws, the next call returns the stored answer', async () => {
   const store = await unended();
   const use = [{ on: { 'post-call': () => Promise.reject(new Error('down')) } }];
   await expect(open([], { store, use }).agent.call()).rejects.toThrow('down');
   expect((await open([], { store }).agent.call()).text).toBe('Because.');
 });
 
-test('the next call returns an answer whose write failed once', async () => {
+test('the next call returns an answer that was stored although the write reported a failure', async () => {
   class Failing extends SessionMemory {
     override async append(messages: readonly Msg[]): Promise<void> {
       await super.append(messages);
@@ -279,7 +285,7 @@ test('the next call returns an answer whose write failed once', async () => {
   expect(model.requests).toEqual([]);
 });
 
-test('a saved state of such a log continues elsewhere in the same way', async () => {
+test('a saved state of an unfinished run continues in another agent in the same way', async () => {
   const state = await saveState(open([], { store: await unended() }).agent);
   const { agent } = open([]);
   await loadState(agent, JSON.parse(JSON.stringify(state)));
@@ -294,7 +300,7 @@ const tries = [
 ] as const;
 
 test.each(tries)(
-  'a stored answer has its value again, even if the schema changes values: %s',
+  'a stored answer returns its structured value again, even if the schema transforms values: %s',
   async (_name, output, reply) => {
     const first = open([reply]);
     const answer: AgentResult = await first.agent.call('Why?', { output });
@@ -310,7 +316,7 @@ test.each(tries)(
 );
 
 test.each(tries)(
-  'asks the model again for a stored answer without a valid value: %s',
+  'a call asks the model again if the stored answer has no valid value: %s',
   async (_name, output, reply) => {
     for (const metadata of [{}, { output: { n: 'two' } }]) {
       const store = await unended(metadata);
@@ -323,7 +329,7 @@ test.each(tries)(
   },
 );
 
-test('a stored answer with the value in its text gives the value, and the log has the result', async () => {
+test('a value is read from the text of a stored answer, and the log gets the parsed result', async () => {
   const { agent } = open([], { store: await unended({}, '```json\n{"n": 2}\n```') });
   const output = structured(doubled, { mode: 'prompt' });
   const result = await agent.call(undefined, { output });
@@ -331,7 +337,7 @@ test('a stored answer with the value in its text gives the value, and the log ha
   expect(await agent.messages()).toMatchObject([{ id: 'why' }, result.message]);
 });
 
-test('a value that the tool got before the host died needs no further request', async () => {
+test('a value that the output tool received before the host died needs no model request', async () => {
   const store = new MemoryStore();
   const call = { type: 'tool_use', id: 'v', name: 'generate_response', input: { n: 2 } } as const;
   const given = toolMessage({
@@ -349,7 +355,7 @@ test('a value that the tool got before the host died needs no further request', 
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: {"n":4}']);
 });
 
-test('after a call that found no value the next one asks again without the last attempt', async () => {
+test('after a call that found no value, the next call removes the last attempt and asks again', async () => {
   const first = open(['No.', 'Never.']);
   const output = structured(doubled, { mode: 'prompt', attempts: 2 });
   await expect(first.agent.call('Why?', { output })).rejects.toThrow('no value');
@@ -358,7 +364,7 @@ test('after a call that found no value the next one asks again without the last 
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: {"n":4}']);
 });
 
-test('an invalid reply of the text protocol is not an answer', async () => {
+test('a stored reply that the text protocol rejected is not returned as the answer', async () => {
   const store = new MemoryStore();
   const invalid = assistantMessage('{', { id: 'bad', metadata: { correction: 'reply' } });
   await leave(store, asked, message(invalid), begun);
@@ -367,7 +373,7 @@ test('an invalid reply of the text protocol is not an answer', async () => {
   expect(await texts(agent)).toEqual(['user: Why?', 'assistant: Because.']);
 });
 
-test('returns results that are the answer without a model request', async () => {
+test('stored results of a returnDirect tool are returned without a model request', async () => {
   const direct = tool({
     name: 'direct',
     description: '',
@@ -389,32 +395,35 @@ test.each([
   ['half a reply', { partial: 'paused' }, 'session_id: call\n\nAll of it.'],
   ['an answer', {}, 'session_id: call\n\nHalf'],
   ['the words of an interrupt', { reason: 'interrupted' }, 'session_id: call\n\nHalf'],
-])('the log of a child agent that ends with %s', async (_name, metadata, expected) => {
-  const child = new InMemoryMemory([
-    userMessage('Do it.', { id: 's:call' }),
-    assistantMessage('Half', { metadata }),
-  ]);
-  const delegate = agentTool(
-    () =>
-      new ReActAgent({ name: 'child', model: new ScriptedModel(['All of it.']), memory: child }),
-    { name: 'child', description: '', replay: 'safe' },
-  );
-  const store = new MemoryStore();
-  const call = {
-    type: 'tool_use',
-    id: 'call',
-    name: 'call_child',
-    input: { message: 'Do it.' },
-  } as const;
-  await leave(store, asked, message(assistantMessage([call])), begun, {
-    kind: 'call-started',
-    toolUseId: 'call',
-  });
-  const { agent } = open(['Done.'], { store, tools: [delegate] });
-  expect((await agent.call()).text).toBe('Done.');
-  const results = (await agent.messages()).flatMap(toolResultsOf);
-  expect(results.map(({ output }) => output)).toEqual([expected]);
-});
+])(
+  'agentTool() continues or returns the log of its child that ends with %s',
+  async (_name, metadata, expected) => {
+    const child = new InMemoryMemory([
+      userMessage('Do it.', { id: 's:call' }),
+      assistantMessage('Half', { metadata }),
+    ]);
+    const delegate = agentTool(
+      () =>
+        new ReActAgent({ name: 'child', model: new ScriptedModel(['All of it.']), memory: child }),
+      { name: 'child', description: '', replay: 'safe' },
+    );
+    const store = new MemoryStore();
+    const call = {
+      type: 'tool_use',
+      id: 'call',
+      name: 'call_child',
+      input: { message: 'Do it.' },
+    } as const;
+    await leave(store, asked, message(assistantMessage([call])), begun, {
+      kind: 'call-started',
+      toolUseId: 'call',
+    });
+    const { agent } = open(['Done.'], { store, tools: [delegate] });
+    expect((await agent.call()).text).toBe('Done.');
+    const results = (await agent.messages()).flatMap(toolResultsOf);
+    expect(results.map(({ output }) => output)).toEqual([expected]);
+  },
+);
 
 test('a stream without input on a finished log fails with INVALID_INPUT', async () => {
   const { agent } = open(['Hello.']);
@@ -427,7 +436,7 @@ test('a stream without input on a finished log fails with INVALID_INPUT', async 
   );
 });
 
-test('a call that is aborted before it begins removes nothing, and the next one continues', async () => {
+test('a call that is aborted before it begins removes nothing, and the next call continues the run', async () => {
   const store = new MemoryStore();
   const half = assistantMessage('One', { id: 'half', metadata: { partial: 'interrupted' } });
   await leave(store, asked, message(half), {

@@ -31,7 +31,7 @@ async function suspended(...names: readonly string[]) {
   return { agent, model, memory, seen };
 }
 
-test('a call accepts decisions about all open calls beside a message, and asks the model once', async () => {
+test('call() accepts a message together with decisions about all open tool calls, and asks the model once', async () => {
   const { agent, model, memory, seen } = await suspended('pay', 'pay');
   const decisions = await decideForMessage(agent, {
     given: [{ type: 'approve', toolUseId: 'call_1' }],
@@ -51,7 +51,7 @@ test('a call accepts decisions about all open calls beside a message, and asks t
   ]);
 });
 
-test('a call that also waits for something else stores no decisions, and the error names the calls', async () => {
+test('decideForMessage() returns no decisions while an external tool call is open, and call() names the open tool calls', async () => {
   const { agent, seen } = await suspended('pay', 'color');
   expect(await decideForMessage(agent)).toEqual([]);
   await expect(agent.call('Tea instead')).rejects.toMatchObject({
@@ -70,15 +70,18 @@ test.for<[string, readonly Decision[], string]>([
   ['about some of the open calls', [{ type: 'reject', toolUseId: 'call_1' }], 'PENDING_TOOL_CALLS'],
   ['about an unknown call', [{ type: 'reject', toolUseId: 'x' }], 'INVALID_DECISION'],
   ['of another type', [{ type: 'maybe', toolUseId: 'call_1' } as never], 'INVALID_INPUT'],
-])('rejects decisions %s beside a message, and changes nothing', async ([, decisions, code]) => {
-  const { agent, memory } = await suspended('pay', 'pay');
-  const before = await memory.read();
-  await expect(agent.call('Tea instead', { decisions })).rejects.toMatchObject({ code });
-  expect(await memory.read()).toEqual(before);
-  expect(ran).toEqual([]);
-});
+])(
+  'call() rejects decisions %s beside a message, and changes nothing',
+  async ([, decisions, code]) => {
+    const { agent, memory } = await suspended('pay', 'pay');
+    const before = await memory.read();
+    await expect(agent.call('Tea instead', { decisions })).rejects.toMatchObject({ code });
+    expect(await memory.read()).toEqual(before);
+    expect(ran).toEqual([]);
+  },
+);
 
-test('a hook that stops the call keeps the decisions for the next one', async () => {
+test('if a pre-call hook stops the call, the next call applies the decisions', async () => {
   const { agent } = await suspended('pay');
   const remove = agent.addHook({ on: { 'pre-call': (_event, { stop }) => stop() } });
   await agent.call('Tea instead', { decisions: [{ type: 'approve', toolUseId: 'call_1' }] });
@@ -88,7 +91,7 @@ test('a hook that stops the call keeps the decisions for the next one', async ()
   expect(ran).toEqual([{}]);
 });
 
-test('without open calls it rejects decisions', async () => {
+test('without open tool calls, decideForMessage() returns no decisions', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi.', 'Tea.']) });
   await agent.call('Hello');
   expect(await decideForMessage(agent)).toEqual([]);

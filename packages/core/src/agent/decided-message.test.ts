@@ -22,7 +22,7 @@ function namesOf(messages: readonly Msg[]): readonly string[] {
   return messages.map((message) => `${message.role} ${textOf(message)}`.trim());
 }
 
-/** A memory that returns the messages exactly as they were appended. */
+/** Creates a memory that returns the messages exactly as they were appended. */
 function plainMemory(): Memory {
   let log: readonly Msg[] = [];
   return {
@@ -58,7 +58,7 @@ const cases = endings.flatMap(([ending, end]) =>
 );
 
 test.for(cases)(
-  'after %s in a decided call, %s holds the message, and the next call answers it',
+  'after %s during a call with a decision and a message, %s keeps the message, and the next call answers',
   async ([ending, , end, make]) => {
     let isEnding = true;
     const controller = new AbortController();
@@ -94,7 +94,7 @@ test.for([
   ['approves', approve],
   ['rejects', reject],
 ] as const)(
-  'a host that dies at any point of a call that %s and asks keeps the message with the decision',
+  'if the host dies during a call that %s and sends a message, the log has both or neither',
   async ([, decision]) => {
     let deaths = 0;
     for (let dieAt = 0; ; dieAt += 1) {
@@ -140,7 +140,7 @@ test.for([
   },
 );
 
-test('after a hook fails at a rejected call, the log holds the message, and the next decision answers it', async () => {
+test('if a hook fails after a rejection, the log has the message, and a call with the decision answers', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', id: 'c1' }] }, 'Tea.']);
   const agent = new ReActAgent({ name: 'a', model, memory, tools: [tool(pay)] });

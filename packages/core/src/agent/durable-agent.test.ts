@@ -13,7 +13,7 @@ import { ReActAgent } from './react-agent.ts';
 import { append, replace } from '../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
 
-/** Creates an agent of a session as a new process would. */
+/** Opens the agent of the stored session `s`, as a new process would. */
 function open(
   store: MemoryStore,
   replies: readonly ScriptedReply[],
@@ -66,7 +66,7 @@ const calls = (...names: readonly string[]): ScriptedReply => ({
 });
 
 test.for(['step', 'turn'] as const)(
-  '%s: the next process has values, groups and open calls',
+  'with durability %s, the next process has the state values, active groups and open tool calls',
   async (durability) => {
     const store = new MemoryStore();
     const first = open(
@@ -107,7 +107,7 @@ test.for(['step', 'turn'] as const)(
   },
 );
 
-test('a value that was written between two calls is kept, and so are values of another process', async () => {
+test('state values that an agent wrote between two calls survive a call of another process', async () => {
   const store = new MemoryStore();
   const one = open(store, ['1', '3']);
   await one.agent.call('Go.');
@@ -122,7 +122,7 @@ test('a value that was written between two calls is kept, and so are values of a
   expect(after.state.read('notes')).toEqual(['between']);
 });
 
-test('a session moves from one store to another and back, with open calls and approvals', async () => {
+test('a session with open tool calls and approvals moves to another store and back', async () => {
   const browser = new MemoryStore();
   const edge = new MemoryStore();
   const first = open(browser, [calls('note', 'pay', 'ask')]);
@@ -130,7 +130,7 @@ test('a session moves from one store to another and back, with open calls and ap
   const exported: unknown = JSON.parse(JSON.stringify(await saveState(first.agent)));
 
   await loadState(open(edge, []).agent, exported);
-  // Another process, which has only the log.
+  // This process has only the log.
   const second = open(edge, [calls('search')], 'turn');
   expect(
     (await second.agent.call([{ toolUseId: 'id of pay', type: 'approve' }])).pending.map(
@@ -164,7 +164,7 @@ test('a state that cannot be loaded leaves the log unchanged', async () => {
   expect((await second.agent.call()).pending).toHaveLength(1);
 });
 
-test('an agent reads the messages with which another one continued its session', async () => {
+test('an agent reads the messages that another agent added to the session', async () => {
   const store = new MemoryStore();
   const one = open(store, ['One.', 'Three.']);
   const two = open(store, ['Two.']);

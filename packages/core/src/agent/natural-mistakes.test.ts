@@ -63,7 +63,7 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
     () => tool({ name: 'a', description: 'A', inputSchema: {} } as never),
     'tool() has no option `inputSchema`. Use `input`.',
   ],
-])('%s', (_mistake, make, message) => {
+])('the error about a common mistake names the correct option: %s', (_mistake, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 
@@ -87,11 +87,11 @@ test.each<[mistake: string, options: object, message: string]>([
     ],
   ),
   ['null', null as never, 'The call must be an object; got null.'],
-])('a call with %s', async (_mistake, options, message) => {
+])('call() and stream() reject %s in the call options', async (_mistake, options, message) => {
   const agent = new ReActAgent({ name: 'a', model });
   const error = expect.objectContaining({ code: 'INVALID_INPUT', message });
   await expect(agent.call('hi', options)).rejects.toThrow(error);
-  // A result would be too easy to overlook.
+  // `throwOnError: false` also throws, because a caller could overlook an error result.
   if (options) {
     const lenient = { ...options, throwOnError: false };
     await expect(agent.call('hi', lenient)).rejects.toThrow(error);
@@ -99,13 +99,13 @@ test.each<[mistake: string, options: object, message: string]>([
   expect(() => agent.stream('hi', options)).toThrow(error);
 });
 
-test('an agent option that is `undefined` does not count as a call option', async () => {
+test('a call option with the name of an agent option is accepted if it is `undefined`', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
   const options: object = { sessionId: undefined, limits: undefined };
   expect((await agent.call('hi', options)).text).toBe('Fine.');
 });
 
-test('accepts messages in the format of other libraries', async () => {
+test('call() accepts messages in the format of other libraries, with a text as the content', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
   await agent.call([
     { role: 'user', content: 'Hello' },
@@ -126,7 +126,7 @@ test.each([
   { role: 'system', content: 'Be brief.' },
   { role: 'user', content: ' ' },
   { role: 'user', content: 5 },
-])('%j is not a message', async (item) => {
+])('call() rejects %j, because it is not a message', async (item) => {
   const agent = new ReActAgent({ name: 'a', model });
   const message =
     "Item 0 of the input is neither a message nor a decision. Create messages with userMessage('…').";

@@ -10,7 +10,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/** Runs one tool in a stored conversation, beside another tool that works. */
+/** Runs a tool with the given `execute` and another tool that works, in a stored conversation. */
 async function outcomeOf(execute: (emit: (progress: JsonValue) => void) => unknown) {
   const input = { type: 'object' } as const;
   const odd = tool({
@@ -99,7 +99,7 @@ const withForm: readonly (readonly [what: string, value: unknown, json: unknown]
 ];
 
 test.for(withForm)(
-  'converts %s to its obvious JSON, as a result and as progress',
+  'a tool’s result and progress are converted to JSON: %s',
   async ([, value, json]) => {
     const { result, progress } = await outcomeOf((emit) => {
       emit(value as JsonValue);
@@ -220,7 +220,7 @@ const withoutForm: readonly (readonly [what: string, value: () => unknown, words
 ];
 
 test.for(withoutForm)(
-  '%s is an error of that call, which names the value and what to return',
+  '%s as a tool’s result is an error that names the value and says what to return',
   async ([, value, words]) => {
     const { result } = await outcomeOf(value);
     expect(result).toEqual(['error', expect.stringContaining(words)]);
@@ -230,7 +230,7 @@ test.for(withoutForm)(
 );
 
 test.for(withoutForm.slice(0, -2))(
-  '%s as progress is also an error of its call',
+  '%s as a tool’s progress is also an error result',
   async ([, value, words]) => {
     const { result, progress } = await outcomeOf((emit) => emit(value() as JsonValue));
     expect(result).toEqual(['error', expect.stringContaining(words)]);
@@ -270,7 +270,7 @@ test.for<readonly [what: string, thrown: () => unknown]>([
   expect(result).toEqual(['error', expect.stringMatching(/^Error: ./)]);
 });
 
-test('an empty result stays empty; a text and media reach the model unchanged', async () => {
+test('an empty result stays empty, and a text and media reach the model unchanged', async () => {
   expect((await outcomeOf(() => undefined)).result).toEqual(['success', '']);
   expect((await outcomeOf(() => 'NaN')).result).toEqual(['success', 'NaN']);
   const long = 'x'.repeat(1_000_000);
@@ -279,7 +279,7 @@ test('an empty result stays empty; a text and media reach the model unchanged', 
   expect((await outcomeOf(() => ({ content }))).result).toEqual(['success', content]);
 });
 
-test('a tool that changes an object later does not change its result', async () => {
+test('a change of the returned object after the tool call does not change the stored result', async () => {
   const content = [{ type: 'text', text: 'before' }];
   const { result } = await outcomeOf(() => ({ content }));
   content[0]!.text = 'after';
@@ -316,7 +316,7 @@ function agentWith(part: Middleware): ReActAgent {
 }
 
 test.for(unreadable)(
-  'a wrapTool result with %s is an error result of that call',
+  'a wrapTool result with %s is an error result of its tool call only',
   async ([, change]) => {
     const agent = agentWith({
       wrapTool: (next) => async (call, options) => {

@@ -51,8 +51,8 @@ const types = (events: readonly AgentEvent[]): string[] => events.map((event) =>
 const call = (a: number, b: number) => ({ name: 'add', input: { a, b } });
 
 /**
- * Checks each request: the results follow their tool calls at once, in order, and no result is
- * alone.
+ * Checks a request: tool results directly follow their tool calls in the same order, and each
+ * result has a tool call.
  */
 function expectValid(messages: readonly Msg[]): void {
   const expected: string[] = [];
@@ -67,7 +67,7 @@ function expectValid(messages: readonly Msg[]): void {
   expect(expected).toEqual([]);
 }
 
-test('answers and keeps the conversation', async () => {
+test('call() returns the answer, and the next request contains the conversation', async () => {
   const { agent, model } = setUp(['Hello there.', 'You said hi.'], { systemPrompt: 'Be brief.' });
   const first = await agent.call('hi');
   expect(first).toMatchObject({
@@ -121,7 +121,7 @@ test('emits the events of a run with a tool in the documented order', async () =
   });
 });
 
-test('parallel tools: stores results as they finish; the memory and the model get them in request order', async () => {
+test('parallel tools finish in any order, and the memory and the model get their results in request order', async () => {
   const gates = new Map<number, () => void>();
   const wait = tool({
     name: 'wait',
@@ -154,7 +154,7 @@ async function openWhenReady(gates: ReadonlyMap<number, () => void>, n: number):
   gates.get(n)!();
 }
 
-test('respects a limit on parallel tools', async () => {
+test('`limits.parallelTools` limits how many tools run at the same time', async () => {
   let running = 0;
   let most = 0;
   const slow = tool({
@@ -207,7 +207,7 @@ test.for([
   },
 );
 
-test('a tool that throws is an error result; the call continues', async () => {
+test('a tool that throws causes an error result, and the run continues', async () => {
   const broken = tool({
     name: 'broken',
     description: 'Fails',
@@ -226,7 +226,7 @@ test('a tool that throws is an error result; the call continues', async () => {
   ]);
 });
 
-test('a tool that takes too long is aborted and gets an error result', async () => {
+test('a tool that exceeds its timeout is aborted and gets an error result', async () => {
   let reason: unknown;
   const stuck = tool({
     name: 'stuck',
@@ -247,7 +247,7 @@ test('a tool that takes too long is aborted and gets an error result', async () 
   expect(reason).toMatchObject({ code: 'TOOL_TIMEOUT' });
 });
 
-test('at the limit of iterations the answer is a summary without tools', async () => {
+test('at the limit of iterations, the answer is a summary from a request without tools', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [call(1, 1)] }, { toolCalls: [call(2, 2)] }, 'So far: 2 and 4.'],
     {
@@ -320,7 +320,7 @@ test('throwOnError: false returns a failure as a result', async () => {
   });
 });
 
-test('an abort while the model answers resolves, keeps the released text, and the next call works', async () => {
+test('an abort while the model answers keeps the text so far, and the next call works', async () => {
   const { agent, model } = setUp([{ text: 'one two', hang: true }, 'fresh']);
   const controller = new AbortController();
   const stream = agent.stream('count', { signal: controller.signal });
@@ -335,7 +335,7 @@ test('an abort while the model answers resolves, keeps the released text, and th
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two', 'go on']);
 });
 
-test('an abort while tools run closes their calls as interrupted, even of a tool that ignores the signal', async () => {
+test('an abort while tools run closes their tool calls as interrupted, even if a tool ignores the signal', async () => {
   const deaf = tool({
     name: 'deaf',
     description: 'Never ends',
@@ -357,13 +357,13 @@ test('an abort while tools run closes their calls as interrupted, even of a tool
   ]);
 });
 
-test('an abort before the call starts makes no model request', async () => {
+test('with a signal that is already aborted, call() makes no model request', async () => {
   const { agent, model } = setUp(['never']);
   expect((await agent.call('go', { signal: AbortSignal.abort() })).reason).toBe('aborted');
   expect(model.requests).toEqual([]);
 });
 
-test('leaving the loop cancels the run and leaves a valid log', async () => {
+test('leaving the loop over a stream cancels the run and keeps a valid conversation', async () => {
   const { agent, model } = setUp([{ text: 'one two three' }, 'fresh']);
   const stream = agent.stream('count');
   for await (const event of stream) if (event.type === 'reasoning-chunk') break;
@@ -373,7 +373,7 @@ test('leaving the loop cancels the run and leaves a valid log', async () => {
   expect((await agent.call('again')).text).toBe('fresh');
 });
 
-test('a reader that stops also stops reading the model', async () => {
+test('when a reader stops, the agent also stops reading from the model', async () => {
   const { agent, model } = setUp(['a b c d e f']);
   const iterator = agent.stream('go').batches()[Symbol.asyncIterator]();
   for (let batch = 0; batch < 5; batch += 1) await iterator.next();
@@ -381,7 +381,7 @@ test('a reader that stops also stops reading the model', async () => {
   await iterator.return(undefined);
 });
 
-test('a detached run continues without a reader, and a later one gets all of it with joined deltas', async () => {
+test('a detached run continues without a reader, and a later reader gets all events with joined deltas', async () => {
   const { agent } = setUp(['a b c d']);
   const stream = agent.stream('go', { detached: true });
   expect((await stream.result).text).toBe('a b c d');
@@ -399,7 +399,7 @@ test('a detached run continues without a reader, and a later one gets all of it 
   expect(await collect(stream)).toEqual(events);
 });
 
-test('a busy reader of a detached run misses nothing, and several readers get the same text', async () => {
+test('a slow reader of a detached run misses nothing, and all readers get the same text', async () => {
   const { agent } = setUp(['one two three four five six']);
   const stream = agent.stream('go', { detached: true });
   const read = async (busyFor: number): Promise<string> => {
@@ -415,7 +415,7 @@ test('a busy reader of a detached run misses nothing, and several readers get th
   );
 });
 
-test('leaving a detached run does not affect it', async () => {
+test('leaving the stream of a detached run does not affect the run', async () => {
   const { agent } = setUp(['one two three']);
   const stream = agent.stream('go', { detached: true });
   for await (const event of stream) if (event.type === 'pre-reasoning') break;
@@ -423,7 +423,7 @@ test('leaving a detached run does not affect it', async () => {
   expect((await stream.result).text).toBe('one two three');
 });
 
-test('the context policy also fits the closing request at the limit', async () => {
+test('the context policy also fits the summary request at the limit of iterations', async () => {
   const seen: number[] = [];
   const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, 'done'], {
     limits: { iterations: 1 },
@@ -464,7 +464,7 @@ test('a run removes its listener from the caller’s signal when it ends', async
   expect(listening).toBe(0);
 });
 
-test('an unread failure is not an unhandled rejection, and result has it', async () => {
+test('a failure of an unread stream is not an unhandled rejection, and `result` rejects with the failure', async () => {
   const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
   await expect(agent.stream('go').result).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
@@ -487,7 +487,7 @@ test('an interrupt between deltas keeps the partial text and answers with the re
   expect((await agent.call('stop at two')).text).toBe('as you like');
 });
 
-test('an interrupt reaches a silent model and answers with the given message', async () => {
+test('an interrupt stops a model that sends nothing, and answers with the given message', async () => {
   const { agent } = setUp([{ hang: true }]);
   const stream = agent.stream('go');
   for await (const event of stream)
@@ -515,7 +515,7 @@ test('an interrupt lets running tools finish', async () => {
   ]);
 });
 
-test('closes the open calls of a log before the model request', async () => {
+test('call() closes the open tool calls of an earlier process before the model request', async () => {
   const memory = new InMemoryMemory([
     userMessage('go', { id: 'u1' }),
     {
@@ -534,7 +534,7 @@ test('closes the open calls of a log before the model request', async () => {
   });
 });
 
-test('replaces empty and duplicate tool call ids, and keeps other ids of the provider', async () => {
+test('the agent replaces empty and duplicate tool call ids, and keeps the provider’s other ids', async () => {
   const { agent, model } = setUp([
     { toolCalls: [{ ...call(1, 1), id: 'same' }] },
     {
@@ -556,20 +556,20 @@ test('replaces empty and duplicate tool call ids, and keeps other ids of the pro
   expectValid(model.requests[2]!.messages);
 });
 
-test.for(['', '   \n'])('rejects an empty input (%j)', async (input) => {
+test.for(['', '   \n'])('call() rejects an empty input (%j)', async (input) => {
   const { agent, model } = setUp(['x']);
   await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   expect(model.requests).toEqual([]);
 });
 
-test('rejects a call without input on an empty or an answered conversation', async () => {
+test('call() rejects a missing input on an empty or an answered conversation', async () => {
   const { agent } = setUp(['done']);
   await expect(agent.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await agent.call('hi');
   await expect(agent.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('a full store rejects with its code and leaves no tool running', async () => {
+test('a store that is full ends the call with the store’s error code, and no tool keeps running', async () => {
   const memory = new InMemoryMemory();
   const append = memory.append.bind(memory);
   memory.append = async (messages) => {
@@ -593,7 +593,7 @@ test('a full store rejects with its code and leaves no tool running', async () =
   expect(stopped).toBe(true);
 });
 
-test('observed messages are part of the next request', async () => {
+test('messages passed to observe() are part of the next request', async () => {
   const { agent, model } = setUp(['I know.']);
   await agent.observe('The meeting moved to three.');
   await agent.call('when is it?');
@@ -603,7 +603,7 @@ test('observed messages are part of the next request', async () => {
   ]);
 });
 
-test('a call accepts a text, a message, or messages, each with options', async () => {
+test('call() accepts a text, a message, or several messages, each with options', async () => {
   const model = new ScriptedModel(['1', '2', '3', '4']);
   const agent = new ReActAgent({ name: 'a', model, generate: { temperature: 1, maxTokens: 9 } });
   await agent.call('text');

@@ -25,7 +25,7 @@ import type { AgentOptions } from './agent-options.ts';
 
 type Durability = 'step' | 'turn';
 
-/** A process that runs an action, such as an interrupt, at one of its points. */
+/** A process that runs an action, such as an interrupt, at one of the points where it may die. */
 class StartledProcess extends MortalProcess {
   at = Infinity;
   act: () => void = () => {};
@@ -199,7 +199,10 @@ const question = userMessage('Go.', { id: 'question' });
 const approve = ({ pending }: AgentResult): readonly Decision[] =>
   pending.map(({ toolUseId }) => ({ toolUseId, type: 'approve' }));
 
-/** Makes a call, approves pending calls, and checks that the text shown last is the answer. */
+/**
+ * Makes calls and approves pending tool calls until the run ends. Checks that the UI stream’s last
+ * text is the answer.
+ */
 async function finish(
   agent: ReActAgent,
   first: Msg | undefined,
@@ -233,7 +236,10 @@ async function begin(
   return finish(agent, question, { ...(output && { output }), signal: process.signal });
 }
 
-/** Follows the README: reads the log with a new agent and continues the interrupted run. */
+/**
+ * Follows the recovery recipe of the README: reads the log with a new agent and continues the
+ * interrupted run.
+ */
 async function recover(
   scenario: Scenario,
   process: MortalProcess,
@@ -259,7 +265,7 @@ async function recover(
 
 const openRun = async (memory: SessionMemory): Promise<boolean> =>
   (await memory.view()).openRun !== undefined;
-/** Continues an interrupted run, and a suspended one. */
+/** Returns true if the log has an interrupted run or open tool calls. */
 const cutOff = async (memory: SessionMemory): Promise<boolean> => {
   const view = await memory.view();
   return isCutOff(view) || view.calls.size > 0;
@@ -271,7 +277,7 @@ const all = scenarios.flatMap((scenario) =>
 );
 
 test.each(all)(
-  '%s, %s: after a crash at any point the recovery recipe ends with the same answer',
+  '%s, %s: after a crash at any point, the recovery recipe ends with the same answer',
   async (_name, durability, scenario) => {
     const whole = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
     const uncut = await begin(scenario, whole, durability);
@@ -291,7 +297,8 @@ test.each(all)(
           throw new Error(`${where}: ${String(error)}`, { cause: error });
         },
       );
-      // A user has approved that `ask` runs again. In a lost turn all tools run again.
+      // The test approves that `ask` runs again. With durability "turn", all tools of a lost turn
+      // run again.
       const faults = witness.faults.filter((fault) => !fault.startsWith('ask ran 2'));
       const left = durability === 'step' ? faults : [];
       expect(left, where).toEqual([]);
@@ -316,7 +323,7 @@ const stopped = stops.flatMap(([name, stop]) =>
 );
 
 test.each(stopped)(
-  'after %s at any point a call without input asks again: %s, %s',
+  'after %s at any point, a call without input asks the model again: %s, %s',
   async (_stop, _name, durability, scenario, stop) => {
     const { output, text, also } = scenario;
     const options = output ? { output } : {};

@@ -49,28 +49,31 @@ const known = {
 test.for([
   ['a session', () => new SessionMemory(new MemoryStore(), 's')],
   ['messages alone', () => new InMemoryMemory()],
-] as const)('a message that is already in the conversation is an error: %s', async ([, open]) => {
-  const agent = new ReActAgent({
-    name: 'a',
-    model: new ScriptedModel(['A.', 'B.']),
-    memory: open(),
-  });
-  await agent.call(one);
-  const before = await agent.messages();
-  await expect(agent.call([two, one])).rejects.toMatchObject(known);
-  await expect(agent.observe([two, one])).rejects.toMatchObject(known);
-  expect(await agent.messages()).toEqual(before);
-  expect((await agent.call(two)).text).toBe('B.');
-});
+] as const)(
+  'call() and observe() reject a message that the conversation already has: %s',
+  async ([, open]) => {
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(['A.', 'B.']),
+      memory: open(),
+    });
+    await agent.call(one);
+    const before = await agent.messages();
+    await expect(agent.call([two, one])).rejects.toMatchObject(known);
+    await expect(agent.observe([two, one])).rejects.toMatchObject(known);
+    expect(await agent.messages()).toEqual(before);
+    expect((await agent.call(two)).text).toBe('B.');
+  },
+);
 
-test('a removed message may come again', async () => {
+test('a message that was removed from the memory may be sent again', async () => {
   const agent = setUp();
   await agent.call(one);
   await agent.memory.delete((await agent.messages()).map(({ id }) => id));
   expect((await agent.call(one)).text).toBe('B.');
 });
 
-test('after a failure the call continues from the stored question, without the message', async () => {
+test('after a model failure, call() without input answers the stored question, and a repeated message is rejected', async () => {
   const model = new ScriptedModel([{ error: new Error('down') }, 'A.']);
   const memory = new SessionMemory(new MemoryStore(), 's');
   const agent = new ReActAgent({ name: 'a', model, memory });
@@ -82,7 +85,7 @@ test('after a failure the call continues from the stored question, without the m
   expect((await agent.messages()).filter(({ id }) => id === 'one')).toHaveLength(1);
 });
 
-test('a pre-call hook that repeats a message fails the call, and nothing is stored', async () => {
+test('if a pre-call hook repeats a message, the call rejects, and nothing is stored', async () => {
   const agent = setUp();
   const remove = agent.addHook({
     on: { 'pre-call': (event) => ({ ...event, input: [...event.input, ...event.input] }) },
@@ -95,7 +98,7 @@ test('a pre-call hook that repeats a message fails the call, and nothing is stor
   expect(await agent.messages()).toEqual([]);
 });
 
-test('a message that the running call has, or will have, is not injected again', async () => {
+test('interrupt() rejects a message that the conversation has or that is already injected', async () => {
   const seen: unknown[] = [];
   const attempt = (act: () => unknown): void => {
     try {
@@ -127,7 +130,7 @@ test('a message that the running call has, or will have, is not injected again',
   expect(ids.filter((id) => id === 'one' || id === 'two')).toEqual(['one', 'two']);
 });
 
-test('a call that injects a message which the busy agent already has rejects, and the busy call continues', async () => {
+test('call() with `whenBusy: inject` rejects a message that the conversation has, and the running call continues', async () => {
   let goOn!: () => void;
   const waits = tool({
     name: 'waits',

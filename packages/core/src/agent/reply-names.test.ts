@@ -59,7 +59,7 @@ test.for<[what: string, agent: ReActAgent]>([
     expect(name).toBe(role === 'assistant' ? '小明' : undefined);
 });
 
-test('a value carries the agent’s name', async () => {
+test('a structured value carries the agent’s name', async () => {
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const output = structured(z.object({ n: z.number() }));
   const { message } = await named([value]).call('go', { output });
@@ -70,7 +70,7 @@ test.each([
   ['post-reasoning', {}],
   ['post-call', {}],
   ['post-summary', { limits: { iterations: 0 } }],
-] as const)('a reply that a hook replaces at %s carries the name', async (at, options) => {
+] as const)('a reply that a hook replaces at %s carries the agent’s name', async (at, options) => {
   const replace = (event: EventOf<typeof at>) => ({ ...event, message: assistantMessage('嗯。') });
   const agent = named(['好。'], { ...options, use: [{ on: { [at]: replace } }] });
   const resets: unknown[] = [];
@@ -84,7 +84,7 @@ test.each([
   expect(resets).toEqual(['小明']);
 });
 
-test("a hook may give a reply another name, and its message becomes the assistant's", async () => {
+test('a hook may give a reply another name, and a replaced reply always has the role assistant', async () => {
   const replace = (message: Msg): Middleware => ({
     on: { 'post-reasoning': (event) => ({ ...event, message }) },
   });
@@ -94,7 +94,7 @@ test("a hook may give a reply another name, and its message becomes the assistan
   expect((await user.call('Hi')).message).toMatchObject({ role: 'assistant', name: '小明' });
 });
 
-test('in a conversation of several agents each line has the name of its speaker', async () => {
+test('in a conversation of several agents, each line has the name of its speaker', async () => {
   const says = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, '你好。', 'Again.']);
   const model = multiAgent(says, { header: 'H' });
   const agent = new ReActAgent({ name: '小明', model, tools: [look] });

@@ -12,7 +12,10 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/** Tools whose calls end in the order `third`, `first`, `second`. Each end needs `endNext`. */
+/**
+ * Creates tools whose calls end in the order `third`, `first`, `second`. `endNext` ends the next
+ * call.
+ */
 function raceTools() {
   const ends = ['third', 'first', 'second'];
   const running = new Map<string, () => void>();
@@ -59,7 +62,10 @@ function racer(memory: Memory, replies: readonly ScriptedReply[] = [round, 'Done
   return { agent, model, finished };
 }
 
-/** Returns the calls and the results of messages in their order, `?name` for a call. */
+/**
+ * Returns the order of tool calls (as `?name`), tool results (as `name`) and user messages (as
+ * ids).
+ */
 function order(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap((message) => [
     ...toolUsesOf(message).map(({ name }) => `?${name}`),
@@ -70,7 +76,7 @@ function order(messages: readonly Msg[]): readonly string[] {
 
 const asked = ['?first', '?second', '?third', 'first', 'second', 'third'];
 
-/** A custom memory that knows nothing about order. */
+/** Creates a custom memory that does not reorder messages. */
 function plainMemory(): Memory {
   let messages: readonly Msg[] = [];
   return {
@@ -89,20 +95,23 @@ test.for([
     () => new EchoMemory(new MemoryStore(), 's', { secrets: ['x'.repeat(32)] }),
   ],
   ['a program’s own memory', plainMemory],
-] as const)('shows results that finish in another order in request order: %s', async ([, open]) => {
-  const { agent, model, finished } = racer(open());
-  await agent.call(userMessage('go', { id: 'u' }));
-  expect(finished).toEqual(['third', 'first', 'second']);
-  expect(order(await agent.messages())).toEqual(['u', ...asked]);
-  expect(order(model.requests[1]!.messages)).toEqual(['u', ...asked]);
-  const saved = await saveState(agent);
-  expect(order(saved.messages)).toEqual(['u', ...asked]);
-  const other = racer(new InMemoryMemory()).agent;
-  await loadState(other, saved);
-  expect(order(await other.messages())).toEqual(['u', ...asked]);
-});
+] as const)(
+  'results that finish in another order are read in request order: %s',
+  async ([, open]) => {
+    const { agent, model, finished } = racer(open());
+    await agent.call(userMessage('go', { id: 'u' }));
+    expect(finished).toEqual(['third', 'first', 'second']);
+    expect(order(await agent.messages())).toEqual(['u', ...asked]);
+    expect(order(model.requests[1]!.messages)).toEqual(['u', ...asked]);
+    const saved = await saveState(agent);
+    expect(order(saved.messages)).toEqual(['u', ...asked]);
+    const other = racer(new InMemoryMemory()).agent;
+    await loadState(other, saved);
+    expect(order(await other.messages())).toEqual(['u', ...asked]);
+  },
+);
 
-test('the log keeps the order of completion; reads, views and exports show request order', async () => {
+test('the store has results in the order of completion; reads, views and exports have request order', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   const { agent } = racer(memory);
@@ -120,7 +129,7 @@ test('the log keeps the order of completion; reads, views and exports show reque
   expect(order(exported)).toEqual(['u', ...asked]);
 });
 
-test('a round that ended without a further request is in order too', async () => {
+test('results are in request order even if a hook stops the run before the next model request', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const { agent } = racer(memory, [round]);
   agent.addHook({
@@ -143,7 +152,7 @@ const gives = (name: string, id = `r-${name}`): Msg =>
 const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
 
 test.each([1, 256])(
-  'removed, replaced and late results keep the order (compacted after %i)',
+  'removed, replaced and late results keep the request order (compacted after %i)',
   async (compactAfter) => {
     const store = new MemoryStore();
     const open = () => new SessionMemory(store, 's', { compactAfter });
@@ -168,7 +177,7 @@ test.each([1, 256])(
   },
 );
 
-test('results of pending calls come behind their calls, whenever they arrive', async () => {
+test('results of pending tool calls are placed after their tool calls, whenever the results arrive', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   const names = ['one', 'two', 'three'];
   const model = new ScriptedModel([

@@ -21,8 +21,8 @@ const amount = z.object({ amount: z.number() });
 type Amount = typeof amount;
 
 /**
- * An agent that records each step: the tools that ran, the hooks' events, and faults of the
- * history.
+ * Creates an agent and records the tools that ran and all events. `read` makes a call and checks
+ * the event order, the history and the requests.
  */
 function setUp(
   replies: readonly ScriptedReply[],
@@ -108,7 +108,7 @@ const result = (toolUseId: string, output = 'done there'): Decision => ({
 const first = <K extends AgentEvent['type']>(events: readonly AgentEvent[], type: K) =>
   events.find((event): event is EventOf<K> => event.type === type);
 
-test('a rejection without a reason is a denied result too', async () => {
+test('a rejection without a reason causes a denied result', async () => {
   const { read, ran, results, ids } = setUp([calls('asks'), 'noted']);
   await read('go');
   expect((await read([{ type: 'reject', toolUseId: 'call_1' }])).result.text).toBe('noted');
@@ -116,7 +116,7 @@ test('a rejection without a reason is a denied result too', async () => {
   expect([ids('pre-acting'), ids('post-acting')]).toEqual([['call_1'], ['call_1']]);
 });
 
-test('an edit applies to the call as a hook changed it, including its tool', async () => {
+test('an edit changes the tool call that a hook redirected to another tool', async () => {
   const redirect = (event: EventOf<'pre-acting'>) => ({
     ...event,
     toolUse: { ...event.toolUse, name: 'asks' },
@@ -137,7 +137,7 @@ test('an edit applies to the call as a hook changed it, including its tool', asy
 test.for([
   ['a tool that asked to wait runs again', 'waits', 'suspended'],
   ['an approved external call still needs its result', 'external', 'external'],
-] as const)('approve: %s', async ([, name, kind]) => {
+] as const)('the decision approve: %s', async ([, name, kind]) => {
   const { read, ids } = setUp([calls(name), 'ok']);
   await read('go');
   expect((await read([{ type: 'approve', toolUseId: 'call_1' }])).result).toMatchObject({
@@ -148,7 +148,7 @@ test.for([
   expect([ids('pre-acting'), ids('post-acting')]).toEqual([['call_1'], ['call_1']]);
 });
 
-test('accepts results as tool messages, also several, also with media', async () => {
+test('call() accepts tool messages as results, also several at once and results with media', async () => {
   const { read, agent, model } = setUp([calls('external', 'external', 'asks'), 'seen']);
   await read('go');
   const image = {
@@ -248,7 +248,7 @@ test.for(
   },
 );
 
-test('another agent accepts decisions at once, and runs the hooks that its calls have not had', async () => {
+test('another agent applies decisions immediately, and runs the pre-acting hooks that have not run', async () => {
   const one = setUp([calls('external', 'asks', 'asks')]);
   await one.read('go');
   const two = setUp(['ok'], {}, one.memory);
@@ -262,7 +262,7 @@ test('another agent accepts decisions at once, and runs the hooks that its calls
   expect(two.ids('pre-acting')).toEqual(['call_2', 'call_3']);
 });
 
-/** Creates a conversation with one call that a host may have started before it died. */
+/** Creates a conversation with one tool call. A host that died may have started this tool call. */
 function left(name: string, input: { readonly amount: number } = { amount: 7 }): InMemoryMemory {
   const createdAt = '2026-01-01T00:00:00.000Z';
   return new InMemoryMemory([
@@ -281,7 +281,7 @@ test.for([
   ['safe', ['call_1 success'], ['s:call_1 {"amount":7}']],
   ['nonsense', ['call_1 error'], []],
 ] as const)(
-  'a call that another host left open, of the tool "%s": %j',
+  'the result of a tool call that a dead host left open, of the tool "%s": %j',
   async ([name, expected, executed]) => {
     const { read, results, ran, ids } = setUp(['ok'], {}, left(name));
     expect((await read()).result.text).toBe('ok');
@@ -291,7 +291,7 @@ test.for([
   },
 );
 
-test('a call without approval that another host left open may have run; its predicate decides first', async () => {
+test('a tool call that a dead host left open counts as started, unless its approval predicate asks for approval', async () => {
   const small = setUp(['ok'], {}, left('big', { amount: 1 }));
   await small.read();
   expect([small.ran, await small.results()]).toEqual([[], ['call_1 interrupted']]);
@@ -312,7 +312,7 @@ test.for([
   ['reject', { type: 'reject', toolUseId: 'call_1' }, [], 'denied'],
   ['result', result('call_1'), [], 'success'],
 ] as const)(
-  'an open call of a tool with replay: ask waits; %s',
+  "an open tool call with `replay: 'ask'` waits for a decision: %s",
   async ([, decision, executed, state]) => {
     const { read, results, ran } = setUp(['ok'], {}, left('ask'));
     expect((await read()).result).toMatchObject({
@@ -325,7 +325,7 @@ test.for([
   },
 );
 
-test('a failure during a batch keeps finished calls, loses started ones, and runs the others with the next call', async () => {
+test('after a hook failure, finished tool calls keep results, started tool calls are interrupted, and the next call runs the others', async () => {
   let fail = true;
   const stuck = tool({
     name: 'stuck',
@@ -373,7 +373,7 @@ test('a failure during a batch keeps finished calls, loses started ones, and run
 });
 
 test.for(['stop', 'error', 'error as a result'] as const)(
-  'a run that continues the open calls of another one says so: %s',
+  'the run-start event of a run that continues open tool calls names the earlier run: %s',
   async (how) => {
     let broken = true;
     const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
@@ -403,7 +403,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
   },
 );
 
-test('a call that a guard rejects, or that is aborted before it begins, leaves open calls for the next one', async () => {
+test('open tool calls stay open if a guard rejects the next call or if the next call is aborted before it begins', async () => {
   let isAllowed = true;
   const guards = inputGuards([permission(() => isAllowed)]);
   const { agent, read } = setUp([calls('asks'), 'ok'], { use: [guards] });
@@ -419,7 +419,7 @@ test('a call that a guard rejects, or that is aborted before it begins, leaves o
   expect([ended.result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
 });
 
-test('a tool that ends the call prevents the next tool from starting', async () => {
+test('a tool that throws a fatal error prevents the next tool from starting', async () => {
   const fatal = tool({
     name: 'fatal',
     description: 'Ends the call',
@@ -441,7 +441,7 @@ test('a tool that ends the call prevents the next tool from starting', async () 
   ]);
 });
 
-test('a result that the store rejected is lost; the calls follow their replay', async () => {
+test('after the store rejected results, the next call treats the tool calls as their replay policy says', async () => {
   class Full extends InMemoryMemory {
     full = true;
     override async append(messages: readonly Msg[]): Promise<void> {
@@ -459,7 +459,7 @@ test('a result that the store rejected is lost; the calls follow their replay', 
   expect(ids('pre-acting')).toEqual(['call_1', 'call_2']);
 });
 
-test('a hook that throws before the third of four calls: none of them has run, all of them do with the next call', async () => {
+test('if a pre-acting hook throws for the third of four tool calls, no tool runs, and the next call runs all four', async () => {
   let fail = true;
   const { agent, read, ran, ids } = setUp([calls('free', 'free', 'free', 'free'), 'ok'], {
     use: [
@@ -482,7 +482,7 @@ test('a hook that throws before the third of four calls: none of them has run, a
   ]);
 });
 
-test('pending calls stay pending after a model error and several calls without input', async () => {
+test('pending tool calls stay pending after calls without input, and a result survives a model error', async () => {
   const { agent, read, ran } = setUp([
     calls('external'),
     { error: new AgentError('MODEL_SERVER', 'down') },
@@ -496,7 +496,7 @@ test('pending calls stay pending after a model error and several calls without i
 });
 
 test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
-  'a call that never started runs, whatever its replay is (%s)',
+  'a tool call that never started runs, with any replay policy (%s)',
   async (replay) => {
     let runs = 0;
     const own = tool({
@@ -518,7 +518,7 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
   },
 );
 
-test('a call that another host left open does not run if the store fails while it is closed', async () => {
+test('a tool call that a dead host left open does not run if the store fails when the call is closed', async () => {
   let full = true;
   class Full extends InMemoryMemory {
     override async append(messages: readonly Msg[]): Promise<void> {
@@ -536,7 +536,7 @@ test('a call that another host left open does not run if the store fails while i
   }
 });
 
-test('a pause before any text answers with an empty message, not with an earlier one', async () => {
+test('a pause before any text returns an empty message, not an earlier message', async () => {
   const { agent, read } = setUp(['Paris', 'Rome', calls('external')]);
   await read('first');
   const off = agent.addHook({
@@ -558,7 +558,7 @@ test('a pause before any text answers with an empty message, not with an earlier
   expect(paused.result.message.content[0]).toMatchObject({ type: 'tool_use', id: 'call_1' });
 });
 
-/** Requests three calls, then answers, wherever its conversation begins. */
+/** Requests three tool calls if the conversation has no tool result, and answers otherwise. */
 const anywhere: ScriptedReply = ({ messages }) =>
   messages.some(({ role }) => role === 'tool') ? 'all done' : threeCalls;
 const threeCalls = {
@@ -569,7 +569,7 @@ const threeCalls = {
   })),
 };
 
-test('another host can continue the log of a host that dies after any event, and no finished or unsafe tool runs again', async () => {
+test('after a host died at any event, another host continues its log, and no finished or unsafe tool runs again', async () => {
   const outcomes = new Set<string>();
   for (let point = 0; ; point += 1) {
     const one = setUp([anywhere, anywhere]);

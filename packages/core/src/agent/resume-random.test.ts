@@ -21,7 +21,10 @@ import { ReActAgent } from './react-agent.ts';
 const names = ['free', 'safe', 'ask', 'asks', 'waits', 'broken', 'external', 'nonsense'] as const;
 const rounds = 3;
 
-/** A conversation in which anything may fail a limited number of times. Then it ends normally. */
+/**
+ * Creates an agent in a world where random operations fail, at most 12 times. After that, the
+ * conversation ends normally.
+ */
 function world(seed: number) {
   const random = randomOf(seed);
   const chance = (odds: number): boolean => random() < odds;
@@ -30,7 +33,7 @@ function world(seed: number) {
   const strikes = (odds: number): boolean => trouble > 0 && chance(odds) && trouble-- > 0;
 
   const runs = new Map<string, number>();
-  /** Number of approvals per call. */
+  /** Number of approvals per tool call. */
   const yeses = new Map<string, number>();
   const run = (id: string): string => {
     runs.set(id, (runs.get(id) ?? 0) + 1);
@@ -166,7 +169,7 @@ function world(seed: number) {
 }
 
 test.for(seeds({ quick: 60, full: 300 }))(
-  'reaches a valid end, whatever fails on the way: seed %i',
+  'a conversation reaches a valid end although random operations fail: seed %i',
   async (seed) => {
     const { strikes, chance, host, memory, models, runs, yeses, nextInput } = world(seed);
     let agent = host();
@@ -190,7 +193,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       const open = openCalls(messages).map(({ id }) => id);
       const at = `seed ${seed}, turn ${turn}, ${ended.reason} ${ended.error?.message ?? ''}`;
       expect(historyFaults(messages, open), at).toEqual([]);
-      // Readers got the message of an interrupt, then the store rejected it.
+      // Readers got the message of an interrupt before the store rejected that message.
       const told = ended.error?.message === 'lost' ? /reasoning-chunk: outside/ : /^$/;
       expect(
         orderFaults(events).filter((fault) => !told.test(fault)),

@@ -16,7 +16,7 @@ import { ReActAgent } from './react-agent.ts';
 
 const input = z.object({ n: z.number() });
 
-/** Tools of every kind, with the number of their runs. */
+/** Creates tools of every kind. `ran` lists the tool runs. */
 function kit(replay: ReplayPolicy = 'never') {
   const ran: string[] = [];
   const run = (name: string, n: number): string => {
@@ -70,7 +70,7 @@ function setUp(
   return { agent, model, ran, events };
 }
 
-/** Makes calls of these tools, numbered from `call_1`. */
+/** Returns a reply that calls these tools with the ids `call_1`, `call_2` and so on. */
 const calls = (...names: string[]): ScriptedReply => ({
   toolCalls: names.map((name, index) => ({
     name,
@@ -87,7 +87,7 @@ async function expectWhole(agent: ReActAgent, model: ScriptedModel): Promise<voi
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
 }
 
-test('a batch runs the calls that may run and suspends with the rest', async () => {
+test('the agent runs the tool calls that may run, and suspends with the other tool calls', async () => {
   const { agent, ran, events } = setUp([
     calls('plain', 'guarded', 'elsewhere', 'patient', 'large'),
   ]);
@@ -104,7 +104,7 @@ test('a batch runs the calls that may run and suspends with the rest', async () 
   });
 });
 
-test('without input undecided calls suspend again: no hook and no tool runs twice', async () => {
+test('call() without input suspends again with the undecided tool calls, and no hook and no tool runs twice', async () => {
   const { agent, model, ran, events } = setUp([calls('plain', 'guarded', 'elsewhere', 'patient')]);
   const first = await agent.call('go');
   const { length } = events;
@@ -116,7 +116,7 @@ test('without input undecided calls suspend again: no hook and no tool runs twic
   expect(model.requests).toHaveLength(1);
 });
 
-test('accepts every kind of decision at once; the model gets the results in request order', async () => {
+test('call() accepts every kind of decision at once, and the model gets the results in request order', async () => {
   const { agent, model, ran, events } = setUp([
     calls('guarded', 'guarded', 'guarded', 'elsewhere', 'patient'),
     'done',
@@ -144,7 +144,7 @@ test('accepts every kind of decision at once; the model gets the results in requ
   await expectWhole(agent, model);
 });
 
-test('applies a subset of decisions and suspends again with the rest', async () => {
+test('call() applies a subset of the decisions and suspends again with the other tool calls', async () => {
   const { agent, model, ran } = setUp([calls('guarded', 'elsewhere'), 'done']);
   await agent.call('go');
   const second = await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
@@ -163,7 +163,7 @@ test('applies a subset of decisions and suspends again with the rest', async () 
   await expectWhole(agent, model);
 });
 
-test('accepts results as tool messages, which name the run they resume', async () => {
+test('call() accepts results as tool messages and names the run that they resume', async () => {
   const { agent, model, events } = setUp([calls('elsewhere', 'elsewhere'), 'done']);
   await agent.call('go');
   const { runId } = events[0]!;
@@ -182,7 +182,7 @@ test('accepts results as tool messages, which name the run they resume', async (
   await expectWhole(agent, model);
 });
 
-test('validates an edit again', async () => {
+test('the input of an edit is validated again', async () => {
   const { agent, model, ran } = setUp([calls('guarded'), 'done']);
   await agent.call('go');
   await agent.call([{ toolUseId: 'call_1', type: 'edit', input: { n: 'many' } }]);
@@ -193,7 +193,7 @@ test('validates an edit again', async () => {
   });
 });
 
-test('the predicate gets the arguments that a hook changed', async () => {
+test('the `needsApproval` predicate gets the arguments that a hook changed', async () => {
   const raise: Hook = {
     on: {
       'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { n: 10 } } }),
@@ -242,7 +242,7 @@ test.for([
       },
     ],
   ],
-] as const)('rejects %s and changes nothing', async ([, given]) => {
+] as const)('call() rejects %s and changes nothing', async ([, given]) => {
   const { agent, ran } = setUp([calls('guarded'), 'done']);
   await agent.call('go');
   const before = await agent.messages();
@@ -252,7 +252,7 @@ test.for([
   expect((await agent.call([{ toolUseId: 'call_1', type: 'approve' }])).text).toBe('done');
 });
 
-test('rejects a decision if nothing is open', async () => {
+test('call() rejects a decision if no tool call is open', async () => {
   const { agent } = setUp(['hello']);
   await agent.call('hi');
   await expect(agent.call([{ toolUseId: 'call_1', type: 'approve' }])).rejects.toMatchObject({
@@ -260,7 +260,7 @@ test('rejects a decision if nothing is open', async () => {
   });
 });
 
-test('rejects other input and names the ids, unless patchToolCalls() closes the calls', async () => {
+test('call() rejects other input and names the open tool calls, unless patchToolCalls() closes them', async () => {
   const strict = setUp([calls('guarded', 'elsewhere'), 'done']);
   await strict.agent.call('go');
   const before = await strict.agent.messages();
@@ -282,7 +282,7 @@ test('rejects other input and names the ids, unless patchToolCalls() closes the 
   await expectWhole(lenient.agent, lenient.model);
 });
 
-test('of the calls that an abort closes, only started ones may have had effects', async () => {
+test('among the tool calls that an abort closes, only started ones may have had effects', async () => {
   const controller = new AbortController();
   const hang = tool({
     name: 'hang',
@@ -304,7 +304,7 @@ test.for([
   ['never', ['plain 1'], 'stop'],
   ['ask', ['plain 1'], 'suspended'],
 ] as const)(
-  'a call that had started and lost its result: %s',
+  'a tool call that started and lost its result follows its replay policy: %s',
   async ([replay, expected, reason]) => {
     let fail = true;
     const break1: Hook = {
@@ -332,7 +332,7 @@ test.for([
   },
 );
 
-test('a call that stop() left open has not started: it runs, whatever its replay is', async () => {
+test('a tool call that stop() left open has not started, so it runs with any replay policy', async () => {
   const stop: Hook = {
     on: {
       'post-reasoning': (event, control) =>
@@ -351,7 +351,7 @@ test('a call that stop() left open has not started: it runs, whatever its replay
   await expectWhole(agent, model);
 });
 
-test('another agent without the call states keeps pending calls; it treats the others as possibly started', async () => {
+test('another agent without the call states keeps pending tool calls and treats the others as started', async () => {
   const memory = new InMemoryMemory();
   const stop: Hook = { on: { 'post-reasoning': (_event, control) => control.stop() } };
   await setUp([calls('plain', 'guarded', 'elsewhere')], { memory, use: [stop] }).agent.call('go');
@@ -375,7 +375,7 @@ test('another agent without the call states keeps pending calls; it treats the o
   await expectWhole(agent, model);
 });
 
-test('the key of a call is the same when it runs again', async () => {
+test('the idempotency key of a tool call is the same when the tool call runs again', async () => {
   const keys: string[] = [];
   const flaky = tool({
     name: 'flaky',

@@ -62,7 +62,7 @@ test.each<[string, readonly Msg[], string]>([
     ],
     'uat',
   ],
-])('a call accepts a transcript: %s', async (_, messages, roles) => {
+])('call() accepts a transcript with tool calls: %s', async (_, messages, roles) => {
   const { agent, model } = agentWith(['Done.', 'Again.'], { use: [springAiAlibaba()] });
   expect(await agent.call(messages)).toMatchObject({ reason: 'stop', text: 'Done.' });
   expect(rolesOf(model.requests[0]?.messages)).toBe(roles);
@@ -73,7 +73,7 @@ test.each<[string, readonly Msg[], string]>([
   expect(ran).toEqual([]);
 });
 
-test('accepts a transcript behind earlier calls, in a stream, and beside plain messages', async () => {
+test('call() and stream() accept a transcript after earlier calls and beside plain messages', async () => {
   const { agent, model } = agentWith(['One.', 'Two.']);
   await agent.call('go');
   const more = [{ role: 'user', content: 'a' }, calls('1'), result('1')] as const;
@@ -89,7 +89,7 @@ test.each<[string, readonly Msg[], number]>([
   ['twice, with one result', [userMessage('a'), calls('1'), calls('1'), result('1')], 2],
   ['with the id of another', [userMessage('a'), calls('1'), result('1'), calls('1')], 3],
   ['with two results', [userMessage('a'), calls('1'), result('1'), result('1')], 3],
-])('an open call in a transcript is an error: %s', async (_, messages, index) => {
+])('a transcript with an invalid tool call is rejected: %s', async (_, messages, index) => {
   const memory = new InMemoryMemory();
   const { agent, model } = agentWith([], { memory });
   const expected = { code: 'INVALID_INPUT', details: { index, id: expect.any(String) as string } };
@@ -100,7 +100,7 @@ test.each<[string, readonly Msg[], number]>([
   expect([await memory.read(), model.requests]).toEqual([[], []]);
 });
 
-test('the error names a solution that works', async () => {
+test('following the error about an open tool call works: add a result, or put the messages into the memory', async () => {
   const messages = [userMessage('a'), calls('1')];
   await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
     'Item 1 of the input has a tool call without a result: "lookup" (1). Add its result behind it or leave it out. To run it, put the messages into the agent\'s memory and call without input.',
@@ -111,7 +111,7 @@ test('the error names a solution that works', async () => {
   expect((await agent.call([{ toolUseId: '1', type: 'approve' }])).text).toBe('Done.');
 });
 
-test('rejects a call id that the conversation already has', async () => {
+test('call() rejects a tool call id that the conversation already has', async () => {
   const { agent } = agentWith(['One.', 'Two.']);
   await agent.call([userMessage('a'), calls('1'), result('1')]);
   await expect(agent.call([userMessage('b'), calls('1'), result('1')])).rejects.toMatchObject({
@@ -121,7 +121,7 @@ test('rejects a call id that the conversation already has', async () => {
   expect((await agent.call([userMessage('b'), calls('2'), result('2')])).text).toBe('Two.');
 });
 
-test('results of the conversation’s own open calls remain decisions', async () => {
+test('results of the conversation’s own open tool calls remain decisions', async () => {
   const asks = { toolCalls: [{ name: 'lookup', id: 'own' }] };
   const { agent } = agentWith([asks, 'Done.']);
   await agent.call('go');
