@@ -458,7 +458,7 @@ test.each([
   ],
   ['summarize(null)', () => summarize(null as never)],
   ['a prompt that is no text', () => summarize({ prompt: 5 } as never)],
-])('a CONFIGURATION error rejects %s', (_what, make) => {
+])('a CONFIGURATION error is thrown for %s', (_what, make) => {
   expect(make).toThrow(expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' }));
 });
 

@@ -26,7 +26,7 @@ const tokensOf = ({ tools, beside }: RandomRequest, messages: readonly Msg[]): n
     countTools(tools),
   );
 
-/** Returns the violations that no policy may cause in a request. */
+/** Returns the violations of the rules that every context policy must keep. */
 function faults(
   request: RandomRequest,
   { messages, before, after }: FittedContext,
@@ -36,7 +36,8 @@ function faults(
   const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
   const given = ids(messages).filter((id) => ids(request.messages).includes(id));
   const inOrder = ids(request.messages).filter((id) => kept.has(id));
-  // A policy keeps calls and results together, so a valid request has a valid view.
+  // A policy keeps tool calls and their results together, so a valid request stays valid after
+  // fitting.
   const openNow = messages.flatMap(toolUsesOf).filter(({ id }) => open.includes(id));
   return [
     ...historyFaults(
@@ -56,7 +57,8 @@ function faults(
 }
 
 /**
- * Returns the length of the smallest view: the head, the prompt and the newest group of its turn.
+ * Returns the number of messages in the smallest fitted request: the head, the prompt and the
+ * newest group of the prompt’s turn.
  */
 function smallest({ messages, head, promptId }: RandomRequest): number {
   const prompt = messages.findIndex(({ id }) => id === promptId);
@@ -66,7 +68,10 @@ function smallest({ messages, head, promptId }: RandomRequest): number {
   return start + 1 + (last > prompt ? messages.length - last : 0);
 }
 
-/** Returns the same faults, plus a view that is too long although more could be removed. */
+/**
+ * Returns the same violations. Also reports a request that is too long although more messages could
+ * be removed.
+ */
 function faultsIn(
   request: RandomRequest,
   fitted: FittedContext,
@@ -82,7 +87,7 @@ function faultsIn(
 }
 
 test.each([undefined, 0, 100])(
-  'fitContext with a step of %s obeys the laws and fits, or returns the smallest view',
+  'fitContext with a step of %s keeps the rules and fits the window, or returns the smallest request',
   (step) => {
     for (const seed of allSeeds) {
       const request = randomRequest(seed);
@@ -100,7 +105,7 @@ test.each([undefined, 0, 100])(
   },
 );
 
-test('without a step fitContext removes no group that has room', () => {
+test('fitContext() without a step removes no group of messages that would fit', () => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const window = 10 + Math.floor(randomOf(seed)() * 3000);
@@ -113,8 +118,8 @@ test('without a step fitContext removes no group that has room', () => {
     const gone = request.messages
       .map((message, index) => ({ message, index }))
       .filter(({ message }) => !kept.has(message));
-    // The last removal of a phase: a whole group, or, before the prompt, everything up to a user
-    // message.
+    // Finds the messages that were removed last. After the prompt, that is one group. Before the
+    // prompt, it is everything back to a user message.
     const last = gone.at(-1)!.index;
     const from =
       last > prompt
@@ -153,7 +158,7 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
   ],
 ];
 
-test.each(views)('%s obeys the laws and keeps the current turn whole', async (name, policy) => {
+test.each(views)('%s keeps the rules and the whole current turn', async (name, policy) => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const fitted = await policy().fit(request);
@@ -167,7 +172,7 @@ test.each(views)('%s obeys the laws and keeps the current turn whole', async (na
   }
 });
 
-test('a chain of clearing, views and a summary obeys the laws and fits, or returns the smallest view', async () => {
+test('a chain of clearing, views and a summary keeps the rules and fits the window, or returns the smallest request', async () => {
   let summaries = 0;
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
@@ -184,7 +189,7 @@ test('a chain of clearing, views and a summary obeys the laws and fits, or retur
   expect(summaries).toBeGreaterThan(allSeeds.length / 4);
 });
 
-test('a request that grows message by message gets the same views as each request alone', () => {
+test('policies give a request that grows message by message the same views as each request alone', () => {
   for (const seed of allSeeds.slice(0, 50)) {
     const request = randomRequest(seed);
     const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
@@ -205,7 +210,7 @@ test('a request that grows message by message gets the same views as each reques
   }
 });
 
-test('a growing conversation under one chain with failing summaries obeys the laws at each request', async () => {
+test('one chain with failing summaries keeps the rules at each request of a growing conversation', async () => {
   let [summaries, failures] = [0, 0];
   const some = allSeeds.slice(0, 150);
   for (const seed of some) {
@@ -245,7 +250,7 @@ test('a growing conversation under one chain with failing summaries obeys the la
       const request = { ...whole, messages, promptId, open };
       const fitted = await policy.fit(request);
       expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
-      // A system message right behind a summary stays, like one in the head.
+      // A system message directly after a summary is kept, like a system message in the head.
       const history = fitted.messages.filter((message) => message.role !== 'system');
       if (fitted.after > window)
         expect(history.length, `seed ${seed}`).toBeLessThanOrEqual(smallest(request) + 1);
@@ -256,8 +261,8 @@ test('a growing conversation under one chain with failing summaries obeys the la
   expect(summaries).toBeGreaterThan((some.length * 4) / 3);
 });
 
-test('the random requests contain the cases that the laws cover', () => {
-  // Otherwise the laws above would hold without testing anything.
+test('the random requests contain the cases that the rules cover', () => {
+  // Without these cases, the tests above would pass without testing anything.
   const requests = allSeeds.map(randomRequest);
   const all = requests.flatMap(({ messages }) => messages);
   expect(requests.some(({ open }) => open.length > 1)).toBe(true);

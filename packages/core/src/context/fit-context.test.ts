@@ -38,12 +38,12 @@ async function fit(
   });
 }
 
-test('passes on a request that fits unchanged', async () => {
+test('fitContext() does not change a request that fits', async () => {
   expect(await fit(600)).toEqual({ messages, removed: 0, before: 510, after: 510 });
   expect((await fit(600)).messages).toBe(messages);
 });
 
-test('the budget is the window minus system prompt, tools and the reserve for the answer', async () => {
+test('the budget for the history is the window minus system prompt, tools and `reserveOutput`', async () => {
   expect(await fit(560)).toMatchObject({ removed: 0 });
   expect(await fit(559)).toMatchObject({ removed: 2, before: 510, after: 490 });
 
@@ -59,20 +59,20 @@ test('the budget is the window minus system prompt, tools and the reserve for th
   });
 });
 
-test('keeps the system prompt and the current prompt, however small the window is', async () => {
+test('fitContext() keeps the system prompt and the current prompt in every window, even a small one', async () => {
   const fitted = await fit(51);
   expect(fitted.messages).toEqual([system, prompt]);
   expect(fitted).toMatchObject({ removed: 40, after: 110 });
 });
 
-test('a later user message does not replace the prompt', async () => {
+test('a later user message does not replace the prompt of the request', async () => {
   const hint = userMessage(tokens(10), { id: 'hint' });
   const policy = fitContext({ window: 170, reserveOutput: 50, step: 0 });
   const fitted = await policy.fit({ messages: [...messages, hint], tools: [], promptId: 'prompt' });
   expect(fitted.messages).toEqual([system, prompt, hint]);
 });
 
-test('by default a cut lasts for a tenth of the window', async () => {
+test('by default the history is cut again only after it has grown by a tenth of the window', async () => {
   const policy = fitContext({ window: 400, reserveOutput: 50 });
   const cut = async (length: number): Promise<string | undefined> =>
     (
@@ -85,7 +85,7 @@ test('by default a cut lasts for a tenth of the window', async () => {
   expect(await Promise.all([25, 27, 29, 31, 33].map(cut))).toEqual(['u0', 'u2', 'u2', 'u4', 'u4']);
 });
 
-test('counts the request with another profile', async () => {
+test('fitContext() counts the request with the given profile', async () => {
   const profile = {
     ...arc,
     name: 'twice',
@@ -99,7 +99,7 @@ test('counts the request with another profile', async () => {
   expect(fitted.before).toBe(1020);
 });
 
-test('uses the window of the model if the model states one', async () => {
+test('fitContext() uses the window that the model states, unless `window` is given', async () => {
   const model = new ScriptedModel([], { features: { contextWindow: 559 } });
   const request = { messages, tools: [], promptId: 'prompt', model };
   expect(await fitContext({ reserveOutput: 50, step: 0 }).fit(request)).toMatchObject({
@@ -110,7 +110,7 @@ test('uses the window of the model if the model states one', async () => {
   });
 });
 
-test('counts and keeps messages before the history: recalled messages and the system prompt', async () => {
+test('fitContext() counts and keeps the messages before the history: system prompt and recalled messages', async () => {
   const recalled = userMessage(tokens(100), { id: 'recalled' });
   const request = {
     messages: [system, recalled, ...history, prompt],
@@ -123,7 +123,7 @@ test('counts and keeps messages before the history: recalled messages and the sy
   expect(fitted).toMatchObject({ before: 610, after: 290, removed: 32 });
 });
 
-test('counts content that is sent beside the messages', async () => {
+test('fitContext() counts content that is sent beside the messages', async () => {
   const beside = systemMessage(tokens(40));
   const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 }).fit({
     messages,
@@ -134,7 +134,7 @@ test('counts content that is sent beside the messages', async () => {
   expect(fitted).toMatchObject({ before: 550, after: 510, removed: 4 });
 });
 
-test('the real counts of a model correct the estimates for that model', async () => {
+test('a calibration corrects the estimates with the real token counts of each model', async () => {
   const ratios: Record<string, number> = { twice: 2, near: 1.01, less: 0.5 };
   const calibration = { ratioOf: (modelId: string): number => ratios[modelId] ?? 1 };
   const policy = fitContext({ window: 650, reserveOutput: 50, step: 0, calibration });
@@ -145,15 +145,15 @@ test('the real counts of a model correct the estimates for that model', async ()
       promptId: 'prompt',
       model: new ScriptedModel([], { modelId }),
     });
-  // 600 of the provider's tokens are 300 estimated ones.
+  // The budget of 600 provider tokens corresponds to 300 estimated tokens.
   expect(fitFor('twice')).toMatchObject({ before: 1020, after: 580, removed: 22 });
   expect(fitFor('unknown')).toMatchObject({ before: 510, after: 510 });
   expect(fitFor('less')).toMatchObject({ before: 255, after: 255 });
-  // The ratio moves in steps, so that the cut does not move with each reply.
+  // The ratio is rounded to steps, so that a small change does not move the cut.
   expect(fitFor('near')).toMatchObject({ before: 536, after: 536 });
 });
 
-test('a ratio that changes a little with each reply does not move the cut', () => {
+test('if the calibration ratio changes a little with each reply, the cut does not move', () => {
   let ratio = 1.2;
   const policy = fitContext({
     window: 400,
@@ -169,7 +169,7 @@ test('a ratio that changes a little with each reply does not move the cut', () =
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
-test('with `step: 0` it cuts like Arc Reactor, no more than needed', () => {
+test('with `reference: true`, fitContext() removes single messages before the prompt and all messages after it, as Arc Reactor does', () => {
   const step = [
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
     toolMessage({
@@ -195,7 +195,7 @@ test('with `step: 0` it cuts like Arc Reactor, no more than needed', () => {
   expect(left(170, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
 });
 
-test('with `reference` it counts as Arc Reactor does: no tools, no media, no thinking', () => {
+test('with `reference: true`, fitContext() counts no tools, media or thinking, as Arc Reactor does', () => {
   const tool: ToolSchema = { name: 'a', description: tokens(500), parameters: {} };
   const image = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } } as const;
   const asked = [
@@ -216,14 +216,14 @@ test('with `reference` it counts as Arc Reactor does: no tools, no media, no thi
   ];
   const request = { messages: asked, tools: [tool], promptId: 'prompt' };
   const { fit: fitted, count } = fitContext({ window: 260, reserveOutput: 50, reference: true });
-  // 100 for the system prompt, 40 and 10 for questions and answers, 10 for the call, 50 for its result.
+  // System prompt 100, questions and answers 40, prompt 10, tool call 10, result 50.
   expect(count!(request)).toBe(210);
   expect(fitted(request)).toMatchObject({ removed: 0, before: 210, after: 210 });
   const tight = fitContext({ window: 259, reserveOutput: 50, reference: true });
   expect(tight.fit(request)).toMatchObject({ removed: 1, before: 210, after: 200 });
 });
 
-test('a long history costs only as much as its new messages', async () => {
+test('fitContext() counts only the new messages of a long history', async () => {
   let counted = 0;
   const profile = {
     ...arc,
@@ -285,7 +285,7 @@ test.each<[string, FitContextOptions, RegExp]>([
     { window: 9000, calibration: {} as TokenRatios },
     /fitContext\(\): calibration/,
   ],
-])('rejects %s', (_name, options, message) => {
+])('fitContext() rejects %s', (_name, options, message) => {
   expect(() => fitContext(options)).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
@@ -294,7 +294,7 @@ test.each<[string, FitContextOptions, RegExp]>([
   );
 });
 
-test('rejects options that it can check only at a model call', () => {
+test('at the model call, fit() rejects options that could not be checked earlier', () => {
   const request = { messages, tools: [], promptId: 'prompt' };
   const small = new ScriptedModel([], { modelId: 'small', features: { contextWindow: 4000 } });
   const message = (text: string): unknown =>

@@ -43,7 +43,7 @@ function setUp(
 
 const down = { error: new AgentError('MODEL_SERVER', 'down') };
 
-test('successfulTurns omits turns that failed at once, later or in mid-reply', async () => {
+test('successfulTurns() omits turns that failed before, during or after a reply', async () => {
   const { agent, lastSeen } = setUp(
     ['One.', down, call, down, { text: 'Half of', ...down }, call, 'Two.', 'Last.'],
     successfulTurns(),
@@ -67,7 +67,7 @@ test('successfulTurns omits turns that failed at once, later or in mid-reply', a
   );
 });
 
-test('successfulTurns omits a turn that never matched its schema, but the log keeps its text', async () => {
+test('successfulTurns() omits a turn whose answer never matched its schema, but the log keeps the text', async () => {
   const { agent, lastSeen } = setUp(['never', 'nor now', 'Last.'], successfulTurns());
   expect(await agent.call('as JSON', { output: jsonMode(), throwOnError: false })).toMatchObject({
     reason: 'error',
@@ -78,7 +78,7 @@ test('successfulTurns omits a turn that never matched its schema, but the log ke
   expect((await agent.messages()).map(textOf)).toContain('nor now');
 });
 
-test('successfulTurns omits turns that were interrupted or aborted before, during or after a reply', async () => {
+test('successfulTurns() omits turns that were interrupted or aborted before, during or after a reply', async () => {
   const { agent, lastSeen } = setUp(
     [call, { text: 'one two' }, { text: 'three four' }, 'Last.'],
     successfulTurns(),
@@ -102,7 +102,7 @@ test('successfulTurns omits turns that were interrupted or aborted before, durin
   expect(lastSeen()).toEqual(['user: last']);
 });
 
-test('successfulTurns counts a repaired answer as a success, but not an answered call without an end', async () => {
+test('successfulTurns() keeps a turn that succeeded after a failure, and omits a turn that never ended', async () => {
   const replies = [call, down, 'Answered after all.', call, 'Last.'];
   const { agent, lastSeen } = setUp(replies, successfulTurns(), {
     tools: [tool({ name: 'look', description: '', input: {} })],
@@ -124,7 +124,7 @@ test('successfulTurns counts a repaired answer as a success, but not an answered
   ]);
 });
 
-test('successfulTurns keeps the answer of a limit, and an input of several messages as one question', async () => {
+test('successfulTurns() keeps a summary at the limit of iterations, and treats an input of several messages as one question', async () => {
   const { agent, lastSeen } = setUp([call, 'In short.', 'Last.'], successfulTurns(), {
     limits: { iterations: 1 },
   });
@@ -140,7 +140,7 @@ test('successfulTurns keeps the answer of a limit, and an input of several messa
   ]);
 });
 
-test('observed messages belong to the question after them', async () => {
+test('observed messages belong to the turn of the next question', async () => {
   const { agent, lastSeen } = setUp([down, 'Answer.', 'Last.'], successfulTurns());
   await agent.call('broken', { throwOnError: false });
   await agent.observe('By the way.');
@@ -171,7 +171,7 @@ test('injected messages belong to the turn of the running call', async () => {
   ]);
 });
 
-test('lastTurns keeps that many turns before the current one, which stays whole', async () => {
+test('lastTurns() keeps the given number of turns before the current turn, which stays whole', async () => {
   const { agent, model, lastSeen } = setUp(['1', '2', call, '3', call, call, '4'], lastTurns(1));
   for (const question of ['one', 'two', 'three', 'four']) await agent.call(question);
   expect(lastSeen().slice(0, 5)).toEqual([
@@ -186,7 +186,7 @@ test('lastTurns keeps that many turns before the current one, which stays whole'
   expect(await agent.messages()).toHaveLength(14);
 });
 
-test('lastTurns(0) shows the current turn alone, and lastTurns rejects invalid counts', async () => {
+test('lastTurns(0) keeps only the current turn, and lastTurns() rejects invalid counts', async () => {
   const { agent, lastSeen } = setUp(['1', '2'], lastTurns(0));
   await agent.call('one');
   await agent.call('two');
@@ -196,7 +196,7 @@ test('lastTurns(0) shows the current turn alone, and lastTurns rejects invalid c
   }
 });
 
-test('answersOnly shows the question and the text of the last iteration, without tools and thinking', async () => {
+test('answersOnly() keeps the question and the text of the last iteration, without tools and thinking', async () => {
   const thinks = { thinking: 'Hm.', text: 'Found it.' };
   const { agent, model, lastSeen } = setUp(
     [{ text: 'I look.', ...call }, thinks, call, 'Other.', 'Last.'],
@@ -214,13 +214,14 @@ test('answersOnly shows the question and the text of the last iteration, without
   expect(model.requests.at(-1)!.messages[1]!.content).toEqual([
     { type: 'text', text: 'Found it.' },
   ]);
-  // The same objects in each request keep the values that are cached on them.
+  // The messages are the same objects in each request, so that the values cached on the objects
+  // stay valid.
   expect(model.requests.at(-1)!.messages[1]).toBe(model.requests.at(-2)!.messages[1]);
   await agent.call('last');
   expect(lastSeen()).toEqual([...earlier, 'user: and now?', 'assistant: Other.', 'user: last']);
 });
 
-test('all views keep the system prompt and recalled messages, and the event counts removed messages', async () => {
+test('all views keep the system prompt and recalled messages, and `context-fitted` counts the removed messages', async () => {
   const recalled = userMessage('You know Ann.');
   const { agent, lastSeen } = setUp(
     ['1', '2', '3'],
@@ -245,7 +246,7 @@ test('all views keep the system prompt and recalled messages, and the event coun
   expect(events).toMatchObject([{ removed: 2, before: 22, after: 20 }]);
 });
 
-test('in an imported log without run ids a turn begins with each question', async () => {
+test('in an imported log without run ids, each question begins a turn', async () => {
   const failed = [
     userMessage('failed'),
     assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]),
@@ -279,7 +280,7 @@ test('in an imported log without run ids a turn begins with each question', asyn
   ]);
 });
 
-test('results in a user message stay or go together with their calls', async () => {
+test('tool results in a user message are kept or removed together with their tool calls', async () => {
   const asking = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
   const result: ContentBlock = {
     type: 'tool_result',
@@ -308,7 +309,7 @@ test('results in a user message stay or go together with their calls', async () 
   ).toEqual(['q', 'a', 'p']);
 });
 
-test('without a prompt the last turn is the current one', () => {
+test('in a request without a prompt id, the last turn is the current turn', () => {
   const messages = [
     userMessage('one'),
     assistantMessage('1'),
@@ -332,7 +333,7 @@ test('without a prompt the last turn is the current one', () => {
   ]);
 });
 
-test('answersOnly does not show a correction of an unreadable reply as a question', async () => {
+test('answersOnly() does not treat the correction of an unreadable reply as a question', async () => {
   const { agent, lastSeen } = setUp(['Last.'], answersOnly());
   await agent.observe([
     userMessage('first', { metadata: { runId: '1' } }),

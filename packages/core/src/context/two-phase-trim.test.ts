@@ -35,7 +35,7 @@ interface Golden {
 const golden: readonly Golden[] = JSON.parse(vectors);
 
 test.for(golden)(
-  'trims like Arc Reactor to a budget of $budget',
+  'twoPhaseTrim() trims like Arc Reactor to a budget of $budget',
   ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
     expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
     const log = messages.map(fromGolden);
@@ -44,7 +44,7 @@ test.for(golden)(
     expect(trimmed.messages.map((message) => message.id)).toEqual(keptIds);
     expect(trimmed.after).toBe(tokens);
 
-    // The policy rejects a window without room, like Arc Reactor.
+    // fitContext() rejects a window without room, like Arc Reactor.
     if (maxContextTokens <= maxOutputTokens) return;
     const system = createMessage('system', systemPrompt, { id: 'system' });
     const policy = fitContext({
@@ -62,7 +62,7 @@ test.for(golden)(
   },
 );
 
-test('like Arc Reactor, never removes a single message after the prompt; a zero budget keeps the prompt', () => {
+test('like Arc Reactor, twoPhaseTrim() never leaves only a part of the messages after the prompt', () => {
   const log = conversation('u a u a');
   expect(
     idsOf(twoPhaseTrim(log, { budget: 1, count: () => 10, prompt: 2, reference: true }).messages),
@@ -72,7 +72,7 @@ test('like Arc Reactor, never removes a single message after the prompt; a zero 
   ).toBe('2u');
 });
 
-test('removes a call together with all its results, one message each', () => {
+test('a tool call is removed together with all its results, which are one message each', () => {
   const log = conversation('u c2 t t a u c2 t t c1 t');
   for (let budget = 0; budget <= 110; budget++) {
     for (const reference of [true, false]) {
@@ -89,14 +89,14 @@ test('removes a call together with all its results, one message each', () => {
   }
 });
 
-test('keeps the newest group, even over the budget', () => {
+test('the newest group of messages is kept, even if it exceeds the budget', () => {
   const log = conversation('u a u c1 t c2 t t');
   const { messages, after } = twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 });
   expect(idsOf(messages)).toBe('2u 5c 6t 7t');
   expect(after).toBe(40);
 });
 
-test('the rest of the history begins with a user message', () => {
+test('the history that is kept begins with a user message', () => {
   const log = conversation('u c1 t a u a u');
   expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6 }).messages)).toBe(
     '4u 5a 6u',
@@ -106,21 +106,21 @@ test('the rest of the history begins with a user message', () => {
   ).toBe('1c 2t 3a 4u 5a 6u');
 });
 
-test('uses the marked prompt, not the last user message', () => {
+test('the given prompt is kept, not the last user message', () => {
   const log = conversation('u a u a u');
   expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe(
     '2u 4u',
   );
 });
 
-test('a prompt that is a result keeps its call', () => {
+test('if the prompt is a tool result, its tool call is kept', () => {
   const log = conversation('u a c1 t a');
   expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe(
     '2c 3t 4a',
   );
 });
 
-test('a prompt with results keeps its call and the other results of that call', () => {
+test('if the prompt contains tool results, their tool call and the other results of that tool call are kept', () => {
   const result = (id: string): ContentBlock => ({
     type: 'tool_result',
     toolUseId: id,
@@ -145,14 +145,14 @@ test('a prompt with results keeps its call and the other results of that call', 
   );
 });
 
-test('without a prompt it removes the oldest messages', () => {
+test('without a prompt, twoPhaseTrim() removes the oldest messages', () => {
   const log = conversation('u a c1 t c1 t');
   expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe(
     '2c 3t 4c 5t',
   );
 });
 
-test('with a step the cut does not move while the history grows', () => {
+test('with a step, the cut seldom moves while the history grows', () => {
   const log = conversation(`${'u a '.repeat(100)}u`);
   const first = new Set<string>();
   const cuts: number[] = [];
@@ -172,7 +172,7 @@ test('with a step the cut does not move while the history grows', () => {
   expect(cuts).toEqual(cuts.toSorted((a, b) => a - b));
 });
 
-test('a step never removes messages after the prompt if the budget can be met without that', () => {
+test('with a step, messages after the prompt are removed only if the budget cannot be met otherwise', () => {
   const log = conversation('u a u c1 t c1 t');
   expect(
     idsOf(twoPhaseTrim(log, { budget: 50, count: () => 10, prompt: 2, step: 60 }).messages),
@@ -182,14 +182,15 @@ test('a step never removes messages after the prompt if the budget can be met wi
   ).toBe('2u 5c 6t');
 });
 
-test('returns a request that fits unchanged', () => {
+test('twoPhaseTrim() does not change a request that fits', () => {
   const log = conversation('u a');
   expect(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 0 }).messages).toBe(log);
 });
 
 /**
- * Builds a history from letters. `u`, `a` and `t` are messages of a user, an assistant and a tool.
- * `c` is an assistant message with two calls. An id is index and letter.
+ * Builds a history from letters: `u` is a user message, `a` an assistant message and `t` a tool
+ * result. `c2` is an assistant message with two tool calls. The id of a message is its index and
+ * letter.
  */
 function conversation(plan: string): readonly Msg[] {
   return plan.split(' ').map((part, index) => {
@@ -210,7 +211,7 @@ function conversation(plan: string): readonly Msg[] {
   });
 }
 
-/** Tool calls without results, and results without calls. */
+/** Returns the ids of tool calls without results and of results without tool calls. */
 function orphans(messages: readonly Msg[]): readonly string[] {
   const ids = (type: 'tool_use' | 'tool_result'): readonly string[] =>
     messages.flatMap(({ content }) =>

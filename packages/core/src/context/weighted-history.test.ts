@@ -34,7 +34,8 @@ const golden: readonly Golden[] = JSON.parse(vectors);
 type Lines = readonly (readonly [role: Role, text: string])[];
 
 /**
- * Makes a turn of each row. As in a log, each turn's messages are marked with the id of its run.
+ * Makes a turn of each row. The user message of each turn has the id of the turn’s run, as in a
+ * log.
  */
 function logOf(rows: Golden['rows']): readonly Msg[] {
   return rows.flatMap(({ query, answer, react_memory: steps }, row) =>
@@ -83,7 +84,7 @@ describe('OxyGent', () => {
     );
   });
 
-  test('a step whose question was removed follows the question before it', () => {
+  test('a step whose question was removed appears after the previous question', () => {
     const orphan = shown(logOf(rows), {
       max: 12,
       order: (place) => (place === 1 ? 9 : place === 9 ? 8 : 0),
@@ -93,7 +94,7 @@ describe('OxyGent', () => {
     expect(orphan.map(([, text]) => text)).toEqual(['q0', 'c2.2', 'o2.2', 'a0']);
   });
 
-  test('the default cap is 24,800 code points; an order that favors the oldest keeps the oldest', () => {
+  test('the default cap is 24,800 code points, and an `order` that prefers the oldest turns keeps the oldest turns', () => {
     const pair = (n: number, length: number): Golden['rows'][number] => ({
       query: '🦊'.repeat(length),
       answer: String(n),
@@ -111,7 +112,7 @@ describe('OxyGent', () => {
   });
 });
 
-test('by default it skips a piece without room, and a step comes with its own question', () => {
+test('by default a piece that does not fit is skipped, and a step is kept only together with its question', () => {
   const lines = (options: WeightedHistoryOptions): string =>
     shown(logOf(rows), options)
       .map(([, text]) => text)
@@ -133,7 +134,7 @@ test('by default it skips a piece without room, and a step comes with its own qu
   ).toBe('q0 a0 q2 c2.1 o2.1 c2.2 o2.2 a2');
 });
 
-test('counts tokens instead of characters with a profile', () => {
+test('with a profile, weightedHistory() counts tokens instead of characters', () => {
   const doubled = { ...arc, countText: () => 1, perMessage: 1 };
   const lines = (max: number): number =>
     shown(logOf(rows), { max, unit: 'tokens', profile: doubled }).length;
@@ -165,34 +166,37 @@ test.for<[what: string, replies: readonly ScriptedReply[], written: string]>([
     [{ thinking: 'so', toolCalls: [{ name: 'look', input: { q: 1 } }] }],
     '```json\n{"tool_name":"look","arguments":{"q":1}}\n```',
   ],
-])('as OxyGent, a step counts by its original text: calls %s', async ([, [reply], written]) => {
-  const look = tool({
-    name: 'look',
-    description: '',
-    input: { type: 'object' },
-    execute: () => '🦊 seen',
-  });
-  const kept = async (max: number): Promise<boolean> => {
-    const model = new ScriptedModel([reply!, 'a', 'b']);
-    const use = [
-      weightedHistory({ reference: true, reactWeight: 9, max, order: () => 1 }),
-      textToolCalls(),
-    ];
-    const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
-    await agent.call('q');
-    observed = textOf(model.requests[1]!.messages.at(-1)!);
-    await agent.call('next');
-    return model.requests[2]!.messages.some((message) => textOf(message) === 'q');
-  };
-  let observed = '';
-  // The step is worth most, so the question is shown if both fit.
-  await kept(0);
-  const all = [...`${written}${observed}qa`].length;
-  expect([await kept(all - 1), await kept(all)]).toEqual([false, true]);
-  expect(observed).toMatch(/^Tool \[look\] execution result: 🦊 seen|"arguments" is missing/);
-});
+])(
+  'as in OxyGent, a step is counted by its original text: tool calls %s',
+  async ([, [reply], written]) => {
+    const look = tool({
+      name: 'look',
+      description: '',
+      input: { type: 'object' },
+      execute: () => '🦊 seen',
+    });
+    const kept = async (max: number): Promise<boolean> => {
+      const model = new ScriptedModel([reply!, 'a', 'b']);
+      const use = [
+        weightedHistory({ reference: true, reactWeight: 9, max, order: () => 1 }),
+        textToolCalls(),
+      ];
+      const agent = new ReActAgent({ name: 'a', model, tools: [look], use });
+      await agent.call('q');
+      observed = textOf(model.requests[1]!.messages.at(-1)!);
+      await agent.call('next');
+      return model.requests[2]!.messages.some((message) => textOf(message) === 'q');
+    };
+    let observed = '';
+    // The step has the highest weight, so the question is kept only if both fit.
+    await kept(0);
+    const all = [...`${written}${observed}qa`].length;
+    expect([await kept(all - 1), await kept(all)]).toEqual([false, true]);
+    expect(observed).toMatch(/^Tool \[look\] execution result: 🦊 seen|"arguments" is missing/);
+  },
+);
 
-test('in an agent it keeps calls with their results, removes thinking, and keeps the current turn whole', async () => {
+test('in an agent, weightedHistory() keeps tool calls with their results, removes thinking, and keeps the whole current turn', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -228,7 +232,7 @@ test('in an agent it keeps calls with their results, removes thinking, and keeps
   ]);
 });
 
-test('shows the same message objects while a call continues', async () => {
+test('while a call continues, requests contain the same message objects', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -253,7 +257,7 @@ test('shows the same message objects while a call continues', async () => {
   before!.messages.forEach((message, index) => expect(after!.messages[index]).toBe(message));
 });
 
-test('keeps a turn without an answer, one without a question, and messages after an answer', () => {
+test('turns without an answer or without a question, and messages after an answer, are kept', () => {
   const history = [
     assistantMessage('Welcome.'),
     userMessage('asked', { metadata: { runId: '1' } }),
@@ -267,7 +271,7 @@ test('keeps a turn without an answer, one without a question, and messages after
   expect(shown([])).toEqual([]);
 });
 
-test('treats a correction of an empty reply as a step of its own', () => {
+test('the correction of an empty reply is a step of its own', () => {
   const correction = userMessage('Your reply is empty.', {
     metadata: { runId: '1', correction: 'message' },
   });
@@ -288,7 +292,7 @@ test.each<[options: unknown, message: string]>([
   [{ profile: arc }, 'profile needs unit: "tokens"'],
   [{ reference: 1 }, 'reference must be'],
   [null, 'weightedHistory() must be an object'],
-])('rejects the options %j', (options, message) => {
+])('weightedHistory() rejects the options %j', (options, message) => {
   const error = expect.objectContaining({
     code: 'CONFIGURATION',
     message: expect.stringContaining(message),
@@ -296,7 +300,7 @@ test.each<[options: unknown, message: string]>([
   expect(() => weightedHistory(options as WeightedHistoryOptions)).toThrow(error);
 });
 
-test('rejects an order that returns an invalid number', () => {
+test('weightedHistory() rejects an `order` that returns an invalid number', () => {
   for (const value of [NaN, undefined, Infinity, '1']) {
     expect(() => shown(logOf(rows), { order: () => value as number })).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

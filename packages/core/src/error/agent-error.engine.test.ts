@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError, messageOf } from './agent-error.ts';
 
-test('an error keeps code and details in a structured clone of its JSON, and does not expose its cause', () => {
+test('an AgentError keeps code and details in a structured clone of its JSON, and the JSON does not contain its cause', () => {
   const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
     retryable: true,
     details: { status: 429 },
@@ -19,7 +19,7 @@ test('an error keeps code and details in a structured clone of its JSON, and doe
   });
 });
 
-test('recognizes an error of another copy of the library, and no other values', () => {
+test('AgentError.is() recognizes an error of another copy of the library, and no other values', () => {
   expect(
     AgentError.is({ name: 'AgentError', code: 'ABORTED', message: '', retryable: false }),
   ).toBe(true);
@@ -27,7 +27,7 @@ test('recognizes an error of another copy of the library, and no other values', 
     expect(AgentError.is(value)).toBe(false);
 });
 
-test('turns any thrown value into an AgentError with the value as its cause', () => {
+test('AgentError.from() turns any thrown value into an AgentError whose cause is that value', () => {
   const cause = new TypeError('bad');
   expect(AgentError.from(cause, 'TOOL_ERROR')).toMatchObject({
     code: 'TOOL_ERROR',

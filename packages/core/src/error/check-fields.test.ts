@@ -14,11 +14,14 @@ test.each<[string, readonly unknown[], readonly unknown[], words: string]>([
   ['read()', [{ read() {} }], [{}, { read: 1 }, null, undefined, 'read'], 'an object with read()'],
   ['iterator()', [[], new Map(), new Set().values()], [{}, 5, null, undefined], 'an iterable'],
   ['object', [{}, []], [null, 'text', () => {}], 'an object'],
-])('%s', (kinds, fit, unfit, words) => {
-  for (const value of fit) expect(check(value, kinds)).not.toThrow();
-  for (const value of unfit)
-    expect(check(value, kinds)).toThrow(`Here: field must be ${words}; got`);
-});
+])(
+  'checkFields() accepts valid values and rejects invalid values of the kind %s',
+  (kinds, fit, unfit, words) => {
+    for (const value of fit) expect(check(value, kinds)).not.toThrow();
+    for (const value of unfit)
+      expect(check(value, kinds)).toThrow(`Here: field must be ${words}; got`);
+  },
+);
 
 test.each<[unknown, string]>([
   [undefined, 'nothing'],
@@ -26,29 +29,32 @@ test.each<[unknown, string]>([
   [[], 'an array'],
   [{}, 'an object'],
   [5, 'a number'],
-])('the message describes %j', (value, got) => {
+])('the error message describes the value %j', (value, got) => {
   expect(check(value, 'string')).toThrow(`Here: field must be a string; got ${got}.`);
 });
 
-test.each([null, undefined, 5, 'x'])('%s has no fields', (value) => {
-  const message = expect.stringMatching(/^Here must be an object; got /);
-  const error = expect.objectContaining({ code: 'CONFIGURATION', message });
-  expect(() => checkFields('CONFIGURATION', 'Here', value, 'field:?')).toThrow(error);
-});
+test.each([null, undefined, 5, 'x'])(
+  'checkFields() rejects %s, because it has no fields',
+  (value) => {
+    const message = expect.stringMatching(/^Here must be an object; got /);
+    const error = expect.objectContaining({ code: 'CONFIGURATION', message });
+    expect(() => checkFields('CONFIGURATION', 'Here', value, 'field:?')).toThrow(error);
+  },
+);
 
 test.each<[object, string]>([
   [{ name: 'a', color: 'red' }, 'Here has no option `color`.'],
   [{ name: 'a', instructions: 'x' }, 'Here has no option `instructions`. Use `systemPrompt`.'],
   [{ name: 'a', maxSteps: 5 }, 'Here has no option `maxSteps`. Use `limits: { iterations }`.'],
-  // Here `input` is no alternative, so the message must not name it.
+  // These options have no field `input`, so the message must not suggest `input`.
   [{ name: 'a', inputSchema: {} }, 'Here has no option `inputSchema`.'],
-])('rejects an unknown option: %j', (options, message) => {
+])('checkOptions() rejects an unknown option: %j', (options, message) => {
   const fields = 'name:string systemPrompt:string|? limits:object|?';
   const error = expect.objectContaining({ code: 'CONFIGURATION', message });
   expect(() => checkOptions('CONFIGURATION', 'Here', options, fields)).toThrow(error);
 });
 
-test('accepts an unknown option whose value is undefined', () => {
+test('checkOptions() accepts an unknown option whose value is undefined', () => {
   const options = { name: 'a', color: undefined };
   expect(() => checkOptions('CONFIGURATION', 'Here', options, 'name:string')).not.toThrow();
 });

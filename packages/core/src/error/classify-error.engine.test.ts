@@ -73,7 +73,7 @@ test.each<[string, unknown, string, boolean]>([
   ],
   ['nothing', undefined, 'INTERNAL', false],
   ['null', null, 'INTERNAL', false],
-])('%s', (_what, error, code, transient) => {
+])('classifyError() recognizes %s', (_what, error, code, transient) => {
   expect(classifyError(error)).toEqual({ code, transient });
 });
 
@@ -104,7 +104,7 @@ test.each<[string, string, boolean]>([
   expect(classifyError(withCause('It failed', new Error(message)))).toEqual({ code, transient });
 });
 
-test('keeps the retry time of the server', () => {
+test('classifyError() returns the retry time that the server sent', () => {
   const error = new AgentError('MODEL_RATE_LIMITED', 'x', {
     retryable: true,
     details: { retryAfterMs: 1500 },
@@ -116,7 +116,7 @@ test('keeps the retry time of the server', () => {
   });
 });
 
-test('follows ten causes and stops at a cycle', () => {
+test('classifyError() follows ten causes and stops at a cycle', () => {
   const nested = (depth: number): unknown =>
     depth ? withCause('x', nested(depth - 1)) : withFields({ status: 500 });
   expect(classifyError(nested(9))).toMatchObject({ transient: true });
@@ -126,7 +126,7 @@ test('follows ten causes and stops at a cycle', () => {
   expect(classifyError(circle)).toMatchObject({ code: 'INTERNAL' });
 });
 
-test('classifies a very long message quickly', () => {
+test('classifyError() is fast for a very long message', () => {
   for (const part of ['\n', 'error ', 'code!', ': '])
     expect(classifyError(part.repeat(500_000))).toMatchObject({ code: 'INTERNAL' });
 });

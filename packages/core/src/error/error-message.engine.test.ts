@@ -24,7 +24,7 @@ test.each(['en', 'zh', 'ja', 'ko'] as const)(
   },
 );
 
-test('the message contains no text of the error', () => {
+test('the message for the user contains no text of the error', () => {
   const secret = 'postgres://root:hunter2@db';
   const errors = [
     new Error(secret),
@@ -75,11 +75,11 @@ test.each([
   ['fr', 'en'],
   ['', 'en'],
   ['__proto__', 'en'],
-] as const)('the locale %s is %s', (locale, language) => {
+] as const)('errorMessage() uses the language %s as %s', (locale, language) => {
   expect(errorMessage({ code: 'NOT_FOUND' }, { locale })).toBe(languages[language].NOT_FOUND);
 });
 
-test('custom texts take precedence, also for values other than an AgentError', () => {
+test('custom texts take precedence, also for thrown values that are no AgentError', () => {
   const messages = {
     NOT_FOUND: 'Nichts da.',
     INTERNAL: 'Ups.',

@@ -16,7 +16,7 @@ const hooks: Make = (given) => springAiAlibaba({ hooks: given });
 const protocol: Make = (given) => oxygent({ protocol: given });
 const keys: Make = (given) => stateKeys({ own: replace('') }, given);
 
-// A function that passes options on to another one must not let that one answer for it.
+// A function that passes options on to another function reports errors under its own name.
 test.each<[make: Make, options: unknown, message: string]>([
   [summarization, { maxTokens: 400 }, 'summarization(): maxTokens: 400 leaves no room'],
   [summarization, { maxTokens: 1000 }, 'summarization(): maxTokens: 1000 leaves no room'],
@@ -57,7 +57,7 @@ test.each<[make: Make, options: unknown, message: string]>([
   [metaTool, { name: 5 }, 'metaTool(): name must be'],
   [systemPrompt, { base: '', context: [1] }, 'systemPrompt(): each of context must be'],
   [fromAiSdk, null, 'fromAiSdk()'],
-])('%o with %j names the function and the option', (make, options, message) => {
+])('%o called with %j reports the function’s and the option’s name', (make, options, message) => {
   expect(() => make(options as never)).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
@@ -66,6 +66,6 @@ test.each<[make: Make, options: unknown, message: string]>([
   );
 });
 
-test('no old result is cleared if all are to be kept', () => {
+test('clearToolResults() accepts `keep: Infinity`, which clears no result', () => {
   expect(() => clearToolResults({ keep: Infinity })).not.toThrow();
 });

@@ -29,7 +29,7 @@ const mark = (name: string, priority?: number): Hook['on'] => ({
   },
 });
 
-test('runs hooks by priority, then in the given order, and each gets the result of the previous one', async () => {
+test('hooks run by priority, then in the given order, and each hook gets the result of the previous hook', async () => {
   const { agent, model } = setUp(
     ['ok'],
     [
@@ -49,7 +49,7 @@ test('runs hooks by priority, then in the given order, and each gets the result 
   ]);
 });
 
-test('pre-reasoning edits the request and not the log', async () => {
+test('a pre-reasoning hook changes the request and not the log', async () => {
   const hook: Hook = {
     on: {
       'pre-reasoning': (event) => ({
@@ -66,7 +66,7 @@ test('pre-reasoning edits the request and not the log', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'ok']);
 });
 
-test('pre-acting changes the arguments, post-acting the result', async () => {
+test('a pre-acting hook changes the arguments, and a post-acting hook changes the result', async () => {
   const hook: Hook = {
     on: {
       'pre-acting': (event) => ({
@@ -89,7 +89,7 @@ test('pre-acting changes the arguments, post-acting the result', async () => {
   );
 });
 
-test('pre-acting rejects only its call', async () => {
+test('a pre-acting hook rejects only its own tool call', async () => {
   const hook: Hook = {
     on: {
       'pre-acting': (event, control) =>
@@ -107,7 +107,7 @@ test('pre-acting rejects only its call', async () => {
   ]);
 });
 
-test('a hook that rewrites streamed text announces it by step-reset', async () => {
+test('if a hook rewrites streamed text, a step-reset event contains the new text', async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': (event) => ({
@@ -128,7 +128,7 @@ test('a hook that rewrites streamed text announces it by step-reset', async () =
   );
 });
 
-test('stop() from post-reasoning ends the call with open tool calls; a call without input runs them', async () => {
+test('stop() in a post-reasoning hook ends the call with open tool calls, and a call without input runs them', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'echo' }] }, 'later'],
     [
@@ -146,7 +146,7 @@ test('stop() from post-reasoning ends the call with open tool calls; a call with
   expect((await agent.call()).text).toBe('later');
 });
 
-test('stop() from post-acting ends the call after the batch', async () => {
+test('stop() in a post-acting hook ends the call after all tools of the reply have run', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }],
     [{ on: { 'post-acting': (_event, control) => control.stop() } }],
@@ -156,7 +156,7 @@ test('stop() from post-acting ends the call after the batch', async () => {
   expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
 });
 
-test('gotoReasoning sends the reply back with its messages', async () => {
+test('gotoReasoning() adds its messages after the reply and asks the model again', async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': (event, control) =>
@@ -168,7 +168,7 @@ test('gotoReasoning sends the reply back with its messages', async () => {
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'no', 'try again']);
 });
 
-test('a notification is frozen: a hook that writes to it fails the call', async () => {
+test('an event that hooks cannot change is frozen, and a hook that writes to the event fails the call', async () => {
   const hook: Hook = {
     name: 'writer',
     on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
@@ -180,7 +180,7 @@ test('a notification is frozen: a hook that writes to it fails the call', async 
   });
 });
 
-test("ignores a failing hook with `onError: 'ignore'`", async () => {
+test("a failure of a hook with `onError: 'ignore'` is ignored", async () => {
   const hook: Hook = {
     onError: 'ignore',
     onEvent() {
@@ -191,7 +191,7 @@ test("ignores a failing hook with `onError: 'ignore'`", async () => {
   expect((await agent.call('go')).text).toBe('ok');
 });
 
-test('onEvent gets every event of the run, in order, and a hook can be removed', async () => {
+test('onEvent gets every event of the run in order, and a hook can be removed', async () => {
   const { agent } = setUp(['a b', 'c'], []);
   const seen: number[] = [];
   const off = agent.addHook({ onEvent: (event) => void seen.push(event.seq) });
@@ -223,7 +223,7 @@ test('the default priority of a hook is 100', async () => {
   ]);
 });
 
-test('reports the first of two hooks that fail at a notification; a hook without a name is unnamed', async () => {
+test('if two hooks fail at a notification, the first failure is reported; a hook without a name is called "unnamed"', async () => {
   const fails = (why: string): Hook => ({
     on: { 'reasoning-chunk': () => Promise.reject(new Error(why)) },
   });

@@ -74,7 +74,7 @@ const everyType: readonly AgentEvent['type'][] = [
   'error',
 ];
 
-test('a typed handler gets each event before the onEvent of the same hook', async () => {
+test('a typed handler gets each event before `onEvent` of the same hook', async () => {
   const seen: string[] = [];
   const handle = (event: AgentEvent): void => void seen.push(`on ${event.seq} ${event.type}`);
   const on = Object.fromEntries(everyType.map((type) => [type, handle])) as Hook['on'] & object;
@@ -115,7 +115,7 @@ test('a typed handler gets each event before the onEvent of the same hook', asyn
   expect(seen).toEqual(typed.flatMap((line) => [line, line.replace('on ', 'onEvent ')]));
 });
 
-test('a request contains system prompt, recalled messages, history and input in this order; recalled messages are not stored', async () => {
+test('a request contains system prompt, recalled messages, history and input, and recalled messages are not stored', async () => {
   const asked: string[][] = [];
   const { agent, model } = setUp(['one', 'two'], [], {
     systemPrompt: 'Be brief.',
@@ -139,7 +139,7 @@ test('a request contains system prompt, recalled messages, history and input in 
   expect((await agent.messages()).map(textOf)).toEqual(['first', 'one', 'second', 'two']);
 });
 
-test('hooks get a modifiable event one after the other, each the result of the previous one, even if that is asynchronous', async () => {
+test('hooks get a modifiable event one after the other, each with the result of the previous hook, also if a hook is async', async () => {
   const seen: string[] = [];
   const { agent } = setUp(
     ['one'],
@@ -167,7 +167,7 @@ test('hooks get a modifiable event one after the other, each the result of the p
 
 const more = (messages: readonly Msg[]): readonly Msg[] => [...messages, userMessage('more')];
 
-test('hooks change the summary and the answer, and the log contains the changed text', async () => {
+test('hooks change the summary and the answer, and the log contains the changed texts', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'long'],
     [
@@ -189,7 +189,7 @@ test('hooks change the summary and the answer, and the log contains the changed 
   expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'shorter']);
 });
 
-test('pre-reasoning chooses the tools and options of its request only', async () => {
+test('a pre-reasoning hook chooses the tools and options of its own request only', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'done'],
     [
@@ -215,7 +215,7 @@ test('pre-reasoning chooses the tools and options of its request only', async ()
   ]);
 });
 
-test('validates a call again that pre-acting changed, and keeps its id', async () => {
+test('a tool call that a pre-acting hook changed is validated again and keeps its id', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
     [
@@ -245,7 +245,7 @@ test('validates a call again that pre-acting changed, and keeps its id', async (
   ]);
 });
 
-test('a result that post-acting changes still answers its call', async () => {
+test('a result that a post-acting hook changes keeps the id of its tool call', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'done'],
     [
@@ -265,7 +265,7 @@ test('a result that post-acting changes still answers its call', async () => {
   ]);
 });
 
-/** Hooks that each try to write to their event. */
+/** Hooks that each write to a part of their event, by the name of that part. */
 const writers: { readonly [name: string]: Hook['on'] & object } = {
   'a delta': { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
   'the end': { 'run-end': (event) => void ((event as { result: unknown }).result = 'x') },
@@ -310,7 +310,7 @@ const writers: { readonly [name: string]: Hook['on'] & object } = {
 };
 
 test.for(Object.keys(writers))(
-  'a hook that writes to %s fails the call instead of changing the log',
+  'a hook that writes to %s fails the call and does not change the log',
   async (name) => {
     const { agent } = setUp(
       [{ text: 'I look.', toolCalls: [{ name: 'echo' }] }, 'done'],
@@ -352,7 +352,7 @@ test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
       },
     },
   ],
-])('everything in %s is frozen', async ([event, hook, options]) => {
+])('every value in a %s event is frozen', async ([event, hook, options]) => {
   const draw = tool({
     name: 'draw',
     description: 'Draws',
@@ -370,7 +370,7 @@ test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { event } });
 });
 
-test('a tool may write to its arguments and emitted values; the log and the readers keep the originals', async () => {
+test('a tool may write to its arguments and emitted values, and the log and the readers keep the original values', async () => {
   const counter = tool({
     name: 'echo',
     description: 'Counts',
@@ -426,7 +426,7 @@ test.for<[what: string, cut: (messages: readonly Msg[]) => readonly Msg[]]>([
   },
 );
 
-test('a hook that returns an earlier event, or one without a number, fails the call', async () => {
+test('a hook that returns an earlier event or an event without a sequence number fails the call', async () => {
   let first: EventOf<'pre-reasoning'> | undefined;
   const again: Hook = { on: { 'pre-reasoning': (event) => (first ??= event) } };
   await expect(setUp([echoes(1), 'done'], [again]).agent.call('go')).rejects.toMatchObject({
@@ -443,7 +443,7 @@ test('a hook that returns an earlier event, or one without a number, fails the c
   });
 });
 
-test('ignores the result of a hook for a notification', async () => {
+test('the value that a hook returns for a notification is ignored', async () => {
   const { agent } = setUp(
     ['one'],
     [{ on: { 'reasoning-chunk': (event) => ({ ...event, delta: 'x' }) } }],
@@ -454,7 +454,7 @@ test('ignores the result of a hook for a notification', async () => {
   expect(deltas).toEqual(['one']);
 });
 
-test('a hook that returns another event fails the call', async () => {
+test('a hook that returns an event of another type fails the call', async () => {
   const { agent } = setUp(
     ['one'],
     [
@@ -483,7 +483,7 @@ test('an AgentError that a hook throws keeps its code', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
-test('the data of an error that a hook throws ends the call as that error', async () => {
+test('the JSON of an AgentError that a hook throws ends the call as that error', async () => {
   const { agent } = setUp(
     [],
     [
@@ -501,7 +501,7 @@ test('the data of an error that a hook throws ends the call as that error', asyn
   });
 });
 
-test('a hook whose failure is ignored leaves the event unchanged and gets the later events', async () => {
+test('a hook whose failure is ignored leaves the event unchanged and gets later events', async () => {
   const seen: string[] = [];
   const { agent } = setUp(
     ['one'],
@@ -523,7 +523,7 @@ test('a hook whose failure is ignored leaves the event unchanged and gets the la
   expect(seen).toEqual(['two']);
 });
 
-test('pre-call as a notification: hooks get it and cannot change it', async () => {
+test("with `preCall: 'notification'`, hooks get the pre-call event and cannot change it", async () => {
   const seen: string[] = [];
   const hooks: readonly Hook[] = [
     { on: { 'pre-call': (event) => ({ ...event, input: more(event.input) }) } },
@@ -563,7 +563,7 @@ test('adding or removing a hook during a call takes effect from the next event',
   expect(heard).toEqual(['b', 'b']);
 });
 
-test('a hook added during an event gets the next event, neither this one nor earlier ones', async () => {
+test('a hook added during an event gets only the events after that event', async () => {
   const { agent } = setUp(['one', 'two'], []);
   const heard: string[] = [];
   const stop = agent.addHook({
@@ -583,7 +583,7 @@ test('a hook added during an event gets the next event, neither this one nor ear
   expect(heard.slice(0, 3)).toEqual(['run-start', 'between stream() and reading', 'pre-call']);
 });
 
-test('a hook added while a delta is streamed changes the answer of the same call', async () => {
+test('a hook added while a delta is streamed can change the answer of the same call', async () => {
   const { agent } = setUp(['one two'], []);
   const off = agent.addHook({
     on: {
@@ -603,7 +603,7 @@ test('a hook added while a delta is streamed changes the answer of the same call
   expect((await agent.call('go')).text).toBe('changed');
 });
 
-test('hooks and tools interrupt the agent through their context', async () => {
+test('hooks and tools interrupt the agent through their context argument', async () => {
   const { agent } = setUp(['one two'], []);
   const off = agent.addHook({
     on: { 'reasoning-chunk': (_event, _control, context) => void context.interrupt('By a hook.') },
@@ -621,7 +621,7 @@ test('hooks and tools interrupt the agent through their context', async () => {
   expect(await other.call('go')).toMatchObject({ reason: 'interrupted', text: 'By a tool.' });
 });
 
-test('stop() from post-reasoning keeps an answer and ends the call with it', async () => {
+test('stop() in a post-reasoning hook ends the call with the answer so far', async () => {
   const { agent } = setUp(
     ['one', 'two'],
     [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
@@ -631,7 +631,7 @@ test('stop() from post-reasoning keeps an answer and ends the call with it', asy
   expect((await agent.call('go on')).text).toBe('two');
 });
 
-test('stop() from one of several post-acting hooks lets the other calls end, and a call without input continues', async () => {
+test('stop() in a post-acting hook lets the other tool calls end, and a call without input continues', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
     [
@@ -648,7 +648,7 @@ test('stop() from one of several post-acting hooks lets the other calls end, and
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('gotoReasoning with open calls keeps the results it brings and interrupts the other calls; none runs', async () => {
+test('gotoReasoning() with open tool calls keeps the results that it gets, interrupts the other tool calls, and runs no tool', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
     [
@@ -680,7 +680,7 @@ test('gotoReasoning with open calls keeps the results it brings and interrupts t
   expect(requestFaults(messages)).toEqual([]);
 });
 
-test('gotoReasoning counts as an iteration, so it ends at the limit', async () => {
+test('gotoReasoning() counts as an iteration, so the limit of iterations ends the run', async () => {
   const { agent } = setUp(
     ['one', 'two', 'in short'],
     [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([]) } }],
@@ -695,7 +695,7 @@ test('gotoReasoning counts as an iteration, so it ends at the limit', async () =
   });
 });
 
-test('a rejected call does not run, and the others do', async () => {
+test('a tool call that a hook rejects does not run, and the others do', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2, 3), 'done'],
     [

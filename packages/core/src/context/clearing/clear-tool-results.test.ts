@@ -36,7 +36,7 @@ const clear = (messages: readonly Msg[], options?: ClearToolResultsOptions): Fit
 const outputs = ({ messages }: FittedContext): readonly string[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => (output === long ? 'whole' : String(output)));
 
-test('replaces old results with a placeholder in the view alone; keeps pairs and other fields', () => {
+test('clearToolResults() replaces old results in the request only, and keeps tool calls and all other fields', () => {
   const given = log(6);
   const fitted = clear(given, { keep: 2, every: 1 });
   expect(outputs(fitted)).toEqual([
@@ -55,13 +55,13 @@ test('replaces old results with a placeholder in the view alone; keeps pairs and
   expect(given.flatMap(toolResultsOf).every(({ output }) => output === long)).toBe(true);
 });
 
-test('by default keeps the newest three results and clears three at a time', () => {
+test('by default clearToolResults() keeps the newest three results and clears three at a time', () => {
   const cleared = (count: number): number =>
     outputs(clear(log(count))).filter((output) => output !== 'whole').length;
   expect([0, 3, 5, 6, 8, 9, 12].map(cleared)).toEqual([0, 0, 0, 3, 3, 6, 9]);
 });
 
-test('between two clearings a request begins with the same messages as the previous one', () => {
+test('between two clearings, a request begins with the same messages as the previous request', () => {
   const policy = clearToolResults({ keep: 2, every: 4 });
   const all = log(20);
   let changes = 0;
@@ -78,7 +78,7 @@ test('between two clearings a request begins with the same messages as the previ
   expect(changes).toBe(4);
 });
 
-test('excluded tools keep their results, which do not count', () => {
+test('results of excluded tools are kept and do not count toward `keep`', () => {
   const messages = [...pair(1, 'plan'), ...pair(2), ...pair(3, 'plan'), ...pair(4)];
   expect(outputs(clear(messages, { keep: 1, every: 1, exclude: ['plan'] }))).toEqual([
     'whole',
@@ -88,7 +88,7 @@ test('excluded tools keep their results, which do not count', () => {
   ]);
 });
 
-test('accepts a custom placeholder and keeps shorter results', () => {
+test('a custom placeholder replaces results, except for shorter results', () => {
   const messages = [
     ...pair(1, 'look', 'ok'),
     ...pair(2),
@@ -102,7 +102,7 @@ test('accepts a custom placeholder and keeps shorter results', () => {
   ]);
 });
 
-test('keeps results that no model has answered yet, however many parallel calls there were', () => {
+test('results that no model has answered yet are kept, even if there are more than `keep`', () => {
   const calls = Array.from(
     { length: 9 },
     (_, n) => ({ type: 'tool_use', id: `p${n}`, name: 'look', input: {} }) as const,
@@ -122,7 +122,7 @@ test('keeps results that no model has answered yet, however many parallel calls 
   ).toHaveLength(4);
 });
 
-test('clears results in a user message, but not the text beside them', () => {
+test('a result in a user message is cleared, but the text beside the result is kept', () => {
   const [call, { content }] = pair(1) as [Msg, Msg];
   const messages = [
     call,
@@ -135,7 +135,7 @@ test('clears results in a user message, but not the text beside them', () => {
   ]);
 });
 
-test('leaves a short request alone', () => {
+test('a request that is not longer than `above` is not changed', () => {
   const messages = log(6);
   const fitted = clear(messages, { above: 608 });
   expect(fitted).toEqual({ messages, removed: 0, before: 608, after: 608 });
@@ -152,14 +152,14 @@ test.each<[string, object]>([
   ['exclude', { exclude: 'plan' }],
   ['above', { above: NaN }],
   ['profile', { profile: {} }],
-])('rejects an invalid %s: %j', (field, options) => {
+])('clearToolResults() rejects an invalid %s: %j', (field, options) => {
   const message = expect.stringContaining(`clearToolResults(): ${field}`) as string;
   expect(() => clearToolResults(options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message }),
   );
 });
 
-test('`clearToolInputs` clears only long requests, including the arguments of their calls', () => {
+test('`clearToolInputs` clears only long requests, including the arguments of the tool calls', () => {
   const messages = log(5).map((message) => ({
     ...message,
     content: message.content.map((block) =>

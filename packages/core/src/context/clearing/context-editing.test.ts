@@ -11,7 +11,7 @@ import { requestFaults } from '../../testing/history-faults.ts';
 import { contextEditing, type ContextEditingOptions } from './context-editing.ts';
 import type { FittedContext } from '../../loop/context-policy.ts';
 
-/** Exactly 100 tokens. */
+/** A text of exactly 100 tokens. */
 const long = 'r'.repeat(400);
 const call = (ids: readonly string[], name = 'look'): Msg =>
   assistantMessage(
@@ -38,7 +38,7 @@ const outputs = ({ messages }: FittedContext): string =>
     .map(({ output }) => (output === long ? 'x' : output === '[cleared]' ? '-' : String(output)))
     .join('');
 
-test('by default clears all but the newest three results above 100,000 tokens', () => {
+test('by default contextEditing() clears all but the newest three results above 100,000 tokens', () => {
   const short = log(20);
   expect(edit(short, {}).messages).toBe(short);
   const text = 'r'.repeat(160_000);
@@ -55,7 +55,7 @@ test('by default clears all but the newest three results above 100,000 tokens', 
   expect(requestFaults(fitted.messages)).toEqual([]);
 });
 
-test('clearing begins above the trigger', () => {
+test('contextEditing() clears results only if the request is longer than `trigger`', () => {
   const messages = log(6);
   const { before } = edit(messages, { trigger: 0 });
   expect(outputs(edit(messages, { trigger: before }))).toBe('xxxxxx');
@@ -64,7 +64,7 @@ test('clearing begins above the trigger', () => {
   expect(outputs(edit(messages, { trigger: 0, keep: 9 }))).toBe('xxxxxx');
 });
 
-test('excluded tools keep their results, which do not count; accepts a custom placeholder', () => {
+test('results of excluded tools are kept and do not count; a custom placeholder is accepted', () => {
   const messages = [
     userMessage('u', { id: 'u' }),
     ...steps(3, 'plan').map((one) => ({ ...one })),
@@ -88,11 +88,11 @@ test('`clearAtLeast` clears the oldest results in batches until the request is s
   expect(at(before - 1, 250)).toBe('---xxxxxxx');
   expect(at(before - 300, 250)).toBe('------xxxx');
   expect(at(0, 250)).toBe('------xxxx');
-  // Clearing one result would save less than clearAtLeast.
+  // Clearing all results would save less than `clearAtLeast`, so no result is cleared.
   expect(at(0, 1_000)).toBe('xxxxxxxxxx');
 });
 
-test('between two batches a request begins with the same messages as the previous one', () => {
+test('between two batches, a request begins with the same messages as the previous request', () => {
   const policy = contextEditing({ trigger: 1_000, clearAtLeast: 400 });
   const all = log(40);
   let [changes, longest] = [0, 0];
@@ -111,7 +111,7 @@ test('between two batches a request begins with the same messages as the previou
   expect(longest).toBeLessThan(1_700);
 });
 
-test("`clearToolInputs` clears the arguments of cleared results' calls only", () => {
+test('`clearToolInputs` clears only the arguments of tool calls whose results are cleared', () => {
   const messages = [
     userMessage('u', { id: 'u' }),
     call(['a', 'b', 'c']),
@@ -131,7 +131,8 @@ test("`clearToolInputs` clears the arguments of cleared results' calls only", ()
   const fitted = policy.fit({ messages, tools: [] }) as FittedContext;
   expect([inputs(fitted), outputs(fitted)]).toEqual(['--xx', '--xx']);
   expect(fitted.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
-  // The same objects, because counts and wire forms are cached on them.
+  // The messages are the same objects, because token counts and wire forms are cached on the
+  // objects.
   const again = policy.fit({ messages, tools: [] }) as FittedContext;
   expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
   expect(
@@ -139,7 +140,7 @@ test("`clearToolInputs` clears the arguments of cleared results' calls only", ()
   ).toBe('xxxx');
 });
 
-test('clears raw arguments with their results, and a result without its call alone', () => {
+test('`clearToolInputs` clears raw arguments, and a result without a tool call is cleared too', () => {
   const raw: Msg = assistantMessage(
     [{ type: 'tool_use', id: 'a', name: 'look', input: null, raw: '{"broken' }],
     { id: 'a' },
@@ -162,7 +163,7 @@ test.each([
   { excludeTools: 'plan' },
   { placeholder: 5 },
   null,
-])('rejects the options %o', (options) => {
+])('contextEditing() rejects the options %o', (options) => {
   expect(() => contextEditing(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -50,7 +50,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<Summarization
 }
 const prompt = userMessage(ten('p'), { id: 'p' });
 
-test('by default keeps the first user message and the newest twenty messages', async () => {
+test('by default summarization() keeps the first user message and the newest twenty messages', async () => {
   const { policy, model } = setUp(['They spoke of tea.']);
   const short = requestOf([...history(24), prompt]);
   expect((await policy.fit(short)).messages).toBe(short.messages);
@@ -63,7 +63,7 @@ test('by default keeps the first user message and the newest twenty messages', a
   expect(textOf(model.requests[0]!.messages[1]!)).not.toMatch(/q0|a15/);
 });
 
-test('keeps the summary until there are too many messages again', async () => {
+test('a summary is kept until there are too many messages again', async () => {
   const { policy, model } = setUp(['First.', 'Second.']);
   const views = [];
   for (let turns = 25; turns <= 40; turns += 1)
@@ -73,7 +73,7 @@ test('keeps the summary until there are too many messages again', async () => {
   expect(textOf(model.requests[1]!.messages[1]!)).toContain('<summary_so_far>\nFirst.\n');
 });
 
-test('`keep`, `heading` and the first message are configurable', async () => {
+test('`keep`, `keepFirst` and `heading` are configurable', async () => {
   const { policy } = setUp(['Tea.'], { keep: 4, keepFirst: false, heading: 'Before:' });
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toBe('system summary-u23 a23 u24 a24 p');
@@ -84,7 +84,7 @@ test('`keep`, `heading` and the first message are configurable', async () => {
   );
 });
 
-test('never separates a tool call from its results', async () => {
+test('summarization() never separates a tool call from its results', async () => {
   const calls = (n: number): readonly Msg[] => [
     assistantMessage(
       ['x', 'y'].map((id) => ({ type: 'tool_use', id: `${id}${n}`, name: 'look', input: {} })),
@@ -111,13 +111,13 @@ test('never separates a tool call from its results', async () => {
     const { policy } = setUp(['Looked.'], { keep });
     const fitted = await policy.fit(requestOf(log, 'q'));
     expect(requestFaults(fitted.messages)).toEqual([]);
-    // A group that the cut would split stays whole.
+    // A group of a tool call and its results that the cut would split is kept.
     expect(fitted.messages.slice(3)).toHaveLength(Math.ceil(keep / 3) * 3);
     expect(idsOf(fitted)).toMatch(/^system q summary-y\d+ c/);
   }
 });
 
-test('keeps a prompt in view that is part of the summary; keeps fewer messages where room is short', async () => {
+test('the prompt is kept even if the summary covers it, and fewer messages are kept if the window is small', async () => {
   const log = [
     ...history(3),
     prompt,
@@ -141,7 +141,7 @@ test('keeps a prompt in view that is part of the summary; keeps fewer messages w
   expect(small.after).toBeLessThanOrEqual(500);
 });
 
-test('without a summary it reports the error and removes the oldest messages, but not the first', async () => {
+test('if the summary fails, summarization() reports the error and removes the oldest messages except the first', async () => {
   const { policy, errors } = setUp([{ error: new Error('down') }]);
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toMatch(/^system u0 u\d+ .* p$/);
@@ -149,7 +149,7 @@ test('without a summary it reports the error and removes the oldest messages, bu
   expect(errors.map(({ message }) => message)).toEqual(['down']);
 });
 
-test('summarizes a conversation from its beginning if it does not begin with a user message', async () => {
+test('if the conversation does not begin with a user message, the summary begins with the first message', async () => {
   const { policy } = setUp(['Tea.']);
   const fitted = await policy.fit(
     requestOf([assistantMessage(ten('hi'), { id: 'hi' }), ...history(25), prompt]),
@@ -169,7 +169,7 @@ test('another process uses a stored summary under its own heading', async () => 
   expect(await store.keys('')).toEqual([]);
 });
 
-test('returns a valid request for each random history', async () => {
+test('summarizeHistory() returns a valid request for each random history', async () => {
   for (const seed of seeds({ quick: 50, full: 200 })) {
     const request = randomRequest(seed);
     if (request.open.length) continue;
@@ -216,7 +216,7 @@ test('an agent with tools continues with the summary', async () => {
   for (const { messages } of model.requests) expect(textOf(messages[0]!)).toBe('Look');
 });
 
-test('without `window` it uses the window of the model and keeps the newest messages that fit', async () => {
+test('without `maxTokens`, summarization() uses the model’s window and keeps the newest messages that fit', async () => {
   const model = new ScriptedModel(['Tea.'], { features: { contextWindow: 500 } });
   const policy = summarization({ model, reserveOutput: 0, summaryTokens: 40 });
   const fitted = await policy.fit({ ...requestOf([...history(25), prompt]), model });
@@ -230,7 +230,7 @@ test.each([
   { maxTokens: 5_000, keep: 1.5 },
   { maxTokens: 5_000, keepFirst: 1 },
   { maxTokens: 5_000, heading: 1 },
-])('rejects the options %o', (options) => {
+])('summarization() rejects the options %o', (options) => {
   expect(() => summarization(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

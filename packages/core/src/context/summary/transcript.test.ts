@@ -7,7 +7,7 @@ import { transcript } from './transcript.ts';
 const parts = (messages: Parameters<typeof transcript>[0], partTokens = 1_000): readonly string[] =>
   transcript(messages, { partTokens, profile: arc });
 
-test('contains roles, texts, tool calls and results, but no thinking', () => {
+test('transcript() contains roles, texts, tool calls and results, but no thinking', () => {
   const said = parts([
     userMessage(
       [
@@ -34,7 +34,7 @@ test('contains roles, texts, tool calls and results, but no thinking', () => {
   ]);
 });
 
-test('parts stay within their size and keep the order of messages', () => {
+test('the parts of a transcript stay within `partTokens` and keep the order of messages', () => {
   const said = parts(
     Array.from({ length: 20 }, (_, n) => userMessage(`m${n} ${'x'.repeat(100)}`)),
     100,
