@@ -89,15 +89,8 @@ export function checkHook(hook: AgentHook): void {
 
 /** Throws `INVALID_INPUT` for an option of the wrong kind, and for one that a call does not have. */
 export function checkCall(options: CallOptions): void {
-  const where = 'The call';
-  checkFields('INVALID_INPUT', where, options, '');
-  const [own, ofAgent] = [keysIn(callFields), keysIn(agentFields)];
-  for (const [key, value] of Object.entries(options)) {
-    if (value === undefined || own.includes(key) || !ofAgent.includes(key)) continue;
-    const message = `${where} has no option \`${key}\`. It is an option of the agent.`;
-    throw new AgentError('INVALID_INPUT', message);
-  }
-  checkOptions('INVALID_INPUT', where, options, callFields);
+  checkFields('INVALID_INPUT', 'The options of a call', options, '');
+  checkOptions('INVALID_INPUT', 'The call', options, callFields, agentFields);
   for (const [index, item] of options.decisions?.entries() ?? [])
     checkDecision(item, `Item ${index} of \`decisions\``);
 }

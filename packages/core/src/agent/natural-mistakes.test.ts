@@ -86,7 +86,7 @@ test.each<[mistake: string, options: object, message: string]>([
       `The call has no option \`${key}\`. It is an option of the agent.`,
     ],
   ),
-  ['null', null as never, 'The call must be an object; got null.'],
+  ['null', null as never, 'The options of a call must be an object; got null.'],
 ])('call() and stream() reject %s in the call options', async (_mistake, options, message) => {
   const agent = new ReActAgent({ name: 'a', model });
   const error = expect.objectContaining({ code: 'INVALID_INPUT', message });

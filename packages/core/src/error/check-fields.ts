@@ -54,13 +54,14 @@ const alternatives: Readonly<Record<string, string>> = {
 
 /**
  * Checks like `checkFields`. It also throws for an option that is not listed, and names the one to
- * use.
+ * use. `agentFields`: options that belong to the agent instead.
  */
 export function checkOptions(
   code: AgentErrorCode,
   where: string,
   options: object,
   fields: string,
+  agentFields = '',
 ): void {
   checkFields(code, where, options, '');
   const known = new Set(keysIn(fields));
@@ -68,7 +69,8 @@ export function checkOptions(
     if (value === undefined || known.has(key)) continue;
     const use = alternatives[key]?.replace?.(/^(\w+).*/, '$1') ?? '';
     const advice = use && known.has(use) ? ` Use \`${alternatives[key]}\`.` : '';
-    throw new AgentError(code, `${where} has no option \`${key}\`.${advice}`);
+    const place = keysIn(agentFields).includes(key) ? ' It is an option of the agent.' : '';
+    throw new AgentError(code, `${where} has no option \`${key}\`.${advice}${place}`);
   }
   checkFields(code, where, options, fields);
 }

@@ -6,6 +6,7 @@ import type { JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { agentscope } from '../preset/agentscope.ts';
+import { dropNulls } from './drop-nulls.ts';
 import { tool, type ToolOptions } from './tool.ts';
 
 /** Returns the arguments of the tool, or the text of the error. */
@@ -40,6 +41,12 @@ async function given(
 }
 
 const address = z.object({ city: z.string(), zip: z.string().optional() });
+const chapter = z.object({
+  标题: z.string().optional(),
+  get parts() {
+    return z.array(chapter).optional();
+  },
+});
 
 test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
   ['an optional argument', z.object({ a: z.string().optional() }), { a: null }, {}],
@@ -79,6 +86,29 @@ test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
     z.object({ at: z.array(address).nullable() }),
     { at: [{ city: 'C', zip: null }] },
     { at: [{ city: 'C' }] },
+  ],
+  [
+    'one in a recursive type',
+    z.object({ book: chapter }),
+    { book: { 标题: null, parts: [{ 标题: '一', parts: null }] } },
+    { book: { parts: [{ 标题: '一' }] } },
+  ],
+  [
+    'one in a tuple',
+    z.object({ at: z.tuple([z.string(), address]) }),
+    { at: ['A', { city: 'C', zip: null }] },
+    { at: ['A', { city: 'C' }] },
+  ],
+  [
+    'one of the second type of a union',
+    z.object({
+      at: z.union([
+        z.object({ kind: z.literal('a'), note: z.string() }),
+        z.object({ kind: z.literal('b'), note: z.string().optional(), zip: z.string().optional() }),
+      ]),
+    }),
+    { at: { kind: 'b', note: null, zip: null } },
+    { at: { kind: 'b' } },
   ],
 ])('drops a null for %s', async ([, input, args, expected]) => {
   expect(await given(input, args)).toEqual(expected);
@@ -121,6 +151,39 @@ test('also works with validated JSON Schema and each way to allow a null', async
   });
   const nulls = { a: null, b: null, c: null, d: null };
   expect(await given(input as never, nulls)).toEqual({ b: null, c: null, d: null });
+});
+
+test('follows references within JSON Schema, also to a type that allows a null or refers to itself', async () => {
+  const input = jsonSchema({
+    type: 'object',
+    properties: {
+      from: { $ref: '#/$defs/place' },
+      to: { anyOf: [{ $ref: '#/$defs/place' }, { type: 'null' }] },
+      note: { $ref: '#/$defs/note' },
+      loop: { $ref: '#/$defs/loop' },
+    },
+    $defs: {
+      place: { type: 'object', properties: { zip: { type: 'string' }, at: { $ref: '#' } } },
+      note: { type: ['string', 'null'] },
+      loop: { anyOf: [{ $ref: '#/$defs/loop' }, { type: 'string' }] },
+    },
+  });
+  const args = { from: { zip: null, at: { from: { zip: null } } }, to: { zip: null }, note: null };
+  expect(await given(input as never, args)).toEqual({
+    from: { at: { from: {} } },
+    to: {},
+    note: null,
+  });
+  expect(await given(input as never, { from: null })).toEqual({});
+});
+
+test('an unresolved or foreign reference leaves the null to the validation', async () => {
+  const input = z.strictObject({ a: z.string() });
+  const shown = {
+    properties: { b: { $ref: 'https://example.com/x#/y' }, c: { $ref: '#/$defs/no' } },
+  };
+  expect(dropNulls({ a: 'A', b: null, c: null, d: null }, shown)).toEqual({ a: 'A', d: null });
+  expect(await given(input, { a: 'A', d: null })).toContain('d');
 });
 
 test('a null from the model does not hide a preset value', async () => {

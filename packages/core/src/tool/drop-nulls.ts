@@ -1,64 +1,71 @@
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+/** The keywords of a schema that matter here. */
+interface Part {
+  readonly $ref?: unknown;
+  readonly anyOf?: unknown;
+  readonly oneOf?: unknown;
+  readonly properties?: JsonObject;
+  readonly required?: readonly string[];
+  readonly items?: unknown;
+  readonly prefixItems?: readonly unknown[];
+  readonly type?: unknown;
+  readonly enum?: unknown;
+}
 
 /**
- * Returns a tool call's arguments without each `null` that a model wrote for an optional argument.
- * Keeps a `null` if the schema allows it or if the argument is required. Also searches nested
- * objects and lists. `hidden`: parameters of the tool that the schema does not list. Returns the
- * same value if nothing changes.
+ * Returns the arguments without each `null` that stands for an optional argument. A `null` that the
+ * schema allows stays, and so does one of a required argument. Nested objects and lists are
+ * searched, too. `hidden`: parameters that the schema does not show.
  */
 export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject = {}): JsonValue {
-  if (!isRecord(value)) return value;
-  if (Array.isArray(value)) {
-    const { items: each } = partWith('items', schema);
-    const items = value.map((item: JsonValue) => dropNulls(item, each));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  const { properties, required } = partWith('properties', schema) as {
-    readonly properties?: JsonObject;
-    readonly required?: readonly string[];
+  const without = (given: JsonValue, parts: readonly Part[]): JsonValue => {
+    if (!isRecord(given)) return given;
+    const schemasOf = (pick: (part: Part) => unknown): readonly Part[] =>
+      parts.flatMap((part) => partsOf(pick(part), schema));
+    if (Array.isArray(given))
+      return given.map((item: JsonValue, index) =>
+        without(
+          item,
+          schemasOf(({ items, prefixItems }) => prefixItems?.[index] ?? items),
+        ),
+      );
+    const kept = Object.entries(given as JsonObject).flatMap(([key, item]) => {
+      const own = schemasOf(({ properties }) => properties?.[key]);
+      const isOptional =
+        (given === value && Object.hasOwn(hidden, key)) ||
+        parts.some(
+          ({ properties = {}, required = [] }) =>
+            Object.hasOwn(properties, key) && !required.includes(key),
+        );
+      const isDropped = item === null && isOptional && !own.some(allowsNull);
+      return isDropped ? [] : [[key, without(item, own)] as const];
+    });
+    return Object.fromEntries(kept);
   };
-  const known = { ...hidden, ...properties };
-  const isDropped = (key: string, item: JsonValue): boolean =>
-    item === null &&
-    Object.hasOwn(known, key) &&
-    !required?.includes(key) &&
-    !allowsNull(properties?.[key]);
-  const entries = Object.entries(value as JsonObject);
-  const kept = entries
-    .filter(([key, item]) => !isDropped(key, item))
-    .map(([key, item]) => [key, dropNulls(item, properties?.[key])] as const);
-  const isSame =
-    kept.length === entries.length && kept.every(([, item], index) => item === entries[index]![1]);
-  return isSame ? value : Object.fromEntries(kept);
+  return without(value, partsOf(schema, schema));
 }
 
-/**
- * Returns the schema if it has the keyword. Otherwise returns the first schema with the keyword in
- * its `anyOf` or `oneOf`, or `{}`.
- */
-function partWith(keyword: string, schema: unknown): Fields {
-  if (!isRecord(schema)) return {};
-  if (keyword in schema) return schema;
-  return unionOf(schema).find((part) => isRecord(part) && keyword in part) ?? {};
+/** Returns a schema within `root`, the schema it refers to, and the members of its unions. */
+function partsOf(part: unknown, root: unknown, seen = new Set<unknown>()): readonly Part[] {
+  if (!isRecord(part) || seen.has(part)) return [];
+  seen.add(part);
+  const { $ref, anyOf, oneOf } = part as Part;
+  const [, ...path] = String($ref ?? '').split('/');
+  const target = path.reduce((at: unknown, key) => (Object(at) as JsonObject)[key], root);
+  const more = [$ref && target, anyOf, oneOf].flat();
+  return [part, ...more.flatMap((member) => partsOf(member, root, seen))];
 }
 
-function unionOf({ anyOf, oneOf }: Fields): readonly Fields[] {
-  return [anyOf, oneOf].filter(Array.isArray).flat();
-}
-
-/** Keywords of a JSON Schema that can exclude `null`. */
+/** Keywords that can exclude `null`. */
 const limiting = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', '$ref'];
 
-/** Returns whether a schema allows `null`. */
-function allowsNull(schema: unknown): boolean {
-  if (!isRecord(schema)) return false;
-  if (!limiting.some((keyword) => keyword in schema)) return true;
-  const { type, enum: values } = schema;
-  const isNull = type === 'null' || (Array.isArray(type) && type.includes('null'));
+/** Returns whether a part of a schema says that `null` is a value. */
+function allowsNull(part: Part): boolean {
   return (
-    isNull || (Array.isArray(values) && values.includes(null)) || unionOf(schema).some(allowsNull)
+    [part.type].flat().includes('null') ||
+    [part.enum].flat().includes(null) ||
+    !limiting.some((keyword) => keyword in part)
   );
 }

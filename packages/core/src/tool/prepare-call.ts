@@ -52,7 +52,5 @@ async function validate(
   input: JsonValue,
 ): Promise<Validation<unknown>> {
   const checked = await schema.validate(input);
-  if (checked.ok) return checked;
-  const kept = dropNulls(input, shown.parameters, preset);
-  return kept === input ? checked : schema.validate(kept);
+  return checked.ok ? checked : schema.validate(dropNulls(input, shown.parameters, preset));
 }
