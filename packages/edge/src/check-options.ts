@@ -32,7 +32,7 @@ function checkSessions({
 }: SessionOptions): void {
   for (const [name, value] of Object.entries({ resumeAttempts, queuedTurns })) {
     if (!(Number.isInteger(value) && value >= 0))
-      throw wrong(`sessions.${name} must be a whole number, or 0`);
+      throw wrong(`sessions.${name} must be a whole number of 0 or more`);
   }
   if (!(expireAfterMs > 0)) throw wrong('sessions.expireAfterMs must be a number above 0');
   if (!(heartbeatMs > 0 && heartbeatMs <= maxHeartbeatMs)) {

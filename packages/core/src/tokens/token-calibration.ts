@@ -51,12 +51,18 @@ export class TokenCalibration {
    */
   constructor({ profile = arc, weight = 0.3, ratios = {} }: TokenCalibrationOptions = {}) {
     if (!(weight > 0 && weight <= 1))
-      throw new AgentError('CONFIGURATION', `A weight of ${weight} is not above 0 and up to 1.`);
+      throw new AgentError(
+        'CONFIGURATION',
+        `The weight must be above 0 and at most 1, not ${weight}.`,
+      );
     this.#profile = profile;
     this.#weight = weight;
     for (const [modelId, ratio] of Object.entries(ratios)) {
       if (!(ratio > 0))
-        throw new AgentError('CONFIGURATION', `The ratio ${ratio} of ${modelId} is not above 0.`);
+        throw new AgentError(
+          'CONFIGURATION',
+          `The ratio of ${modelId} must be above 0, not ${ratio}.`,
+        );
       this.#models.set(modelId, { ratio: clamped(ratio), requests: Infinity });
     }
   }

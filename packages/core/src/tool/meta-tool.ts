@@ -61,7 +61,7 @@ function toToolkit(set: ToolSet): Toolkit {
   if ('updateGroups' in set) return set as Toolkit;
   throw new AgentError(
     'CONFIGURATION',
-    'The meta tool switches the groups of a Toolkit: add it to one.',
+    'The meta tool works only in a Toolkit. Add it to a Toolkit.',
   );
 }
 

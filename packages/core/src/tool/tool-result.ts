@@ -64,7 +64,7 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
     if (!isToolContent(form)) return toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
     const wrong = form.content.findIndex((block) => !isCompleteBlock(block));
     if (wrong < 0) return toolResult(toolUse, form.content, 'success');
-    const problem = `${what} has a content[${wrong}] that is no complete block`;
+    const problem = `${what} has an incomplete block at content[${wrong}]`;
     return errorResult(toolUse, `${problem}. Return blocks of text, image, audio, video or file.`);
   } catch (error) {
     return errorResult(toolUse, messageOf(error));
@@ -80,7 +80,7 @@ export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
   try {
     const form: unknown = jsonForm(result, what);
     if (isToolResult(form)) return form;
-    return errorResult(toolUse, `${what} is no tool result. Return one such as \`next\` returns.`);
+    return errorResult(toolUse, `${what} is not a tool result. Return the result of \`next\`.`);
   } catch (error) {
     return errorResult(toolUse, messageOf(error));
   }

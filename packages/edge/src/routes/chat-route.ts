@@ -14,7 +14,8 @@ import { checkSession, echoHeader } from '../turn/session.ts';
  * same id, that message and all later messages are removed first.
  *
  * The turn continues if the client disconnects. If the memory has an echo, the metadata of the
- * answer contain the echo. The client sends the echo with its next request.
+ * answer contain the echo, and the client sends it with its next request. An echo is a signed text
+ * that identifies the session state that the client has seen.
  */
 export async function chatRoute(
   c: Context<EdgeEnv>,

@@ -70,7 +70,8 @@ function toWire(
   { url, upstream, model, maxTokens = 4096, fields: more = [] }: WireOptions,
 ): object {
   const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
-  if (unknown !== undefined) throw invalidField(unknown, 'is not passed on here');
+  if (unknown !== undefined)
+    throw invalidField(unknown, 'is not a field that this endpoint forwards');
   if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
   // Tools that the model's server itself provides, such as a web search, would cost you money.
   const { tools } = body;

@@ -17,8 +17,9 @@ interface Conversation {
 
 /**
  * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form
- * of `useChat`. For an unknown conversation, the list is empty. The metadata of the last message
- * have the echo too, so that `useChat` sends it with the next request.
+ * of `useChat`. The echo is a signed text that identifies the session state. For an unknown
+ * conversation, the list is empty. The metadata of the last message have the echo too, so that
+ * `useChat` sends it with the next request.
  */
 export async function messagesRoute(
   c: Context<EdgeEnv>,

@@ -5,7 +5,8 @@ export interface Deferred<T> {
 }
 
 /**
- * Creates a promise with functions that settle it. A rejection that nobody handles is not reported.
+ * Creates a promise with functions that settle it. The runtime does not report a rejection that
+ * nobody handles.
  */
 export function deferred<T>(): Deferred<T> {
   let settle!: Omit<Deferred<T>, 'promise'>;

@@ -81,8 +81,9 @@ function placeOf({ runId }: AgentStream, batch: EventBatch): string {
 }
 
 /**
- * Adds the echo to the metadata of a chunk. The first chunk has the echo from before the turn, and
- * the last chunk has the new echo.
+ * Adds the echo, which identifies the session state for the client's next request, to the metadata
+ * of a chunk. The first chunk has the echo from before the turn, and the last chunk has the new
+ * echo.
  */
 function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
   if (echo === undefined) return chunk;

@@ -105,7 +105,7 @@ export class TurnRunner {
     return { opened: this.#whenOpened(next.id) };
   }
 
-  /** Starts to run the turns of the queue, if that is not happening already. */
+  /** Starts to run the turns of the queue. Does nothing if they are running already. */
   work(): void {
     if (this.#isClosed) return;
     this.#working ??= this.#workOff().then(

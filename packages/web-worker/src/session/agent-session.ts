@@ -65,8 +65,8 @@ export class AgentSession {
   }
 
   /**
-   * Returns the agent, which it creates at the first use. Waits until aborted runs and edits of the
-   * log have ended, so that an agent call directly after an abort is not refused.
+   * Returns the agent. The first use creates it. Waits until aborted runs and edits of the log have
+   * ended, so that an agent call directly after an abort is not refused.
    */
   async agent(): Promise<ReActAgent> {
     const agent = await (this.#agent ??= this.#build());
@@ -142,8 +142,8 @@ export class AgentSession {
   }
 
   /**
-   * Holds a lock during a run, so that other tabs can detect the run. The log alone does not tell
-   * an active run from an interrupted one.
+   * Holds a lock during a run, so that other tabs can detect the run. The log alone does not show
+   * whether a run is active or interrupted.
    */
   #hold(run: Promise<unknown>): void {
     if (!this.#options.alone) return;

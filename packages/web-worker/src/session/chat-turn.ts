@@ -55,8 +55,8 @@ export async function takeChatMessage(
 }
 
 /**
- * Returns the decisions in an assistant message about pending tool calls. A call that waits for
- * approval has not run, so only a call that asks for a result may get one.
+ * Returns the decisions in an assistant message about pending tool calls. Ignores a result for a
+ * tool call that waits for approval, because its tool has not run.
  */
 async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<readonly Decision[]> {
   const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));

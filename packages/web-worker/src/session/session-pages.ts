@@ -77,8 +77,8 @@ export class SessionPages {
   }
 
   /**
-   * Returns a function that returns whether the page of a tool call has disconnected. Call that
-   * function only while no run is active.
+   * Returns a check of whether the page of a tool call has disconnected. Use the check only while
+   * no run is active.
    */
   goneCalls(tools: ToolSet): Required<DecideForMessageOptions>['isGone'] {
     return ({ name }, { pending, started = false }) => {

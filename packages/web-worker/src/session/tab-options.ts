@@ -42,7 +42,7 @@ export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (!isFit)
     throw new AgentError(
       'CONFIGURATION',
-      '`tabs` is false, or takes a scope, a number of attempts and milliseconds.',
+      '`tabs` must be false or valid options: scope, attempts, stalledAfterMs.',
     );
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }

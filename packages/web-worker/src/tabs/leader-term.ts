@@ -38,8 +38,8 @@ interface PreviousRun {
 }
 
 /**
- * Handles the runs of earlier leaders for a new leader. Continues an interrupted run, or returns
- * how a run ended.
+ * Handles the runs of earlier leaders for a new leader. The leader is the tab whose worker has the
+ * agent. Continues an interrupted run, or returns how a run ended.
  */
 export class LeaderTerm {
   /**

@@ -11,7 +11,10 @@ export interface StallWatchOptions {
   readonly onStalled: () => void;
 }
 
-/** Detects that the leader does not answer while a request waits for it. */
+/**
+ * Detects that the leader does not answer while a request waits. The leader is the tab whose worker
+ * has the agent.
+ */
 export class StallWatch {
   readonly #options: StallWatchOptions;
   #silence = 0;
@@ -30,8 +33,8 @@ export class StallWatch {
   check(): void {
     const { afterMs, isNeeded, ask } = this.#options;
     if (this.#timer !== undefined || !isNeeded()) return;
-    // Waits for two timers of half the time: after the machine slept, the first timer fires before
-    // the leader's answer can arrive.
+    // Uses two timers of half the time. After the machine slept, a timer fires at once, before the
+    // leader's answer can arrive.
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!isNeeded()) return this.heard();

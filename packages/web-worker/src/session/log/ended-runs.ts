@@ -6,7 +6,10 @@ import { earlierResult } from './logged-result.ts';
 /** Maximum number of ended runs to keep. */
 const keptRuns = 8;
 
-/** Last ended runs of a session, including runs of tabs that led the session earlier. */
+/**
+ * Last ended runs of a session, including runs under earlier leaders. The leader is the tab whose
+ * worker has the agent of the session.
+ */
 export class EndedRuns {
   #runs: readonly EarlierRun[] = [];
 

@@ -5,8 +5,8 @@ import type { RunReader, RunReaders } from './run-readers.ts';
 import type { TabAnswer, TabAsked, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**
- * Unsettled request of a page. If another tab becomes the leader, the request is sent to the new
- * leader too.
+ * Unsettled request of a page. The leader, which is the tab whose worker has the agent, receives
+ * the request. If another tab becomes the leader, it receives the request too.
  */
 export interface PendingRequest {
   readonly id: string;

@@ -123,7 +123,7 @@ export class RunReaders {
   forget(): void {
     this.mirror.forget();
     for (const { reject } of this.#joined)
-      reject(new AgentError('WORKER_TERMINATED', 'The run and its tab are gone.'));
+      reject(new AgentError('WORKER_TERMINATED', 'The run ended because its tab has closed.'));
   }
 
   /** Records that another tab reads the run too, so that no reader delays the run. */

@@ -131,7 +131,7 @@ export class SessionRuns {
     return this.#queue.owner;
   }
 
-  /** Returns the agent, and creates it at the first use. */
+  /** Returns the agent. The first use creates it. */
   agent(): Promise<ReActAgent> {
     return this.#session.agent();
   }

@@ -3,7 +3,10 @@ import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { notedRun, type EarlierRun, type Journal } from '../../session/log/journal.ts';
 import { resultOf } from '../../session/log/logged-result.ts';
 
-/** Last run of an earlier leader, read from the log. */
+/**
+ * Last run of an earlier leader, read from the log. The leader is the tab whose worker has the
+ * agent.
+ */
 export type Takeover = {
   /** Id of the request for the run. `undefined` if no tab requested the run. */
   readonly work: string | undefined;
