@@ -6,7 +6,7 @@ import { offlineModel } from '../src/offline-model.ts';
 import type { Note, NotesStore } from '../src/tools/notes.ts';
 
 export interface Env {
-  /** Keeps the notes. Without a CHAT_SESSION binding it also keeps the conversations. */
+  /** Keeps the notes. The conversations are Durable Objects. */
   readonly CHAT_KV: KVNamespace;
   /** Model of `model: 'edge'`. Without it only the offline model is available. */
   readonly OPENAI_MODEL?: string;
@@ -44,9 +44,6 @@ function demoHandler(models: readonly string[]): AgentHandler<Env> {
         model: chooseModel(model, env),
         notes: notesInKv(env.CHAT_KV, user),
       }),
-    // With KV the page's Stop reaches the edge only as a disconnect. If the run continued, its
-    // answer would be stored after the next question.
-    limits: { afterDisconnectMs: 0 },
   });
 }
 

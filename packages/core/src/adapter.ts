@@ -2,6 +2,7 @@ export { attach } from './agent/attach.ts';
 export type { AttachOptions } from './agent/attach.ts';
 export { decideForMessage } from './agent/decide-for-message.ts';
 export type { DecideForMessageOptions } from './agent/decide-for-message.ts';
+export { mayAskApproval } from './agent/may-ask-approval.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
 export type { CallInput } from './loop/input/call-input.ts';

@@ -5,7 +5,10 @@ import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-opti
  * Throws `CONFIGURATION` for invalid options that would otherwise have no effect. For example, a
  * limit that is not a number would limit nothing.
  */
-export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSettings): void {
+export function checkOptions(settings: HandlerSettings): void {
+  const { models, sessions, limits, cors, llm, approvals } = settings;
+  if (approvals !== undefined && approvals !== 'at-least-once')
+    throw wrong("approvals must be 'at-least-once', or not set");
   if (!models.length)
     throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
   checkSessions(sessions);

@@ -107,6 +107,13 @@ export interface AgentHandlerOptions<Env extends object = object> {
    * `jsonSchema` of `@isoloop/core/json-schema`. Default: checks only that the answer is JSON.
    */
   readonly jsonSchema?: SchemaChecker;
+  /**
+   * Lets sessions outside Durable Objects take approvals. Two approvals of one tool call that come
+   * at the same time then both run the tool. Default: an agent that may ask for approval answers 501
+   * `NEEDS_DURABLE_OBJECT`, before the first request to the model. An approval of a call that asks
+   * only during a run is refused in the same way.
+   */
+  readonly approvals?: 'at-least-once' | undefined;
   readonly limits?: Partial<EdgeLimits>;
   /**
    * Function that returns the rate limiter for the requests of each user. Default: the rate limit

@@ -48,7 +48,9 @@ export function boundEndpoint(
   const bindings = isObject
     ? boundTo(given, given.TEST_SESSIONS)
     : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
-  const target = testEndpoint(model as never, agentOptions, options, bindings);
+  // Most tests with approvals run in every place.
+  const handler = { approvals: 'at-least-once', ...options } as const;
+  const target = testEndpoint(model as never, agentOptions, handler, bindings);
   // Headers allow fewer characters than user names, so the name is encoded. A test can pass an
   // `authorize` that returns the raw name.
   const caller = encodeURIComponent(user);

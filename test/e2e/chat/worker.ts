@@ -18,6 +18,7 @@ const place = {
 const options: AgentHandlerOptions<Env> = {
   // Shorter than the model's pauses, so that keep-alive comments come between its words.
   limits: { keepAliveMs: 20 },
+  approvals: 'at-least-once',
   agent: ({ session, memory }) =>
     new ReActAgent({
       name: 'assistant',

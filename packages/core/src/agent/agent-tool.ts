@@ -12,6 +12,7 @@ import type { AgentInput } from '../loop/input/call-input.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
 import type { Suspension } from '../tool/run-call.ts';
+import { mayAskApproval } from './may-ask-approval.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /** The part of an agent that `agentTool` uses. */
@@ -110,6 +111,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   return {
     ...declared,
     takesDecisions: true,
+    ...(isLocal(agent) && { mayAskApproval: () => mayAskApproval(agent) }),
     // A fork opens its own children. The original keeps those it has.
     fork() {
       const own = agentTool(agent, options);
@@ -121,6 +123,13 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
       };
     },
   };
+}
+
+/** Returns whether it is an agent of this program: not a factory, and not an agent elsewhere. */
+function isLocal(
+  agent: ChildAgent | ChildFactory,
+): agent is ChildAgent & Pick<ReActAgent, 'tools' | 'use'> {
+  return 'tools' in agent && 'use' in agent;
 }
 
 async function openChild(

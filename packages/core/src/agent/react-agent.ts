@@ -50,6 +50,8 @@ export class ReActAgent {
    * set presets.
    */
   readonly tools: ToolSet;
+  /** The agent's middleware in one flat list, without replaced middleware. */
+  readonly use: readonly Middleware[];
   /** State that `saveState` and `loadState` use. */
   readonly status: AgentStatus;
   readonly #setup: RunSetup;
@@ -78,6 +80,7 @@ export class ReActAgent {
     this.memory = options.memory ?? new InMemoryMemory();
     const { state = {} } = this.memory;
     this.status = { calls: new Map(), state, runs: 0, interrupted: false };
+    this.use = use;
     this.tools = more.length ? new ToolList(more, own) : own;
     this.#setup = {
       options,

@@ -4,6 +4,7 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import { ToolList } from './tool-list.ts';
 import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
+import { toolsIn } from './tools-in.ts';
 
 /**
  * Joins several sources of tools in the given order. A source is an array of tools, a `Toolkit` or
@@ -68,6 +69,10 @@ class JoinedTools implements ToolSet {
       this.#schemas = [...byName.values()];
     }
     return this.#schemas;
+  }
+
+  allTools(): readonly Tool[] {
+    return this.#sets.flatMap(toolsIn);
   }
 
   fork(options?: ForkOptions): ToolSet {

@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
+import { toolsIn } from './tools-in.ts';
 
 /** Tools in a fixed order. The tools of another set, `below`, can follow them. */
 export class ToolList implements ToolSet {
@@ -48,6 +49,10 @@ export class ToolList implements ToolSet {
       this.#seen = below;
     }
     return this.#schemas;
+  }
+
+  allTools(): readonly Tool[] {
+    return [...this.#tools.values(), ...(this.#below ? toolsIn(this.#below) : [])];
   }
 
   fork(options?: ForkOptions): ToolSet {

@@ -25,6 +25,11 @@ export interface ToolSet {
    * so callers can cache values that they derive from the array.
    */
   schemas(): readonly ToolSchema[];
+  /**
+   * Returns all tools, also those that the model may not call now. Without this method, only the
+   * tools of `schemas` are known.
+   */
+  allTools?(): readonly Tool[];
   /** Returns a copy of the set that shares no state with the set. */
   fork(options?: ForkOptions): ToolSet;
   /**

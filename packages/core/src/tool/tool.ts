@@ -153,6 +153,11 @@ export interface Tool {
   /** Name of the MCP server that has the tool. Absent for the program's own tools. */
   readonly server?: string;
   /**
+   * Returns whether a tool call may wait for an approval that `needsApproval` does not tell of. An
+   * example is an agent tool whose child agent asks for approvals.
+   */
+  readonly mayAskApproval?: () => boolean;
+  /**
    * Whether each decision about a suspended tool call runs the tool again, with the decision in its
    * context. A `result` or `reject` decision then runs the tool again too, instead of ending the
    * tool call.
@@ -204,7 +209,7 @@ const toolFields =
   'server:string|? execute:function|? ' +
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
   // copy a tool.
-  'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|? alwaysOffered:boolean|?';
+  'groups:array|? schema:object|? fork,mayAskApproval:function|? takesDecisions,alwaysOffered:boolean|?';
 
 function makeTool<const S extends SchemaLike>(
   options: ToolOptions<S>,

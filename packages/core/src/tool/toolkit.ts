@@ -102,6 +102,10 @@ export class Toolkit implements ToolSet {
       .map((tool) => tool.schema));
   }
 
+  allTools(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
   /** Creates a group. Throws `CONFIGURATION` if the name is blank or another group has it. */
   createGroup(options: ToolGroupOptions): void {
     checkFields(

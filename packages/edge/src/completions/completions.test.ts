@@ -396,7 +396,11 @@ test('a call that waits for an approval fails with PENDING_TOOL_CALLS, and no cl
   const wantsToPay: ScriptedReply = {
     toolCalls: [{ id: 'call_9', name: 'pay', input: { amount: 1 } }],
   };
-  const target = testEndpoint([wantsToPay, wantsToPay, wantsToPay], { tools: [pay] });
+  const target = testEndpoint(
+    [wantsToPay, wantsToPay, wantsToPay],
+    { tools: [pay] },
+    { approvals: 'at-least-once' },
+  );
   const openai = target.client('ann', newSession());
   await expect(
     openai.chat.completions.create({ model: 'offline', messages: [question] }),

@@ -87,7 +87,11 @@ test("streams a turn as the agent's events, without the prompts", async () => {
 
 test('a waiting call can be approved once, and only by its own user', async () => {
   ran.length = 0;
-  const target = testEndpoint([wantsToPay, 'Paid.'], { tools: [pay] });
+  const target = testEndpoint(
+    [wantsToPay, 'Paid.'],
+    { tools: [pay] },
+    { approvals: 'at-least-once' },
+  );
   const id = newSession();
   const events = await eventsOf(target, {
     id,
@@ -117,7 +121,11 @@ test('a waiting call can be approved once, and only by its own user', async () =
 
 test('a rejected call does not run, and the model gets the reason', async () => {
   ran.length = 0;
-  const target = testEndpoint([wantsToPay, 'Then not.'], { tools: [pay] });
+  const target = testEndpoint(
+    [wantsToPay, 'Then not.'],
+    { tools: [pay] },
+    { approvals: 'at-least-once' },
+  );
   const id = newSession();
   await eventsOf(target, { id, input: 'Pay' });
   const events = await eventsOf(target, {

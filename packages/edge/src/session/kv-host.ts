@@ -14,7 +14,7 @@ import { keepTurn } from '../turn/keep-turn.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { makeAgent } from '../turn/session-agent.ts';
 import { echoHeader, echoOf, openMemory } from '../turn/session.ts';
-import { beginTurn } from './session-turn.ts';
+import { beginKvTurn } from './kv-turn.ts';
 import { opens } from './turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
@@ -34,7 +34,7 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
         memory,
         begin: async () => {
           call?.check(made.agent);
-          return beginTurn(made.agent, turn.turn, settings);
+          return beginKvTurn(made.agent, turn.turn, settings);
         },
         settings,
         call: call?.options,

@@ -28,7 +28,7 @@ export interface TurnHost {
 /** Handler settings that hosts need. */
 export type HostSettings = Pick<
   HandlerSettings,
-  'agent' | 'jsonSchema' | 'limits' | 'memory' | 'systemMessages'
+  'agent' | 'approvals' | 'jsonSchema' | 'limits' | 'memory' | 'systemMessages'
 >;
 
 /**

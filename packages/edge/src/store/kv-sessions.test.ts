@@ -41,6 +41,7 @@ function endpoint(
       ...parts,
     }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? user }),
+    approvals: 'at-least-once',
     ...options,
   });
   const send = async (

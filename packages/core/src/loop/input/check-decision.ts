@@ -7,9 +7,9 @@ import { isCompleteBlock, isOutput } from '../../message/validation/is-block.ts'
 /** The fields of each type, besides those of all decisions. */
 const fieldsOf: Readonly<Record<Decision['type'], string>> = {
   approve: '',
-  edit: 'input',
-  reject: 'reason:string|?',
-  result: 'output state:success|error|interrupted|?',
+  edit: ' input',
+  reject: ' reason:string|?',
+  result: ' output state:success|error|interrupted|?',
 };
 
 /**
@@ -24,7 +24,7 @@ export function checkDecision(
   const common = 'toolUseId:string name:string|? type:approve|edit|reject|result';
   checkFields(code, where, value, common);
   const decision = value as Decision;
-  checkOptions(code, where, decision, `${common} ${fieldsOf[decision.type]}`);
+  checkOptions(code, where, decision, common + fieldsOf[decision.type]);
   const isComplete =
     decision.type === 'edit'
       ? hasJsonForm(decision.input)

@@ -1,0 +1,210 @@
+import { agentTool, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import type { AgentOptions, Tool } from '@isoloop/core';
+import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { humanInTheLoop } from '@isoloop/core/middleware';
+import { ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { joinTools, Toolkit } from '@isoloop/core/tools';
+import { expect, test } from 'vitest';
+import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
+import { testEndpoint } from '../../test-support/endpoint.ts';
+import { color, payments } from '../../test-support/payments.ts';
+
+const strict = { approvals: undefined };
+const inKv: readonly Place[] = ['KV', 'KV with echoes'];
+const asksToPay: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
+const input = { type: 'object' } as const;
+const free = tool({ name: 'free', description: '', input, execute: () => 'done' });
+
+/** Returns an agent tool. Its child has `tools`, and answers `replies`. */
+function child(options: Partial<AgentOptions>, replies: readonly ScriptedReply[] = []): Tool {
+  const agent = new ReActAgent({ name: 'child', model: new ScriptedModel(replies), ...options });
+  return agentTool(agent, { description: '' });
+}
+
+const { pay } = payments();
+const approve = (): false => false;
+const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])[] = [
+  ['a tool that needs approval', { tools: [free, pay] }],
+  ['a tool that may need approval', { tools: [{ ...free, needsApproval: () => false }] }],
+  ['an external tool that needs approval', { tools: [{ ...color, needsApproval: true }] }],
+  ['middleware that may ask', { tools: [free], use: [{ approve }] }],
+  ['middleware in a list', { tools: [free], use: [[{ name: 'mine', approve }]] }],
+  ['rules', { tools: [free], use: [humanInTheLoop({ approvalOn: { free: true } })] }],
+  ['a callback that decides', { tools: [free], use: [{ decide: () => undefined }] }],
+  ['a tool of a middleware', { use: [{ tools: [pay] }] }],
+  [
+    'a tool of a group that is switched off',
+    {
+      tools: new Toolkit([{ ...pay, groups: ['money'] }], {
+        groups: [{ name: 'money', description: '', active: false }],
+      }),
+    },
+  ],
+  ['a tool of joined sets', { tools: joinTools([free], new Toolkit([pay])) }],
+  ['a child agent that asks', { tools: [child({ tools: [pay] })] }],
+  ['a child agent with rules', { tools: [child({ tools: [free], use: [{ approve }] })] }],
+  ['a child agent’s child that asks', { tools: [child({ tools: [child({ tools: [pay] })] })] }],
+];
+const silent: typeof asking = [
+  ['no tools', {}],
+  ['a tool without approval', { tools: [{ ...free, needsApproval: false }] }],
+  ['an external tool', { tools: [color] }],
+  ['a child agent without approvals', { tools: [child({ tools: [free] })] }],
+  ['a child agent that is made later', { tools: [laterChild([])] }],
+  ['other middleware', { tools: new Toolkit([free]), use: [{ wrapTool: (next) => next }] }],
+];
+
+function laterChild(tools: readonly Tool[], replies: readonly ScriptedReply[] = []): Tool {
+  const store = new MemoryStore();
+  const model = new ScriptedModel(replies);
+  return agentTool(
+    ({ sessionId }) => {
+      const memory = new SessionMemory(store, sessionId);
+      return new ReActAgent({ name: 'purse', sessionId, memory, model, tools });
+    },
+    { name: 'purse', description: 'Pays' },
+  );
+}
+
+const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+const approved = { type: 'approve', toolUseId: 'c1' };
+const requests: readonly (readonly [string, (bound: Bound) => Promise<Response>])[] = [
+  ['/api/chat', ({ post, id }) => post('/api/chat', { id, messages: [message] })],
+  ['/api/run', ({ post, id }) => post('/api/run', { id, input: 'Hi' })],
+  ['a decision', ({ post, id }) => post('/api/run', { id, decisions: [approved] })],
+  ...[true, false].map(
+    (stream) =>
+      [
+        `/v1 with a session, stream: ${stream}`,
+        ({ post, id }: Bound) =>
+          post(
+            '/v1/chat/completions',
+            { model: 'offline', stream, messages: [{ role: 'user', content: 'Hi' }] },
+            undefined,
+            { 'x-isoloop-session': id },
+          ),
+      ] as const,
+  ),
+];
+const codeOf = async (response: Response): Promise<readonly unknown[]> => {
+  const { error } = JSON.parse(await response.text()) as { readonly error: object };
+  return [response.status, (error as { readonly code?: string }).code];
+};
+const refusal = [501, 'NEEDS_DURABLE_OBJECT'];
+
+for (const place of inKv) {
+  test.for(asking)(
+    `${place}: %s needs a Durable Object, before any request`,
+    async ([, options]) => {
+      const bound = boundEndpoint(place, [asksToPay, 'Done.'], options, strict);
+      for (const [what, send] of requests)
+        expect([what, ...(await codeOf(await send(bound)))]).toEqual([what, ...refusal]);
+      expect([bound.model.requests, await bound.messages()]).toEqual([[], []]);
+    },
+  );
+
+  test.for(silent)(`${place}: %s needs none`, async ([, options]) => {
+    const bound = boundEndpoint(place, ['Hello.'], options, strict);
+    const response = await bound.post('/api/chat', { id: bound.id, messages: [message] });
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringContaining('Hello.'),
+    ]);
+  });
+
+  test(`${place}: eight approvals at once run nothing; with at-least-once, the tool runs`, async () => {
+    const { paid, pay: mine } = payments();
+    const bound = boundEndpoint(place, [asksToPay, 'Paid.'], { tools: [mine] });
+    await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
+    await bound.messages();
+    const guarded = boundEndpoint(place, ['Paid.'], { tools: [mine] }, strict, bound);
+    const all = Array.from({ length: 8 }, () =>
+      guarded.post('/api/run', { id: bound.id, decisions: [approved] }),
+    );
+    const codes = (await Promise.all(all)).map(codeOf);
+    expect(await Promise.all(codes)).toEqual(Array.from({ length: 8 }, () => refusal));
+    expect([paid, guarded.model.requests]).toEqual([[], []]);
+    const again = boundEndpoint(place, ['Paid.'], { tools: [mine] }, {}, bound);
+    await (await again.post('/api/run', { id: bound.id, decisions: [approved] })).text();
+    expect(paid).toEqual([5]);
+  });
+
+  const late: readonly (readonly [string, (mine: Tool) => Tool, string])[] = [
+    [
+      'a child agent that is made later',
+      (mine) => laterChild([mine], [asksToPay, 'Done.']),
+      'call_purse',
+    ],
+    ['a tool that suspends', (mine) => suspending(mine), 'pay'],
+  ];
+  test.for(late)(
+    `${place}: an approval that only shows during the run is refused: %s`,
+    async ([, make, name]) => {
+      const { paid, pay: mine } = payments();
+      const call = { id: 'c1', name, input: { message: 'Pay', sum: 5 } };
+      const replies = [{ toolCalls: [call] }, 'Tea, then.'];
+      const bound = boundEndpoint(place, replies, { tools: [make(mine)] }, strict);
+      const chat = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
+      await chat.sendMessage({ text: 'Pay' });
+      const decisions = [approved];
+      expect(await codeOf(await bound.post('/api/run', { id: bound.id, decisions }))).toEqual(
+        refusal,
+      );
+      await chat.addToolApprovalResponse({ id: 'c1', approved: true });
+      expect([paid, bound.model.requests.length]).toEqual([[], 1]);
+      const rejected = [{ type: 'reject', toolUseId: 'c1' }];
+      const end = await bound.post('/api/run', { id: bound.id, decisions: rejected });
+      expect(await end.text()).toContain('Tea, then.');
+      expect(paid).toEqual([]);
+    },
+  );
+
+  test(`${place}: after a refused approval, a message denies the call and the chat continues`, async () => {
+    const { paid, pay: mine } = payments();
+    const purse = laterChild([mine], [asksToPay, 'Done.']);
+    const call = { id: 'c1', name: 'call_purse', input: { message: 'Pay' } };
+    const replies = [{ toolCalls: [call] }, 'Tea, then.'];
+    const bound = boundEndpoint(place, replies, { tools: [purse] }, strict);
+    const chat = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
+    await chat.sendMessage({ text: 'Pay' });
+    await chat.addToolApprovalResponse({ id: 'c1', approved: true });
+    await expect.poll(() => chat.error?.message).toContain('NEEDS_DURABLE_OBJECT');
+    await chat.sendMessage({ text: 'Tea instead' });
+    expect(chat.error).toBeUndefined();
+    expect(chat.texts.at(-1)).toBe('Tea, then.');
+    expect(paid).toEqual([]);
+  });
+}
+
+/** Returns a tool that asks by `suspend` instead of `needsApproval`. */
+function suspending(paying: Tool): Tool {
+  let asked = false;
+  return tool({
+    name: 'pay',
+    description: '',
+    input,
+    execute: (given, context) => {
+      if (asked) return paying.execute!(given, context);
+      asked = true;
+      return context.suspend('Pay?');
+    },
+  });
+}
+
+test('a Durable Object runs a call once for eight approvals at once, without the option', async () => {
+  const { paid, pay: mine } = payments();
+  const bound = boundEndpoint('Durable Object', [asksToPay, 'Paid.'], { tools: [mine] }, strict);
+  await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
+  const all = Array.from({ length: 8 }, async () => {
+    const answer = await bound.post('/api/run', { id: bound.id, decisions: [approved] });
+    return (await answer.text()).includes('INVALID_DECISION');
+  });
+  expect((await Promise.all(all)).filter((isRefused) => isRefused).length).toBe(7);
+  expect(paid).toEqual([5]);
+});
+
+test('another value of `approvals` is a configuration error', () => {
+  const open = (): unknown => testEndpoint([], {}, { approvals: 'once' as never });
+  expect(open).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
