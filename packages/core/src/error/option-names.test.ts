@@ -9,11 +9,18 @@ import { systemPrompt } from '../prompt/system-prompt.ts';
 import { fromAiSdk } from '../provider/ai-sdk/ai-sdk-model.ts';
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
+import { keywordMemory } from '../recall/search/keyword-memory.ts';
+import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { multiAgent } from '../provider/multi-agent.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
 import { metaTool } from '../tool/meta-tool.ts';
 
 type Make = (options: never) => unknown;
 const hooks: Make = (given) => springAiAlibaba({ hooks: given });
 const protocol: Make = (given) => oxygent({ protocol: given });
+const memory = keywordMemory({ store: new MemoryStore() });
+const speakers: Make = (given) => multiAgent(new ScriptedModel([]), given);
 const keys: Make = (given) => stateKeys({ own: replace('') }, given);
 
 // A function that passes options on to another function reports errors under its own name.
@@ -54,6 +61,16 @@ test.each<[make: Make, options: unknown, message: string]>([
   [piiGuard, { onAction: 5 }, 'piiGuard(): onAction must be'],
   [keys, { inputKey: 'x' }, 'stateKeys(): inputKey: there is no state key "x"'],
   [keys, { outputKey: 'x' }, 'stateKeys(): outputKey: there is no state key "x"'],
+  [longTermMemory, null, 'longTermMemory() must be'],
+  [longTermMemory, { memory: 5 }, 'longTermMemory(): memory must be'],
+  [longTermMemory, { memory, select: 5 }, 'longTermMemory(): select must be'],
+  [longTermMemory, { memory, limit: 0 }, 'longTermMemory(): limit must be'],
+  [longTermMemory, { memory, scope: 'x' }, 'longTermMemory(): scope must be'],
+  [keywordMemory, null, 'keywordMemory() must be'],
+  [keywordMemory, { store: {} }, 'keywordMemory(): store: get must be'],
+  [keywordMemory, { store: new MemoryStore(), maxRecords: 0 }, 'keywordMemory(): maxRecords must'],
+  [multiAgent, null, 'multiAgent(): model must be'],
+  [speakers, { headerOn: 'x' }, 'multiAgent(): headerOn must be'],
   [metaTool, { name: 5 }, 'metaTool(): name must be'],
   [systemPrompt, { base: '', context: [1] }, 'systemPrompt(): each of context must be'],
   [fromAiSdk, null, 'fromAiSdk()'],

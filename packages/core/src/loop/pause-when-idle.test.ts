@@ -7,6 +7,7 @@ import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { tool } from '../tool/tool.ts';
 
 const pay = tool({
@@ -76,6 +77,16 @@ test('a call that fails before its first request leaves the pause for the next c
   await agent.call('go', { signal: AbortSignal.abort() });
   expect((await agent.call('go')).reason).toBe('suspended');
   expect((await agent.call()).text).toBe('Done.');
+});
+
+test('a loaded conversation does not take the pause of the one before it', async () => {
+  const [one, other] = [setUp(['One.', 'Two.']), setUp([])];
+  const saved = await saveState(other.agent);
+  one.agent.interrupt({ mode: 'pause' });
+  await loadState(one.agent, saved);
+  expect((await one.agent.call('go')).text).toBe('One.');
+  expect(one.agent.interrupt({ mode: 'pause' })).toBe(true);
+  expect((await one.agent.call('go')).reason).toBe('suspended');
 });
 
 test('a running call takes the pause itself', async () => {

@@ -316,3 +316,17 @@ test('rejects invalid options', () => {
     );
   }
 });
+
+test('an error names what gave the variables', async () => {
+  const own = setUp('${a}', { variables: {} }).agent;
+  const toolContext = [provide(callVariables, 5 as never)];
+  await expect(own.call('go', { toolContext })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: "The call's own prompt variables must be an object; got a number.",
+  });
+  const computed = setUp('${a}', { variables: () => 5 as never }).agent;
+  await expect(computed.call('go')).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: 'The result of `variables` must be an object; got a number.',
+  });
+});

@@ -89,7 +89,8 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     if (!whole || context.cut) return;
     const own = toolContext.get(token);
     const given = await variablesOf(options.variables, callOf(context, input), context.signal);
-    checkFields('INVALID_INPUT', where, { given, own }, 'given:object own:object|?');
+    checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
+    if (own !== undefined) checkFields('INVALID_INPUT', "The call's own prompt variables", own, '');
     // Text that other middleware added after the agent's own prompt is not a template. An example
     // is the tools of a text protocol.
     const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;

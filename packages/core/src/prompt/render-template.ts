@@ -41,7 +41,7 @@ export function renderTemplate(
   const missing = new Set<string>();
   const rendered = text.replace(form === '{}' ? inBraces : afterDollar, (written, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (value !== undefined) return typeof value === 'string' ? value : JSON.stringify(value);
+    if (value !== undefined) return textOf(name, value);
     missing.add(name);
     return written;
   });
@@ -50,6 +50,23 @@ export function renderTemplate(
   throw new AgentError('INVALID_INPUT', `No value for ${names.join(', ')}.`, {
     details: { missing: names },
   });
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  let text: string | undefined;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    cause = error;
+  }
+  if (text !== undefined) return text;
+  throw new AgentError(
+    'INVALID_INPUT',
+    `The prompt variable "${name}" has no JSON form: it is a ${typeof value}.`,
+    { cause },
+  );
 }
 
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;

@@ -1,3 +1,4 @@
+import { checkFields } from '../error/check-fields.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
@@ -33,6 +34,8 @@ interface Merged {
  * `MultiAgentFormatter`s).
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
+  const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
+  checkFields('CONFIGURATION', 'multiAgent()', { ...options, model }, fields);
   const isDashScope = model.provider === 'dashscope';
   const merge: Merge = {
     header: 'The conversation so far is between the history tags.',

@@ -52,7 +52,7 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
 
 /**
  * Replaces an agent's state with a saved one: conversation, active groups, interrupt flag, open
- * tool calls. Rejects with `INVALID_STATE` for an unknown version or a damaged state; its `cause`
+ * tool calls. Drops a pause that waits for the next call. Rejects with `INVALID_STATE` for an unknown version or a damaged state; its `cause`
  * names the message and field, or the group. Rejects with `AGENT_BUSY` while a call runs, and with
  * the store's error. A failure leaves the agent unchanged.
  */
@@ -94,6 +94,8 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
     throw error;
   }
   status.interrupted = interrupted;
+  // It was asked for the conversation before.
+  status.pauseNext = false;
   status.suspendedRun = suspendedRun ?? undefined;
   setValues(status, values);
   status.calls.clear();

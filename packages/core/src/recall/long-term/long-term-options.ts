@@ -69,7 +69,7 @@ export interface LongTermMemoryOptions extends MessageContext {
 export function checkLongTermOptions(options: LongTermMemoryOptions): void {
   checkFields(
     'CONFIGURATION',
-    'longTermMemory',
+    'longTermMemory()',
     options,
     'select:function|? waitUntil:function|? onError:function|?',
   );
@@ -83,7 +83,7 @@ export function checkLongTermOptions(options: LongTermMemoryOptions): void {
     timeoutMs = 1,
   } = options;
   const wrong = (what: string): AgentError =>
-    new AgentError('CONFIGURATION', `longTermMemory: ${what}`);
+    new AgentError('CONFIGURATION', `longTermMemory(): ${what}`);
   if (typeof memory?.retrieve !== 'function' || typeof memory.record !== 'function')
     throw wrong('memory must be a LongTermMemory');
   if (!['auto', 'tools', 'both'].includes(mode)) throw wrong('mode must be auto, tools or both');

@@ -92,19 +92,22 @@ class KeywordMemory implements LongTermMemory {
   constructor(options: KeywordMemoryOptions) {
     checkFields(
       'CONFIGURATION',
-      'keywordMemory',
+      'keywordMemory()',
       options,
       'store:object onError:function|? generateId:function|? now:function|?',
     );
     const { store, namespace = 'default', maxRecords = 2_000 } = options;
     checkFields(
       'CONFIGURATION',
-      'keywordMemory: store',
+      'keywordMemory(): store',
       store,
       'get:function getMany:function set:function delete:function keys:function',
     );
     if (!(maxRecords >= 1 && (Number.isInteger(maxRecords) || maxRecords === Infinity))) {
-      throw new AgentError('CONFIGURATION', 'maxRecords must be a whole number above 0');
+      throw new AgentError(
+        'CONFIGURATION',
+        'keywordMemory(): maxRecords must be a whole number above 0',
+      );
     }
     this.#options = options;
     this.#store = store;
