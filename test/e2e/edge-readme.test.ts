@@ -7,7 +7,7 @@ import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/loca
 import { root } from '../../scripts/root.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
-import { chunk, done, event } from '../provider-server/event-stream.ts';
+import { event } from '../provider-server/event-stream.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
@@ -56,7 +56,12 @@ afterAll(async () => {
 
 interface Asked {
   readonly model: string;
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly input: readonly {
+    readonly type?: string;
+    readonly role?: string;
+    readonly content?: string;
+    readonly output?: string;
+  }[];
 }
 
 /**
@@ -64,34 +69,34 @@ interface Asked {
  * words at once; the rest waits until the test calls the entry of `stories`.
  */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { model: name, messages } = JSON.parse(await text(request)) as Asked;
-  const last = messages.at(-1)!;
-  const send = (delta: object, reason?: string): void =>
-    void response.write(event(chunk(name, delta, reason)));
-  const call = (tool: string, input: object): void => {
-    const calls = [
-      {
-        index: 0,
-        id: `call_${messages.length}`,
-        type: 'function',
-        function: { name: tool, arguments: JSON.stringify(input) },
-      },
-    ];
-    send({ role: 'assistant', content: null, tool_calls: calls });
+  const { model: name, input } = JSON.parse(await text(request)) as Asked;
+  const last = input.at(-1)!;
+  const send = (type: string, fields: object): void =>
+    void response.write(event({ type: `response.${type}`, output_index: 0, ...fields }));
+  const say = (delta: string): void => send('output_text.delta', { content_index: 0, delta });
+  const call = (tool: string, given: object): void => {
+    const item = {
+      type: 'function_call',
+      call_id: `call_${input.length}`,
+      name: tool,
+      arguments: JSON.stringify(given),
+    };
+    send('output_item.added', { item: { ...item, arguments: '' } });
+    send('output_item.done', { item });
   };
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const asksFor = (word: string): boolean => last.role === 'user' && last.content.includes(word);
+  send('created', { response: { id: 'resp_1', model: name, status: 'in_progress' } });
+  const asksFor = (word: string): boolean =>
+    last.role === 'user' && (last.content ?? '').includes(word);
   if (asksFor('time')) call('now', {});
   else if (asksFor('mail')) call('send_mail', { to: 'bob@example.com', text: '회의는 내일입니다' });
-  else
-    send({ content: last.role === 'tool' ? `The tool says: ${last.content}` : 'Once upon a time' });
-  if (asksFor('story'))
-    return void stories.push(() => (send({ content: ' there was an end.' }), finish()));
+  else say(last.output === undefined ? 'Once upon a time' : `The tool says: ${last.output}`);
+  if (asksFor('story')) return void stories.push(() => (say(' there was an end.'), finish()));
   finish();
 
   function finish(): void {
-    send({}, asksFor('time') || asksFor('mail') ? 'tool_calls' : 'stop');
-    response.end(done);
+    send('completed', { response: { id: 'resp_1', model: name, status: 'completed', output: [] } });
+    response.end();
   }
 }
 

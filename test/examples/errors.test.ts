@@ -5,11 +5,11 @@ import { redirectFetch } from './redirect-fetch.ts';
 import { AgentError, ReActAgent } from '@isoloop/core';
 // #endregion
 import { tool } from '@isoloop/core';
-import { openai } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/openai';
 
 test('failures are coded errors, or results with `throwOnError: false`', async () => {
   redirectFetch('https://api.openai.com/v1', '/fault/401/v1');
-  const model = openai({ model: 'gpt-5-mini' });
+  const model = openaiResponses({ model: 'gpt-5-mini' });
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region errors

@@ -4,6 +4,9 @@ import { redirectFetch } from './redirect-fetch.ts';
 import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 // #endregion
+// #region responses
+import { openaiResponses } from '@isoloop/core/openai';
+// #endregion
 // #region dashscope
 import { dashscope } from '@isoloop/core/dashscope';
 // #endregion
@@ -62,6 +65,29 @@ test('openai() calls any OpenAI-compatible server', async () => {
     ]),
   );
   expect(JSON.stringify(sent[1]?.body)).toContain('[audio: call.wav]');
+});
+
+test('openaiResponses() calls the Responses API', async () => {
+  const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', scripted);
+
+  // #region responses
+  const gpt = openaiResponses({
+    model: 'gpt-5.4',
+    apiKey,
+    reasoning: { effort: 'low', summary: 'auto' }, // the summary comes as thinking
+    builtInTools: [{ type: 'web_search' }], // tools that OpenAI runs
+  });
+  const researcher = new ReActAgent({ name: 'researcher', model: gpt });
+  const { text: answer } = await researcher.call('Which is larger, 9.9 or 9.11?');
+  // #endregion
+
+  expect(answer).toBe('9.9 is.');
+  expect(sent[0]?.url).toBe('https://api.openai.com/v1/responses');
+  expect(sent[0]?.body).toMatchObject({
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    tools: [{ type: 'web_search' }],
+  });
 });
 
 test('dashscope() streams a model’s thinking', async () => {
@@ -135,7 +161,7 @@ test('multiAgent() shows a conversation of several agents in one message', async
   // #region multi-agent
   const cal = new ReActAgent({
     name: 'Cal',
-    model: multiAgent(openai({ model: 'gpt-5-mini', apiKey })),
+    model: multiAgent(openaiResponses({ model: 'gpt-5-mini', apiKey })),
   });
   await cal.observe([
     userMessage('Is it warm in Paris?', { name: 'Ann' }),
@@ -146,7 +172,7 @@ test('multiAgent() shows a conversation of several agents in one message', async
 
   const said = 'Ann: Is it warm in Paris?\nBob: 20 degrees.\nAnn: What should I wear?';
   const content = `The conversation so far is between the history tags.\n<history>\n${said}\n</history>`;
-  expect(sent[0]?.body['messages']).toEqual([{ role: 'user', content }]);
+  expect(sent[0]?.body['input']).toEqual([{ role: 'user', content }]);
   expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', 'Cal']);
 
   const { message } = await cal.call('And shoes?');

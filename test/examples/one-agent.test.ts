@@ -3,7 +3,7 @@ import './strict-assert.ts';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region one-agent
 import { ReActAgent, textOf, tool } from '@isoloop/core';
-import { openai } from '@isoloop/core/openai';
+import { openaiResponses } from '@isoloop/core/openai';
 import * as z from 'zod';
 // #endregion
 
@@ -26,7 +26,7 @@ test('one agent calls a tool, answers and keeps the conversation', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     systemPrompt: 'Answer briefly.',
-    model: openai({ model: 'gpt-5-mini', apiKey }),
+    model: openaiResponses({ model: 'gpt-5-mini', apiKey }),
     tools: [add],
   });
 
@@ -50,7 +50,7 @@ test('one agent calls a tool, answers and keeps the conversation', async () => {
 
   const roles = log.mock.calls.slice(1).map(([role]) => role as unknown);
   expect(roles.join(' ')).toBe('user assistant tool assistant user user assistant tool assistant');
-  expect(sent.at(-1)?.body['messages']).toContainEqual({
+  expect(sent.at(-1)?.body['input']).toContainEqual({
     role: 'user',
     content: 'By the way, my name is Ann.',
   });

@@ -132,3 +132,14 @@ test('a browser may send requests from any origin, with a key', async () => {
   expect(response.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
   expect(response.headers.get('access-control-allow-origin')).toBe('*');
 });
+
+test('the openai package reads the scripted Responses API, streamed and whole', async () => {
+  const baseURL = `${inject('providerUrl')}/scripted/v1`;
+  const { responses } = new OpenAI({ baseURL, apiKey: 'k', dangerouslyAllowBrowser: true });
+  const request = { model: 'm', input: 'Hi', script: ['Hello you.'] };
+  expect((await responses.create(request)).output_text).toBe('Hello you.');
+  expect((await responses.stream(request).finalResponse()).output_text).toBe('Hello you.');
+  const script = [[{ name: 'a', arguments: { b: 1 } }]];
+  const { output } = await responses.stream({ ...request, script } as never).finalResponse();
+  expect(output).toMatchObject([{ type: 'function_call', name: 'a', arguments: '{"b":1}' }]);
+});

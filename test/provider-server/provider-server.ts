@@ -6,6 +6,7 @@ import { readBody, sendError, sendJson, type ChatRequest, type Handler } from '.
 import { fault } from './faults.ts';
 import { redirect } from './redirect.ts';
 import { replay } from './replay.ts';
+import { scriptedResponses } from './responses.ts';
 import { scripted } from './scripted.ts';
 import { Visits } from './visits.ts';
 
@@ -56,10 +57,8 @@ async function answer(
   if (pathname.endsWith('/models'))
     return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
 
-  const handler =
-    route === 'v1' ? scripted : Object.hasOwn(routes, route) ? routes[route] : undefined;
-  if (!handler || !pathname.endsWith(route === 'dashscope' ? '/generation' : '/chat/completions'))
-    return sendError(response, 404, { message: `Nothing at ${pathname}` });
+  const handler = handlerOf(route, pathname);
+  if (!handler) return sendError(response, 404, { message: `Nothing at ${pathname}` });
   if (request.method !== 'POST') return sendError(response, 405, { message: 'Use POST.' });
 
   visits.watch(request, response);
@@ -69,6 +68,16 @@ async function answer(
       message: 'We could not parse the JSON body of your request.',
     });
   await handler({ request, response, parameters: rest, body });
+}
+
+function handlerOf(route: string, pathname: string): Handler | undefined {
+  if (/^\/(scripted\/)?v1\/responses$/.test(pathname)) return scriptedResponses;
+  // An error by HTTP status is the same for both protocols of OpenAI.
+  if (/^\/fault\/\d+\/v1\/responses$/.test(pathname)) return fault;
+  const path = route === 'dashscope' ? '/generation' : '/chat/completions';
+  if (!pathname.endsWith(path)) return undefined;
+  if (route === 'v1') return scripted;
+  return Object.hasOwn(routes, route) ? routes[route] : undefined;
 }
 
 /**

@@ -51,7 +51,7 @@ import { streamRoute } from './routes/stream-route.ts';
  * export default createAgentHandler<Env>({
  *   authorize: (request, env) => callerOf(request, env),
  *   agent: ({ env, memory }) => {
- *     const model = openai({ model: 'gpt-5-mini', apiKey: env.KEY });
+ *     const model = openaiResponses({ model: 'gpt-5-mini', apiKey: env.KEY });
  *     return new ReActAgent({ name: 'assistant', model, memory });
  *   },
  * });
