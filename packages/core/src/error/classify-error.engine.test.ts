@@ -34,6 +34,27 @@ test.each<[string, unknown, string, boolean]>([
   ['a status', withFields({ status: 429 }), 'MODEL_RATE_LIMITED', true],
   ['another name of it', withFields({ statusCode: 408 }), 'MODEL_TIMEOUT', true],
   ['that of a response', withFields({ response: { status: 529 } }), 'MODEL_SERVER', true],
+  ['a status as text', withFields({ status: '429' }), 'MODEL_RATE_LIMITED', true],
+  [
+    "Google's form",
+    withFields({ code: 429, status: 'RESOURCE_EXHAUSTED' }),
+    'MODEL_RATE_LIMITED',
+    true,
+  ],
+  ["Amazon's form", withFields({ $metadata: { httpStatusCode: 503 } }), 'MODEL_SERVER', true],
+  ['a code as text', withFields({ code: '401' }), 'MODEL_AUTH', false],
+  [
+    'a number that is no status, beside a code',
+    withFields({ status: 1, code: 'ECONNRESET' }),
+    'MODEL_UNREACHABLE',
+    true,
+  ],
+  [
+    'fields that are no texts and no numbers',
+    withFields({ status: Symbol('429'), code: Object.create(null), response: null }),
+    'INTERNAL',
+    false,
+  ],
   ['a refused key', withFields({ status: 403 }), 'MODEL_AUTH', false],
   ['a refused request', withFields({ status: 400, message: 'timeout' }), 'MODEL_REQUEST', false],
   [
@@ -98,6 +119,8 @@ test.each<[string, string, boolean]>([
   ['connection reset by peer', 'MODEL_UNREACHABLE', true],
   ['The tool gave 500 rows', 'INTERNAL', false],
   ['Order 429 is unknown', 'INTERNAL', false],
+  ['error 4290: no such row', 'INTERNAL', false],
+  ['code 5001', 'INTERNAL', false],
   ['', 'INTERNAL', false],
 ])('classifies by the message: %s', (message, code, transient) => {
   expect(classifyError(new Error(message))).toEqual({ code, transient });

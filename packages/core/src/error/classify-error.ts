@@ -51,14 +51,14 @@ const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transien
 
 const messages: typeof names = [
   [
-    /rate.?limit|too many requests|resource.?(has been )?exhausted|(status|http|error|code)[^a-z0-9]*429|(^|: *)429(\s|\.|$)/im,
+    /rate.?limit|too many requests|resource.?(has been )?exhausted|(status|http|error|code)[^a-z0-9]*429(?!\d)|(^|: *)429(\s|\.|$)/im,
     'MODEL_RATE_LIMITED',
     true,
   ],
   [/time.?out|timed out/i, 'MODEL_TIMEOUT', true],
   [contextLength, 'MODEL_CONTEXT_LENGTH', false],
   [
-    /internal server error|service unavailable|bad gateway|overloaded|(status|http|error|code)[^a-z0-9]*50[0234]|(^|: *)5\d\d(\s|\.|$)/im,
+    /internal server error|service unavailable|bad gateway|overloaded|(status|http|error|code)[^a-z0-9]*50[0234](?!\d)|(^|: *)5\d\d(\s|\.|$)/im,
     'MODEL_SERVER',
     true,
   ],
@@ -97,20 +97,31 @@ function byType(link: unknown): ErrorClass | undefined {
       ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
     };
   }
-  const { name, code, status, statusCode, response } = fieldsOf(link);
-  const http = [status, statusCode, fieldsOf(response)['status']].find(
-    (value) => typeof value === 'number',
-  );
+  const { name, code } = fieldsOf(link);
+  const http = statusOf(link);
   const known = names.find(([pattern]) =>
     [name, code].some((word) => typeof word === 'string' && pattern.test(word)),
   );
-  if (typeof http !== 'number' || http < 400 || http >= 600)
-    return known && { code: known[1], transient: known[2] };
+  if (http === undefined) return known && { code: known[1], transient: known[2] };
   const found = ofStatus(http);
   const isTooLong =
     found.code === 'MODEL_REQUEST' &&
     (known?.[1] === 'MODEL_CONTEXT_LENGTH' || contextLength.test(wordsOf(link)));
   return isTooLong ? { ...found, code: 'MODEL_CONTEXT_LENGTH' } : found;
+}
+
+/** Returns the HTTP status of a failed request, where the SDKs of the providers put it. */
+function statusOf(link: unknown): number | undefined {
+  const { status, statusCode, code, response, $metadata } = fieldsOf(link);
+  return [
+    status,
+    statusCode,
+    code,
+    fieldsOf(response)['status'],
+    fieldsOf($metadata)['httpStatusCode'],
+  ]
+    .map((value) => (typeof value === 'string' ? Number(value) : value))
+    .find((value): value is number => typeof value === 'number' && value >= 400 && value < 600);
 }
 
 function ofStatus(status: number): ErrorClass {

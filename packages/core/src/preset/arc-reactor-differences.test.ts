@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { Hook } from '../event/hook.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { arcReactor } from './arc-reactor.ts';
+
+const pay = tool({
+  name: 'pay',
+  description: '',
+  input: { type: 'object' },
+  needsApproval: true,
+  execute: () => 'paid',
+});
+const pays = (count: number): ScriptedReply[] =>
+  Array.from({ length: count }, () => ({ toolCalls: [{ name: 'pay' }] }));
+
+test('a call that continues a suspended one counts its tool calls anew', async () => {
+  const model = new ScriptedModel([...pays(3), 'done']);
+  const limits = { toolCalls: 1 };
+  const agent = new ReActAgent({ name: 'a', model, tools: [pay], use: [arcReactor()], limits });
+  let result = await agent.call('go');
+  for (let n = 0; n < 3; n++) {
+    const [{ toolUseId } = { toolUseId: '' }] = result.pending;
+    result = await agent.call([{ type: 'approve', toolUseId }]);
+  }
+  expect(result).toMatchObject({ reason: 'stop', text: 'done' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(3);
+});
+
+test('calls that are approved within one run share its limit', async () => {
+  const model = new ScriptedModel([...pays(2), 'done']);
+  const approve = humanInTheLoop({ decide: () => ({ type: 'approve' }) });
+  const limits = { toolCalls: 2 };
+  const use = [arcReactor(), approve];
+  const agent = new ReActAgent({ name: 'a', model, tools: [pay], use, limits });
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'done' });
+  expect(model.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 0]);
+});
+
+test('a hook that fails is ignored without a message', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const fails = vi.fn(() => {
+    throw new Error('bug');
+  });
+  const use = [arcReactor(), { on: { 'post-reasoning': fails } }];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['done']), use });
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
+  expect(fails).toHaveBeenCalledOnce();
+  expect(warn).not.toHaveBeenCalled();
+});
+
+test.each<[what: string, hook: Hook, code: string]>([
+  ['returns no event', { on: { 'post-reasoning': () => ({}) as never } }, 'HOOK_ERROR'],
+  [
+    'returns a message that is none',
+    { on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as never }) } },
+    'HOOK_ERROR',
+  ],
+  [
+    'calls a control that its event lacks',
+    { on: { 'post-call': (_event, control) => (control as { stop(): void }).stop() } },
+    'CONFIGURATION',
+  ],
+])(
+  'a hook that %s fails the call, although failing hooks are ignored',
+  async (_what, hook, code) => {
+    const model = new ScriptedModel(['done']);
+    const agent = new ReActAgent({ name: 'a', model, use: [arcReactor(), hook] });
+    await expect(agent.call('go')).rejects.toMatchObject({ code });
+  },
+);
