@@ -40,7 +40,7 @@ test('openai() calls any OpenAI-compatible server', async () => {
     baseURL: 'http://127.0.0.1:11434/v1', // default: OpenAI's; this is Ollama
     apiKey: async () => apiKey, // a string, or a function that runs before each request
     features: { media: ['image'] }, // media it accepts; others become a text such as [audio: call.wav]
-    timeoutMs: 60_000, // longest pause in a response; default 5 minutes
+    timeoutMs: 60_000, // longest time without content (comments do not count); default 5 minutes
   });
   const agent = new ReActAgent({
     name: 'assistant',

@@ -15,6 +15,7 @@ const titles: Readonly<Record<string, string>> = {
   MODEL_SERVER: 'The endpoint failed.',
   MODEL_UNREACHABLE: 'The endpoint can’t be reached.',
   MODEL_BAD_RESPONSE: 'The endpoint’s response is not a chat completion.',
+  MODEL_REPLY_TOO_LONG: 'The answer became too long.',
   MODEL_TIMEOUT: 'The endpoint did not answer in time.',
   STORAGE_QUOTA: 'This browser’s storage is full.',
   STORAGE_FAILED: 'The conversation could not be stored.',

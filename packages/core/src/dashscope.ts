@@ -44,8 +44,8 @@ export interface DashScopeOptions {
   /** Maximum number of thinking tokens. */
   readonly thinkingBudget?: number;
   /**
-   * Longest silence of the server, in milliseconds, before and during the reply. Default 5 minutes;
-   * `Infinity` means no limit.
+   * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
+   * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -103,7 +103,7 @@ export function dashscope(options: DashScopeOptions): ChatModel {
     provider: 'dashscope',
     modelId: model,
     features,
-    async *stream(request, { signal }) {
+    async *stream(request, { signal, replyLength }) {
       const headers = {
         'x-dashscope-sse': 'enable',
         ...(await authorization(options.apiKey)),
@@ -113,7 +113,7 @@ export function dashscope(options: DashScopeOptions): ChatModel {
       const body = formatter.format(request);
       try {
         yield* streamReply(
-          { url, headers, body, fetch: options.fetch, signal, timeoutMs },
+          { url, headers, body, fetch: options.fetch, signal, timeoutMs, replyLength },
           formatter.decoder(),
         );
       } catch (error) {

@@ -34,8 +34,8 @@ export interface OpenAiOptions {
    */
   readonly includeUsage?: boolean;
   /**
-   * Longest silence of the server, in milliseconds, before and during the reply. Default 5 minutes;
-   * `Infinity` means no limit.
+   * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
+   * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -69,10 +69,18 @@ export function openai(options: OpenAiOptions): ChatModel {
     provider: 'openai',
     modelId: model,
     features,
-    async *stream(request, { signal }) {
+    async *stream(request, { signal, replyLength }) {
       const headers = { ...(await authorization(options.apiKey)), ...options.headers };
       yield* streamReply(
-        { url, headers, body: formatter.format(request), fetch: options.fetch, signal, timeoutMs },
+        {
+          url,
+          headers,
+          body: formatter.format(request),
+          fetch: options.fetch,
+          signal,
+          timeoutMs,
+          replyLength,
+        },
         formatter.decoder(),
       );
     },

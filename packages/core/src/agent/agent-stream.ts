@@ -9,7 +9,9 @@ import type { RunDriver } from '../loop/driver/run-driver.ts';
  * A single reader sets the pace: while it does not ask, the model's answer is not read. If it
  * leaves its loop, the run is canceled. A run goes on by itself if it is detached, or if `result`
  * was used before the first read. Such a run takes any number of readers. Each gets everything from
- * the start, with adjacent deltas joined for a slow reader. A reader that leaves does not stop a
+ * the start, with adjacent deltas joined for a slow reader. A run keeps about 4 million characters of
+ * events. Beyond that, a late reader gets finished replies whole, as a `step-reset`, their requests
+ * without messages, and only the newest progress of tools. A reader that leaves does not stop a
  * detached run.
  */
 export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {

@@ -23,7 +23,7 @@ const agentFields =
   'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
   'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|?';
 
-const limitFields = 'iterations,parallelTools,toolCalls,tokens,timeoutMs:count|?';
+const limitFields = 'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength:count|?';
 
 /** Throws `CONFIGURATION` for a part that would do nothing or something else than intended. */
 export function checkUse(options: AgentOptions): void {

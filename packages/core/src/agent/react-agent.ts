@@ -35,6 +35,7 @@ import { loop } from '../loop/loop.ts';
 import { perform } from '../loop/perform.ts';
 import type { RunSetup } from '../loop/run/run-setup.ts';
 import { Run } from '../loop/run/run.ts';
+import { logLimit } from '../loop/driver/log-limit.ts';
 import { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
@@ -89,7 +90,7 @@ export class ReActAgent {
       tools: this.tools,
       use,
       policies: use.filter(isPolicy),
-      model: wrappedModel(use, options.model, now),
+      model: wrappedModel(use, options.model, { now, ...options.limits }),
       directAnswer: wrappedAnswer(use, directAnswer),
       runTool: wrappedTools(use, runCall),
       call: wrappedCall(use, (input, context) => loop(runOf(context), input)),
@@ -206,6 +207,7 @@ export class ReActAgent {
       runId: run.id,
       events,
       detached: streamed && options.detached,
+      limit: logLimit(),
       abort: () => run.abort(),
     });
     return driver as RunDriver<T>;

@@ -19,6 +19,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `MODEL_UNREACHABLE`: there was no connection, or it broke before the end of the answer.
  * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol: no event stream, no JSON, or
  *   cut off.
+ * - `MODEL_REPLY_TOO_LONG`: the reply is longer than `limits.replyLength`. The rest was not read.
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw
  *   `text` in `details`.
  * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit. `CALL_TIMEOUT`: the whole call
@@ -70,6 +71,7 @@ export type AgentErrorCode =
   | 'MODEL_SERVER'
   | 'MODEL_UNREACHABLE'
   | 'MODEL_BAD_RESPONSE'
+  | 'MODEL_REPLY_TOO_LONG'
   | 'OUTPUT_INVALID'
   | 'MODEL_TIMEOUT'
   | 'TOOL_TIMEOUT'

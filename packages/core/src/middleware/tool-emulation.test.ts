@@ -88,7 +88,7 @@ test('can emulate named tools only', async () => {
 test.each([
   ['fails', [{ error: new Error('down') }], 'down'],
   ['says nothing', [''], 'The model returned no result of a tool.'],
-  ['is silent', [{ hang: true }], 'The model server sent nothing for 1 ms'],
+  ['is silent', [{ hang: true }], 'The model server sent no content for 1 ms'],
 ] as const)('a model that %s makes the real tool run', async (_what, invented, message) => {
   const { agent, ran, results, onError } = setUp(['pay'], invented, { timeoutMs: 1 });
   await agent.call('Go');

@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
+import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import type { Usage } from './usage.ts';
 
 export interface TextRequest {
@@ -34,12 +35,14 @@ export async function askText({
   onUsage,
 }: TextRequest): Promise<string> {
   const messages = [systemMessage(system), userMessage(user)];
+  const length = new ReplyLength();
   let text = '';
   for await (const deltas of model.stream(
     { ...generate, messages, tools: [], replyIs },
-    { signal, run },
+    { signal, run, replyLength: usualReplyLength },
   )) {
     signal.throwIfAborted();
+    length.add(deltas);
     for (const delta of deltas) {
       if (delta.type === 'text') text += delta.delta;
       else if (delta.type === 'reset') text = '';

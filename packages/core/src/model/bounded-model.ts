@@ -1,15 +1,23 @@
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
+import { ReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
+
+export interface ModelBounds {
+  readonly now: () => number;
+  /** Longest reply, in characters. Default 1,000,000. */
+  readonly replyLength?: number;
+}
 
 /**
  * Returns the model with replies that end with the request's signal, even if the model ignores it.
- * Code that reads a reply can then clean up. Timers get their turn between endless batches, too.
+ * Code that reads a reply can then clean up. Timers get their turn between endless batches, too. A
+ * reply that is too long fails here, before code that gathers it.
  */
-export function boundedModel(model: ChatModel, now: () => number): ChatModel {
+export function boundedModel(model: ChatModel, bounds: ModelBounds): ChatModel {
   return withStream(model, (request, context) => ({
-    [Symbol.asyncIterator]: () => boundedReply(model, request, context, now),
+    [Symbol.asyncIterator]: () => boundedReply(model, request, context, bounds),
   }));
 }
 
@@ -17,10 +25,11 @@ function boundedReply(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  now: () => number,
+  { now, replyLength }: ModelBounds,
 ): AsyncIterator<readonly ModelDelta[]> {
   const within = abortables(context.signal);
   const pace = new Pace(now());
+  const length = new ReplyLength(replyLength);
   const batches = model.stream(request, context)[Symbol.asyncIterator]();
   // Nobody waits for the cleanup, because it may hang.
   const leave = (): void => void batches.return?.()?.catch(() => {});
@@ -29,7 +38,9 @@ function boundedReply(
       const turn = pace.step(now());
       if (turn) await turn;
       try {
-        return await within(batches.next());
+        const next = await within(batches.next());
+        if (!next.done) length.add(next.value);
+        return next;
       } catch (error) {
         leave();
         throw error;

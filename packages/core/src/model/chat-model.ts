@@ -91,6 +91,8 @@ export interface ModelContext {
   readonly signal: AbortSignal;
   /** Run of the request; absent if the request does not come from a run. */
   readonly run?: RunInfo | undefined;
+  /** Longest reply to read, in characters: `limits.replyLength` of the agent. Default: no limit. */
+  readonly replyLength?: number | undefined;
   /**
    * Callback of `fallback()`, called before each attempt with the model it asks. The last model is
    * the one that answers.

@@ -15,6 +15,8 @@ export class Deadline {
   /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #within = abortables(this.signal);
+  /** Time in `listen` since the last call of `heard`, in milliseconds. */
+  #silentMs = 0;
   /** Removes the listener on the caller's signal. */
   readonly end: () => void;
 
@@ -34,21 +36,41 @@ export class Deadline {
 
   /**
    * Returns the result of the work, or rejects with the signal's reason. Only one wait at a time.
+   * `spentMs`: part of the time that is over.
    */
-  async wait<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
+  async wait<T>(
+    work: () => Promise<T>,
+    timeoutMs: number = this.#timeoutMs,
+    spentMs = 0,
+  ): Promise<T> {
     this.signal.throwIfAborted();
     const onTimeout = (): void => this.#controller.abort(this.#toError(timeoutMs));
-    const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
+    const timer = setTimeout(onTimeout, Math.min(timeoutMs - spentMs, longestTimeout));
     try {
       return await this.#within(work());
     } finally {
       clearTimeout(timer);
     }
   }
+
+  /** Works like `wait`, but all waits since the last call of `heard` share one time limit. */
+  async listen<T>(work: () => Promise<T>, timeoutMs?: number): Promise<T> {
+    const from = performance.now();
+    try {
+      return await this.wait(work, timeoutMs, this.#silentMs);
+    } finally {
+      this.#silentMs += performance.now() - from;
+    }
+  }
+
+  /** Notes that the server sent content. */
+  heard(): void {
+    this.#silentMs = 0;
+  }
 }
 
 function modelTimeout(timeoutMs: number): AgentError {
-  return new AgentError('MODEL_TIMEOUT', `The model server sent nothing for ${timeoutMs} ms`, {
+  return new AgentError('MODEL_TIMEOUT', `The model server sent no content for ${timeoutMs} ms`, {
     retryable: true,
   });
 }

@@ -34,8 +34,14 @@ export class EventReply {
     return this.done || this.#decoder.ended === true;
   }
 
+  /** Characters that wait for their end. */
+  get held(): number {
+    return this.#parser.held + this.#head.length;
+  }
+
   push(bytes: Uint8Array): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
+    if (this.done) return deltas;
     for (const event of this.#parser.push(bytes)) this.#take(event, deltas);
     if (!this.#streams) this.#head += this.#text.decode(bytes, { stream: true });
     return deltas;

@@ -2,7 +2,10 @@ import { AgentError, isError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
+import { hasContent } from '../model/has-content.ts';
 import { Deadline } from '../model/deadline.ts';
+import { Pace } from '../model/pace.ts';
+import { ReplyLength } from '../model/reply-length.ts';
 import { EventReply } from './event-reply.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { sendRequest } from './send-request.ts';
@@ -18,8 +21,10 @@ export interface HttpRequest {
   /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
-  /** Maximum wait for the response, and for each read of its body, in milliseconds. */
+  /** Maximum wait for the response, and then for content, in milliseconds. */
   readonly timeoutMs: number;
+  /** Maximum length of the reply, in characters. Default: no limit. */
+  readonly replyLength?: number | undefined;
 }
 
 /**
@@ -27,6 +32,10 @@ export interface HttpRequest {
  * connection be reused.
  */
 const closingMs = 500;
+/** Reads of what a server sends after the reply. */
+const closingReads = 8;
+/** Longest text of an error that is read, in bytes. */
+const maxErrorBytes = 65_536;
 
 /**
  * Sends a request and yields the deltas of the reply, one array for each network read. Reads from
@@ -38,21 +47,33 @@ export async function* streamReply(
   decoder: ReplyDecoder,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const deadline = new Deadline(request.signal, request.timeoutMs);
+  const length = new ReplyLength(request.replyLength ?? Infinity);
+  const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     const response = await sendRequest(request, deadline);
+    reader = response.body?.getReader();
     if (!response.ok) {
-      const text = await deadline.wait(() => response.text());
+      const text = await readError(reader, deadline);
       throw errorOfResponse(response.status, response.headers, withoutSecrets(text, request));
     }
     const reply = new EventReply(decoder);
-    reader = response.body?.getReader();
-    for (;;) {
-      const bytes = await read(reader, reply, deadline);
+    for (let closing = 0; ;) {
+      const bytes = closing < closingReads ? await read(reader, reply, deadline) : undefined;
       const deltas = bytes ? reply.push(bytes) : reply.end();
+      length.add(deltas);
+      length.hold(reply.held);
+      if (hasContent(deltas)) deadline.heard();
       if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;
+      if (reply.ended) {
+        if (!closing) deadline.heard();
+        closing += 1;
+      }
+      // Without deltas, nobody else gives timers their turn.
+      const turn = pace.step(performance.now());
+      if (turn) await turn;
     }
   } catch (error) {
     throw error === deadline.signal.reason ? error : readable(error, request);
@@ -60,6 +81,22 @@ export async function* streamReply(
     deadline.end();
     reader?.cancel().catch(() => undefined);
   }
+}
+
+/** Returns the beginning of an error's text. */
+async function readError(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  deadline: Deadline,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let length = 0; reader && length < maxErrorBytes;) {
+    const { value } = await deadline.listen(() => reader.read());
+    if (!value) break;
+    length += value.length;
+    text += decoder.decode(value, { stream: true });
+  }
+  return text;
 }
 
 /**
@@ -74,7 +111,7 @@ async function read(
   try {
     return (
       reader &&
-      (await deadline.wait(() => reader.read(), reply.ended ? closingMs : undefined)).value
+      (await deadline.listen(() => reader.read(), reply.ended ? closingMs : undefined)).value
     );
   } catch (error) {
     if (reply.ended || (reply.finished && !deadline.signal.aborted)) return undefined;

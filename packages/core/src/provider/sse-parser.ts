@@ -21,6 +21,11 @@ export class SseParser {
   #event = '';
   #data: string | undefined;
 
+  /** Characters of the unfinished event. */
+  get held(): number {
+    return this.#partial.length + (this.#data?.length ?? 0);
+  }
+
   /** Returns the events that these bytes complete. */
   push(bytes: Uint8Array): readonly ServerSentEvent[] {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));

@@ -98,7 +98,7 @@ test('an empty list is a valid answer', async () => {
 
 test.each([
   ['a failure', { error: new Error('down') }, 'down'],
-  ['silence', { hang: true }, 'The model server sent nothing for 1 ms'],
+  ['silence', { hang: true }, 'The model server sent no content for 1 ms'],
   ['no JSON', 't1 and t2', 'The model returned no list of tools.'],
   ['another JSON', '["t1"]', 'The model returned no list of tools.'],
   ['other tools', '{"tools":["a","b"]}', 'The model named only unknown tools.'],

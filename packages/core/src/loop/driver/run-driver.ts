@@ -1,12 +1,15 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
+import type { LogLimit } from './log-limit.ts';
 import { addToLog, logSince, type RunLog } from './run-log.ts';
 
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly events: AsyncIterator<EventBatch, AgentResult<T>, void>;
   readonly detached?: boolean | undefined;
+  /** Limit of the events that are kept for readers. Default: none. */
+  readonly limit?: LogLimit;
   abort(): void;
 }
 
@@ -114,6 +117,14 @@ export class RunDriver<T = unknown> {
     if (this.#state === 'new' || this.#state === 'paced') this.#drive();
   }
 
+  #keep(batch: EventBatch): void {
+    if (!this.#log) return void this.#rest.push(batch);
+    for (const event of batch) {
+      addToLog(this.#log, event);
+      this.#log = this.#options.limit?.(this.#log, event) ?? this.#log;
+    }
+  }
+
   async #drive(): Promise<void> {
     this.#state = 'driven';
     try {
@@ -123,8 +134,7 @@ export class RunDriver<T = unknown> {
         this.#next = this.pull();
         const batch = await this.#next;
         if (!batch) break;
-        if (this.#log) for (const event of batch) addToLog(this.#log, event);
-        else this.#rest.push(batch);
+        this.#keep(batch);
       }
     } catch {
       // `result` rejects with the same error.

@@ -6,7 +6,7 @@ import type { AgentEvent } from '../../event/agent-event.ts';
  */
 export type RunLog = LogEntry[];
 
-interface LogEntry {
+export interface LogEntry {
   event: AgentEvent & {
     readonly delta?: string;
     readonly toolUseId?: string;

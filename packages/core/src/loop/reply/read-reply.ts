@@ -4,6 +4,7 @@ import { withoutPreviousResponse } from '../../message/edited-call.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { abortables } from '../../model/abortable.ts';
+import { ReplyLength, usualReplyLength } from '../../model/reply-length.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from '../run/run.ts';
 
@@ -29,14 +30,17 @@ export async function readReply(
   const assembler = new ReplyAssembler({ messageId, toolUseId: (given) => run.toolUseId(given) });
   const signal = run.modelSignal();
   const within = abortables(signal);
+  const { replyLength = usualReplyLength } = run.setup.options.limits ?? {};
+  const length = new ReplyLength(replyLength);
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
     const asked = withoutOldArguments(request, run.view);
-    iterator = model.stream(asked, { signal, run: run.about })[Symbol.asyncIterator]();
+    iterator = model.stream(asked, { signal, run: run.about, replyLength })[Symbol.asyncIterator]();
     for (;;) {
       const next = await within(iterator.next());
       if (next.done) break;
+      length.add(next.value);
       const events: AgentEvent[] = [];
       const at = run.setup.now();
       const turn = run.pace.step(at);

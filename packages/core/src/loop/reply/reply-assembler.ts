@@ -15,7 +15,6 @@ interface OpenBlock {
 }
 
 interface OpenText {
-  readonly deltaId: string;
   /** Unique within the session. */
   readonly blockId: string;
   readonly block: OpenBlock;
@@ -60,6 +59,8 @@ export interface ReplyAssemblerOptions {
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;
   #texts: OpenText[] = [];
+  /** The same, by the id of their deltas. */
+  #byId: Record<OpenBlock['type'], Map<string, OpenText>> = textsById();
   #media: MediaBlock[] = [];
   #calls: Map<number, OpenCall> = new Map();
   #blocks = 0;
@@ -76,6 +77,7 @@ export class ReplyAssembler {
     if (delta.type === 'tool-input') return this.#addToolInput(delta);
     if (delta.type === 'reset') {
       this.#texts = [];
+      this.#byId = textsById();
       this.#media = [];
       this.#calls = new Map();
       return { type: 'step-reset', reason: delta.reason };
@@ -105,14 +107,14 @@ export class ReplyAssembler {
 
   #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
     const { type, id: deltaId } = delta;
-    let open = this.#texts.find((text) => text.block.type === type && text.deltaId === deltaId);
+    let open = this.#byId[type].get(deltaId);
     if (!open) {
       open = {
-        deltaId,
         blockId: `${this.#options.messageId}:${this.#blocks++}`,
         block: { type, [type]: '' } as unknown as OpenBlock,
       };
       this.#texts.push(open);
+      this.#byId[type].set(deltaId, open);
     }
     const { block, blockId } = open;
     block[type] += delta.delta;
@@ -146,6 +148,10 @@ export class ReplyAssembler {
         }
       : undefined;
   }
+}
+
+function textsById(): Record<OpenBlock['type'], Map<string, OpenText>> {
+  return { text: new Map(), thinking: new Map() };
 }
 
 function addMetadata(

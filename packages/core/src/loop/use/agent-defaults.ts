@@ -25,6 +25,12 @@ export interface AgentLimits {
    */
   readonly tokens?: number;
   /**
+   * Maximum length of one reply in characters: text, thinking, and names and arguments of tool
+   * calls. Media count a sixteenth. A longer reply fails the agent call with
+   * `MODEL_REPLY_TOO_LONG`, and the rest of it is not read. Default 1,000,000.
+   */
+  readonly replyLength?: number;
+  /**
    * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
    * wrappers, but not the wait for a semaphore. A longer agent call fails with `CALL_TIMEOUT`, even
    * if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.

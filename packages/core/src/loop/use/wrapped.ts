@@ -1,4 +1,4 @@
-import { boundedModel } from '../../model/bounded-model.ts';
+import { boundedModel, type ModelBounds } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { isSuspension, type RunCall } from '../../tool/run-call.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
@@ -25,10 +25,10 @@ export function wrappedCall(use: readonly Middleware[], inner: AgentCall): Agent
 export function wrappedModel(
   use: readonly Middleware[],
   model: ChatModel,
-  now: () => number,
+  bounds: ModelBounds,
 ): ChatModel {
   return use.reduceRight(
-    (next, part) => (part.wrapModel ? part.wrapModel(boundedModel(next, now)) : next),
+    (next, part) => (part.wrapModel ? part.wrapModel(boundedModel(next, bounds)) : next),
     model,
   );
 }

@@ -2,19 +2,20 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
+import { hasContent } from '../../model/has-content.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface ModelTimeoutOptions {
-  /** Maximum time to the first delta, in milliseconds. Default: no limit. */
+  /** Maximum time to the first content, in milliseconds. Default: no limit. */
   readonly firstDeltaMs?: number;
-  /** Maximum time between two reads of a reply, in milliseconds. Default: no limit. */
+  /** Maximum time without content within a reply, in milliseconds. Default: no limit. */
   readonly silenceMs?: number;
   /**
    * Maximum time for the whole reply, in milliseconds. Time that the reader takes does not count.
    * Default: no limit.
    */
   readonly totalMs?: number;
-  /** Returns the time of any clock, in milliseconds, for `totalMs`. Default `Date.now`. */
+  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -55,10 +56,12 @@ async function* timed(
   }: ModelTimeoutOptions,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   let left = totalMs;
-  const toError = (ms: number): AgentError =>
-    new AgentError('MODEL_TIMEOUT', `The model took longer than ${ms === left ? totalMs : ms} ms`, {
-      retryable: true,
-    });
+  let silentMs = 0;
+  const toError = (ms: number): AgentError => {
+    const limit = ms === left + silentMs ? totalMs : ms;
+    const message = `The model took longer than ${limit} ms`;
+    return new AgentError('MODEL_TIMEOUT', message, { retryable: true });
+  };
   const deadline = new Deadline(context.signal, Infinity, toError);
   let begun = false;
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
@@ -66,15 +69,19 @@ async function* timed(
     const { signal } = deadline;
     iterator = model.stream(request, { ...context, signal })[Symbol.asyncIterator]();
     for (;;) {
-      if (left <= 0) throw toError(left);
+      if (left <= 0) throw toError(left + silentMs);
       const from = now();
       const next: IteratorResult<readonly ModelDelta[]> = await deadline.wait(
         () => iterator!.next(),
-        Math.min(begun ? silenceMs : firstDeltaMs, left),
+        Math.min(begun ? silenceMs : firstDeltaMs, left + silentMs),
+        silentMs,
       );
       if (next.done) return;
-      left -= now() - from;
-      begun ||= next.value.length > 0;
+      const waitedMs = now() - from;
+      left -= waitedMs;
+      const isHeard = hasContent(next.value);
+      silentMs = isHeard ? 0 : silentMs + waitedMs;
+      begun ||= isHeard;
       yield next.value;
     }
   } finally {

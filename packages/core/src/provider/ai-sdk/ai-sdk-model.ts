@@ -5,6 +5,9 @@ import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
+import { hasContent } from '../../model/has-content.ts';
+import { Pace } from '../../model/pace.ts';
+import { ReplyLength } from '../../model/reply-length.ts';
 
 export interface FromAiSdkOptions {
   /**
@@ -13,7 +16,7 @@ export interface FromAiSdkOptions {
    */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * Maximum time between two reads of the reply, in milliseconds. Default 5 minutes. `Infinity`
+   * Maximum time without content from the model, in milliseconds. Default 5 minutes. `Infinity`
    * means no limit.
    */
   readonly timeoutMs?: number;
@@ -37,9 +40,20 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     provider: model.provider,
     modelId: model.modelId,
     features,
-    stream: (request, { signal }) =>
-      stream(model, request, features, { signal, timeoutMs: options.timeoutMs ?? 300_000 }),
+    stream: (request, { signal, replyLength }) =>
+      stream(model, request, features, {
+        signal,
+        timeoutMs: options.timeoutMs ?? 300_000,
+        replyLength,
+      }),
   };
+}
+
+interface StreamLimits {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** Maximum length of the reply, in characters. Default: no limit. */
+  readonly replyLength: number | undefined;
 }
 
 type Read = ReadableStreamReadResult<{ readonly type: string }>;
@@ -48,7 +62,7 @@ async function* stream(
   model: AiSdkLanguageModel,
   request: ModelRequest,
   { media }: ModelFeatures,
-  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  { signal, timeoutMs, replyLength }: StreamLimits,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const deadline = new Deadline(signal, timeoutMs);
   let reader: ReadableStreamDefaultReader<{ readonly type: string }> | undefined;
@@ -61,7 +75,7 @@ async function* stream(
     const call = { ...toAiSdkCall(request, target), abortSignal: deadline.signal };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
-    yield* decodeAll(reader, deadline);
+    yield* decodeAll(reader, deadline, new ReplyLength(replyLength ?? Infinity));
   } catch (error) {
     throw deadline.signal.reason ?? toAgentError(error);
   } finally {
@@ -73,28 +87,38 @@ async function* stream(
 async function* decodeAll(
   reader: ReadableStreamDefaultReader<{ readonly type: string }>,
   deadline: Deadline,
+  length: ReplyLength,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const decoder = new AiSdkDecoder();
+  const pace = new Pace(performance.now());
   let pending = reader.read();
-  let result: Read = await deadline.wait(() => pending);
+  let result: Read = await deadline.listen(() => pending);
   while (!result.done) {
     const deltas: ModelDelta[] = [];
     let failure: unknown;
     let next: Read | undefined = result;
-    while (next && !next.done && !failure) {
+    for (let parts = 0; next && !next.done && !failure && parts < maxBatch; parts += 1) {
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
       next = await settledSoon(pending);
     }
+    length.add(deltas);
+    if (hasContent(deltas)) deadline.heard();
     if (deltas.length > 0) yield deltas;
     if (failure) throw failure;
-    result = next ?? (await deadline.wait(() => pending));
+    // Without deltas, nobody else gives timers their turn.
+    const turn = pace.step(performance.now());
+    if (turn) await turn;
+    result = next ?? (await deadline.listen(() => pending));
   }
   if (!decoder.finished)
     throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', {
       retryable: true,
     });
 }
+
+/** Most parts of one array of deltas: a stream may never wait. */
+const maxBatch = 256;
 
 /**
  * Decodes a part. Returns an error instead of throwing it, because the caller must yield the deltas

@@ -1,0 +1,62 @@
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { LogEntry, RunLog } from './run-log.ts';
+
+/** Returns the log as it stays after this event, the last one in it. */
+export type LogLimit = (log: RunLog, event: AgentEvent) => RunLog;
+
+/** Growth after which a log is shortened, in characters. */
+const maxGrowth = 4_000_000;
+/** Characters that count for one message of a request. */
+const messageCost = 8;
+
+/** Creates the limit of one log, so that a run that nobody reads does not fill the memory. */
+export function logLimit(): LogLimit {
+  let growth = 0;
+  return (log, event) => {
+    growth += costOf(event);
+    if (growth <= maxGrowth) return log;
+    growth = 0;
+    return shortened(log);
+  };
+}
+
+function costOf(event: LogEntry['event']): number {
+  if (event.type === 'acting-chunk') return JSON.stringify(event.chunk).length;
+  if (event.type === 'pre-reasoning') return event.messages.length * messageCost;
+  return event.delta?.length ?? 0;
+}
+
+/**
+ * Shortens what only matters while it happens. A `step-reset` with the whole reply takes the place of
+ * its deltas. Requests of finished replies lose their messages. The older half of the progress goes.
+ */
+function shortened(log: RunLog): RunLog {
+  const kept: RunLog = [];
+  const replies = new Map<string, Msg>();
+  const progress = log.filter(({ event }) => event.type === 'acting-chunk');
+  const newest = progress[progress.length >> 1]?.event.seq ?? 0;
+  for (const entry of log.toReversed()) {
+    const { event } = entry;
+    const place = `${event.runId} ${event.iteration}`;
+    const reply = replies.get(place);
+    if (event.type === 'post-reasoning' || event.type === 'post-summary')
+      replies.set(place, event.message);
+    if (event.type === 'acting-chunk' && event.seq < newest) continue;
+    if (event.type === 'pre-reasoning' && reply)
+      kept.push({ ...entry, event: { ...event, messages: [], tools: [] } });
+    else if (event.delta === undefined || !reply) kept.push(entry);
+    else if (!isResetTo(reply, kept.at(-1))) kept.push({ event: resetTo(reply, event), ends: [0] });
+  }
+  return kept.reverse();
+}
+
+function isResetTo(reply: Msg, next: LogEntry | undefined): boolean {
+  return next?.event.type === 'step-reset' && next.event.replacement === reply;
+}
+
+function resetTo(replacement: Msg, event: LogEntry['event']): LogEntry['event'] {
+  const { runId, sessionId, userId, agentPath, seq, iteration, at } = event;
+  const place = { runId, sessionId, agentPath, seq, iteration, at, ...(userId && { userId }) };
+  return { ...place, type: 'step-reset', reason: 'shortened', replacement };
+}

@@ -1,0 +1,353 @@
+import { expect, test } from 'vitest';
+import { agentTool } from '../../agent/agent-tool.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentOptions } from '../../agent/agent-options.ts';
+import { dashscope } from '../../dashscope.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { outputGuards } from '../../guard/output/output-guards.ts';
+import { regexRule } from '../../guard/output/regex-rule.ts';
+import { fallback } from '../../middleware/resilience/fallback.ts';
+import { retry } from '../../middleware/resilience/retry.ts';
+import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
+import { openai } from '../../openai.ts';
+import { fromAiSdk } from '../../provider/ai-sdk/ai-sdk-model.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { textToolCalls } from '../../text-protocol/text-tool-calls.ts';
+import { tool } from '../../tool/tool.ts';
+
+/** Pieces after which a server ends by itself, so that a client without a limit ends, too. */
+const pieces = 400;
+const tenThousand = 'word '.repeat(2_000);
+
+/** Creates a server that sends the piece again and again, and notes whether it was canceled. */
+const server = (piece: (index: number) => string, { head = '', status = 200 } = {}) => {
+  const seen = { cancelled: false, sent: 0 };
+  const encoder = new TextEncoder();
+  const serve = async (): Promise<Response> => {
+    let index = -1;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (index >= pieces) return controller.close();
+          controller.enqueue(encoder.encode(index < 0 ? head || piece(0) : piece(index)));
+          index += 1;
+          seen.sent += 1;
+        },
+        cancel() {
+          seen.cancelled = true;
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(body, { status });
+  };
+  return { seen, serve };
+};
+
+const chunk = (delta: object): string => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`;
+const argumentsOf = (index: number, text: string) => ({
+  tool_calls: [{ index, id: `c${index}`, function: { name: 'look', arguments: text } }],
+});
+
+const wires: readonly (readonly [what: string, ...Parameters<typeof server>])[] = [
+  ['text', () => chunk({ content: tenThousand })],
+  ['thinking', () => chunk({ reasoning_content: tenThousand })],
+  ['the arguments of one call', () => chunk(argumentsOf(0, tenThousand))],
+  ['calls', (index) => chunk(argumentsOf(index, tenThousand))],
+  [
+    'names of calls',
+    (index) => chunk({ tool_calls: [{ index, function: { name: tenThousand } }] }),
+  ],
+  ['one event without an end', () => tenThousand.repeat(4), { head: 'data: {"choices":' }],
+  ['lines of one event', () => `data: ${tenThousand.repeat(4)}\n`],
+  ['a reply that is not an event stream', () => tenThousand.repeat(4), { head: '{"choices":"' }],
+  [
+    'turns of thinking and text',
+    () =>
+      Array.from({ length: 200 }, () => chunk({ content: 'a' }) + chunk({ reasoning: 'b' })).join(
+        '',
+      ),
+  ],
+];
+
+const tooLong = { code: 'MODEL_REPLY_TOO_LONG', retryable: false };
+
+test.for(wires)('openai() stops reading %s without an end', async ([, piece, options]) => {
+  const { seen, serve } = server(piece, options);
+  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(pieces);
+});
+
+const toDashScope = (piece: string): string =>
+  piece
+    .replaceAll('{"choices":[{"delta":', '{"output":{"choices":[{"message":')
+    .replaceAll('}]}\n', '}]}}\n');
+
+test.for(wires)('dashscope() stops reading %s without an end', async ([, piece, options]) => {
+  const { seen, serve } = server((index) => toDashScope(piece(index)), options);
+  const agent = new ReActAgent({ name: 'a', model: dashscope({ model: 'm', fetch: serve }) });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(pieces);
+});
+
+test('an error page without an end is read in part, and ends', async () => {
+  const { seen, serve } = server(() => tenThousand, { status: 500 });
+  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
+  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(20);
+});
+
+test('what a server sends after the end of its reply is not read on', async () => {
+  const { seen, serve } = server(() => tenThousand, {
+    head: `${chunk({ content: 'Done.' })}data: [DONE]\n\n`,
+  });
+  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(20);
+});
+
+type Part = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** Creates an AI SDK model that streams these parts again and again. */
+const aiSdk = (parts: (index: number) => readonly Part[]) => {
+  const seen = { cancelled: false, sent: 0 };
+  const model = fromAiSdk({
+    specificationVersion: 'v4',
+    provider: 'p',
+    modelId: 'm',
+    supportedUrls: {},
+    doStream: async () => ({
+      stream: new ReadableStream<Part>(
+        {
+          pull(controller) {
+            if (seen.sent > 40_000) return controller.close();
+            for (const part of parts(seen.sent)) controller.enqueue(part);
+            seen.sent += 1;
+          },
+          cancel() {
+            seen.cancelled = true;
+          },
+        },
+        { highWaterMark: 0 },
+      ),
+    }),
+  } as never);
+  return { model, seen };
+};
+
+test.for<[what: string, parts: (index: number) => readonly Part[]]>([
+  ['text', () => [{ type: 'text-delta', id: 't', delta: tenThousand }]],
+  ['thinking', () => [{ type: 'reasoning-delta', id: 't', delta: tenThousand }]],
+  [
+    'arguments',
+    (index) => [
+      { type: 'tool-input-start', id: `c${index}`, toolName: 'look' },
+      { type: 'tool-input-delta', id: `c${index}`, delta: tenThousand },
+    ],
+  ],
+  [
+    'calls',
+    (index) => [
+      { type: 'tool-call', toolCallId: `c${index}`, toolName: 'look', input: tenThousand },
+    ],
+  ],
+  ['files', () => [{ type: 'file', mediaType: 'image/png', data: tenThousand.repeat(20) }]],
+  [
+    'metadata',
+    (index) => [
+      { type: 'text-start', id: `t${index}`, providerMetadata: { p: { signature: tenThousand } } },
+    ],
+  ],
+  [
+    'empty blocks',
+    (index) =>
+      [{ type: 'text-start', id: `t${index}`, providerMetadata: {} }].flatMap((part) =>
+        Array.from({ length: 4 }, (_, at) => ({ ...part, id: `${part.id}.${at}` })),
+      ),
+  ],
+])('fromAiSdk() stops reading %s without an end', async ([, parts]) => {
+  const { model, seen } = aiSdk(parts);
+  const agent = new ReActAgent({ name: 'a', model });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(40_000);
+});
+
+/** Creates a custom model that streams this delta again and again. */
+const custom = (delta: (index: number) => ModelDelta, count = 400) => {
+  const seen = { ended: false, sent: 0 };
+  const model: ChatModel = {
+    provider: 'p',
+    modelId: 'm',
+    features: { tools: true, media: [] },
+    async *stream() {
+      try {
+        for (; seen.sent < count; seen.sent += 1) yield [delta(seen.sent)];
+        yield [{ type: 'finish', reason: 'stop' }];
+      } finally {
+        seen.ended = true;
+      }
+    },
+  };
+  return { model, seen };
+};
+
+const text = (): ModelDelta => ({ type: 'text', id: 't', delta: tenThousand });
+
+const wrappers: readonly (readonly [what: string, options: () => Partial<AgentOptions>])[] = [
+  ['no wrapper', () => ({})],
+  ['retry()', () => ({ use: [retry()] })],
+  ['the text protocol', () => ({ use: [textToolCalls()] })],
+  [
+    'guards that hold the whole reply back',
+    () => ({ use: [outputGuards([regexRule({ pattern: /secret/ })], { lookahead: 'all' })] }),
+  ],
+  [
+    'a wrapper that passes no context on and gathers the reply',
+    () => ({
+      use: [
+        {
+          wrapModel: (model) => ({
+            ...model,
+            async *stream(request, { signal }) {
+              const all: ModelDelta[] = [];
+              for await (const deltas of model.stream(request, { signal })) all.push(...deltas);
+              yield all;
+            },
+          }),
+        },
+      ],
+    }),
+  ],
+];
+
+test.for(wrappers)('a custom model ends, inside %s', async ([, options]) => {
+  const { model, seen } = custom(text);
+  const agent = new ReActAgent({ name: 'a', model, ...options() });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  await expect.poll(() => seen.ended).toBe(true);
+  expect(seen.sent).toBeLessThan(200);
+});
+
+test('a fallback model has the same limit, and takes over from a model that went past it', async () => {
+  const first = custom(text);
+  const second = custom(text);
+  const endless = new ReActAgent({
+    name: 'a',
+    model: first.model,
+    use: [fallback([second.model])],
+  });
+  await expect(endless.call('Hi')).rejects.toMatchObject(tooLong);
+  expect([first.seen.sent < 200, second.seen.sent < 200]).toEqual([true, true]);
+  const helped = new ReActAgent({
+    name: 'a',
+    model: custom(text).model,
+    use: [fallback([new ScriptedModel(['Short.'])])],
+  });
+  expect((await helped.call('Hi')).text).toBe('Short.');
+});
+
+test('a reply that starts again and again ends', async () => {
+  const { model, seen } = custom(
+    (index) => (index % 50 === 49 ? { type: 'reset', reason: 'again' } : text()),
+    5_000,
+  );
+  const agent = new ReActAgent({ name: 'a', model });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.sent).toBeLessThan(1_000);
+});
+
+test('the limit is an option of the agent, and the next call works', async () => {
+  const fits = 'a'.repeat(100);
+  const replies = [fits, `${fits}b`, 'Fine.', { thinking: fits, text: 'b' }];
+  const model = new ScriptedModel(replies);
+  const agent = new ReActAgent({ name: 'a', model, limits: { replyLength: 120 } });
+  expect((await agent.call('One')).text).toBe(fits);
+  const narrow = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([`${fits} ${fits}`, 'Fine.', { thinking: fits, text: fits }]),
+    limits: { replyLength: 120 },
+  });
+  await expect(narrow.call('Two')).rejects.toMatchObject({
+    ...tooLong,
+    message: 'The reply has more than 120 characters. The limit is `limits.replyLength`.',
+  });
+  expect((await narrow.call('Three')).text).toBe('Fine.');
+  expect(await narrow.call('Four', { throwOnError: false })).toMatchObject({
+    reason: 'error',
+    error: { code: 'MODEL_REPLY_TOO_LONG' },
+  });
+});
+
+test('the default leaves room for a long reply, and Infinity sets no limit', async () => {
+  const { model } = custom(text, 99);
+  const agent = new ReActAgent({ name: 'a', model });
+  expect((await agent.call('Hi')).text).toHaveLength(990_000);
+  const open = new ReActAgent({
+    name: 'a',
+    model: custom(text, 300).model,
+    limits: { replyLength: Infinity },
+  });
+  expect((await open.call('Hi')).text).toHaveLength(3_000_000);
+});
+
+test.for([-1, Number.NaN, '5', null])('%s is no limit', (replyLength) => {
+  expect(
+    () =>
+      new ReActAgent({
+        name: 'a',
+        model: new ScriptedModel([]),
+        limits: { replyLength: replyLength as never },
+      }),
+  ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('an agent that is a tool has its own limit, and its failure is a result', async () => {
+  const child = new ReActAgent({ name: 'child', model: custom(text).model });
+  const parent = new ReActAgent({
+    name: 'parent',
+    model: new ScriptedModel([
+      { toolCalls: [{ name: 'child', input: { prompt: 'Go' } }] },
+      'It failed.',
+    ]),
+    tools: [agentTool(child, { name: 'child', description: 'Helps.' })],
+  });
+  expect((await parent.call('Hi')).text).toBe('It failed.');
+});
+
+test('the closing summary has the limit, too', async () => {
+  const { model } = custom(text);
+  const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+});
+
+test('a stream, a detached run and a run without throwing report the limit', async () => {
+  const agent = (): ReActAgent => new ReActAgent({ name: 'a', model: custom(text).model });
+  const read = async (): Promise<void> => {
+    for await (const _event of agent().stream('Hi'));
+  };
+  await expect(read()).rejects.toMatchObject(tooLong);
+  const detached = agent().stream('Hi', { detached: true });
+  await expect(detached.result).rejects.toMatchObject(tooLong);
+  expect(AgentError.is(await detached.result.catch((error: unknown) => error))).toBe(true);
+});
+
+test('the tools of a reply that is too long do not run', async () => {
+  let ran = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: { type: 'object' },
+    execute: () => (ran += 1),
+  });
+  const calls = (index: number): ModelDelta =>
+    index ? text() : { type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' };
+  const agent = new ReActAgent({ name: 'a', model: custom(calls).model, tools: [look] });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(ran).toBe(0);
+});

@@ -1,0 +1,13 @@
+import type { ModelDelta } from './chat-model.ts';
+
+/** Returns whether these deltas add to a reply. Some servers send empty ones while they wait. */
+export function hasContent(deltas: readonly ModelDelta[]): boolean {
+  return deltas.some(
+    (delta) =>
+      !('delta' in delta) ||
+      delta.delta !== '' ||
+      'name' in delta ||
+      delta.signature !== undefined ||
+      delta.providerMetadata !== undefined,
+  );
+}
