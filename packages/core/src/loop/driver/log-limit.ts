@@ -48,7 +48,7 @@ function shortened(log: RunLog): RunLog {
     else if (event.delta === undefined || !reply) kept.push(entry);
     else if (!isResetTo(reply, kept.at(-1))) kept.push({ event: resetTo(reply, event), ends: [0] });
   }
-  return kept.reverse();
+  return kept.toReversed();
 }
 
 function isResetTo(reply: Msg, next: LogEntry | undefined): boolean {
