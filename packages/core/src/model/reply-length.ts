@@ -70,6 +70,6 @@ export class ReplyLength {
   }
 }
 
-/** Characters on the wire for one character of a reply: JSON escapes some, and has names. */
-const heldPerCharacter = 4;
+/** Characters on the wire for one character of a reply: escapes, names, media. */
+const heldPerCharacter = 8;
 const minHeld = 65_536;

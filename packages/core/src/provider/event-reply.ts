@@ -36,7 +36,7 @@ export class EventReply {
 
   /** Characters that wait for their end. */
   get held(): number {
-    return this.#parser.held + this.#head.length;
+    return this.#parser.held + this.#head.length + (this.#decoder.held ?? 0);
   }
 
   push(bytes: Uint8Array): readonly ModelDelta[] {

@@ -10,6 +10,8 @@ export interface ReplyDecoder {
   readonly finished: boolean;
   /** Whether the reply is complete. Absent if only `[DONE]` says so. */
   readonly ended?: boolean;
+  /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
+  readonly held?: number;
   /** Returns the error that a parsed chunk reports, or the data of an `error` event. */
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined;
   /**

@@ -10,6 +10,7 @@ import { fallback } from '../../middleware/resilience/fallback.ts';
 import { retry } from '../../middleware/resilience/retry.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { openai } from '../../openai.ts';
+import { openaiResponses } from '../../provider/responses/openai-responses.ts';
 import { fromAiSdk } from '../../provider/ai-sdk/ai-sdk-model.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { textToolCalls } from '../../text-protocol/text-tool-calls.ts';
@@ -176,6 +177,70 @@ test.for<[what: string, parts: (index: number) => readonly Part[]]>([
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(40_000);
+});
+
+test('an image of three megabytes is no long reply', async () => {
+  const item = { type: 'image_generation_call', id: 'g', result: 'A'.repeat(3_000_000) };
+  const event = { type: 'response.output_item.done', output_index: 0, item };
+  const completed = { type: 'response.completed', response: { output: [item] } };
+  const body = [event, completed].map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
+  const model = openaiResponses({ model: 'm', fetch: async () => new Response(body) });
+  const { message } = await new ReActAgent({ name: 'a', model }).call('Draw.');
+  expect(message.content).toContainEqual(expect.objectContaining({ type: 'image' }));
+});
+
+test.for<[what: string, piece: (index: number) => object]>([
+  ['text', () => ({ type: 'response.output_text.delta', output_index: 0, delta: tenThousand })],
+  [
+    'thinking',
+    () => ({ type: 'response.reasoning_text.delta', output_index: 0, delta: tenThousand }),
+  ],
+  [
+    'calls',
+    (index) => ({
+      type: 'response.output_item.added',
+      output_index: index,
+      item: { type: 'function_call', id: `i${index}`, call_id: `c${index}`, name: tenThousand },
+    }),
+  ],
+  [
+    'arguments',
+    (index) =>
+      index
+        ? { type: 'response.function_call_arguments.delta', output_index: 0, delta: tenThousand }
+        : {
+            type: 'response.output_item.added',
+            output_index: 0,
+            item: { type: 'function_call', id: 'i', call_id: 'c', name: 'look' },
+          },
+  ],
+  [
+    'notes',
+    () => ({
+      type: 'response.output_text.annotation.added',
+      output_index: 0,
+      annotation: { type: 'url_citation', url: tenThousand.repeat(4) },
+    }),
+  ],
+  ['items without content', (index) => ({ item: { type: 'web_search_call', id: `w${index}` } })],
+])('openaiResponses() stops reading %s without an end', async ([, piece]) => {
+  const { seen, serve } = server((index) => {
+    const { item, ...event } = piece(index) as { readonly item?: { readonly id: string } };
+    const isSearch = item?.id.startsWith('w');
+    const added = { type: 'response.output_item.added', output_index: index, item };
+    const events = isSearch
+      ? Array.from({ length: 200 }, (_, at) => ({
+          ...added,
+          output_index: index * 200 + at,
+          item: { ...item, id: `${item?.id}.${at}` },
+        }))
+      : [{ ...event, item }];
+    return events.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('');
+  });
+  const agent = new ReActAgent({ name: 'a', model: openaiResponses({ model: 'm', fetch: serve }) });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(pieces);
 });
 
 /** Creates a custom model that streams this delta again and again. */

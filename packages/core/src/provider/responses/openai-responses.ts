@@ -41,8 +41,8 @@ export interface OpenAiResponsesOptions {
    */
   readonly previousResponse?: boolean;
   /**
-   * Longest silence of the server, in milliseconds, before and during the reply. Default 5 minutes;
-   * `Infinity` means no limit.
+   * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
+   * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -83,12 +83,12 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     provider: 'openai',
     modelId: model,
     features,
-    async *stream(request, { signal }) {
+    async *stream(request, { signal, replyLength }) {
       const headers = { ...(await authorization(options.apiKey)), ...options.headers };
       const send = (whole: boolean) => {
         const { body, continues, inputSum } = formatter.format(request, { whole });
         const decoder = new ResponsesDecoder({ origin, inputSum });
-        const about = { url, headers, body, fetch: options.fetch, signal, timeoutMs };
+        const about = { url, headers, body, fetch: options.fetch, signal, timeoutMs, replyLength };
         return { continues, deltas: streamReply(about, decoder) };
       };
       const { continues, deltas } = send(false);

@@ -30,6 +30,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   #id: string | undefined;
   #model: string | undefined;
   #response: WireResponse | undefined;
+  held = 0;
 
   constructor(options: ResponsesDecoderOptions) {
     this.#options = options;
@@ -102,8 +103,10 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.reasoning_text.delta':
         return this.#text('reasoning', event, event.content_index, deltas);
       case 'response.output_text.annotation.added':
-        if (event.annotation)
+        if (event.annotation) {
           this.#item(event).addAnnotation(event.content_index ?? 0, event.annotation);
+          this.held += JSON.stringify(event.annotation).length;
+        }
         return;
       case 'response.function_call_arguments.delta':
         return this.#item(event).addArguments(deltaOf(event), deltas);
@@ -152,6 +155,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   #create(index: number, item: WireItem): OpenItem {
+    this.held += itemLength;
     return new OpenItem(index, this.#options.origin, item);
   }
 
@@ -203,6 +207,9 @@ export class ResponsesDecoder implements ReplyDecoder {
     return this.#calls ? 'tool_calls' : 'stop';
   }
 }
+
+/** Characters that an item without content counts for. */
+const itemLength = 256;
 
 interface Fields {
   readonly type?: unknown;
