@@ -10,8 +10,8 @@ export class Connection {
   readonly #listeners: Set<(error: AgentError) => void> = new Set();
 
   /**
-   * Whether requests are pending. Each pending request has one listener. `linkWorker` always has
-   * one more.
+   * Whether requests are pending. Each pending request has one listener, and `linkWorker` has one
+   * further listener.
    */
   get waited(): boolean {
     return this.#listeners.size > 1;
