@@ -18,7 +18,10 @@ export type CorrectionPart = 'reply' | 'message';
 interface Invalid {
   readonly text: string;
   readonly message: string;
-  /** The part of the text beside a call, if the reply calls a tool although it has none. */
+  /**
+   * Text of the reply without its tool call. Present if the reply calls a tool although the request
+   * offered none.
+   */
   readonly words?: string;
 }
 
@@ -45,14 +48,17 @@ export async function problemWith(
   return problem || refuseEmpty(answer);
 }
 
-/** Returns whether an inner check has refused the reply already. Its correction must stay. */
+/**
+ * Returns whether middleware closer to the model has already refused the reply. The correction of
+ * that middleware stays.
+ */
 export function isRefused({ metadata }: { readonly metadata?: JsonObject | undefined }): boolean {
   return isInvalid(metadata?.['invalidReply']);
 }
 
 /**
- * Returns the JSON of a structured value, for a reply that only calls the tool for it. Such a reply
- * is an answer, too.
+ * Returns the JSON of a structured value, if the reply calls only the tool for structured values. A
+ * reply with such a value is an answer. Returns `undefined` for any other reply.
  */
 export function valueIn(
   calls: readonly { readonly name: string; readonly input: unknown }[],
@@ -79,15 +85,15 @@ export function corrections(last: WeakSet<Msg>): NonNullable<Middleware['on']> {
 }
 
 /**
- * Returns the words of an invalid reply that calls a tool although its request had none. Returns
- * `undefined` for any other reply.
+ * Returns the text without the tool call of an invalid reply that calls a tool although its request
+ * offered none. Returns `undefined` for any other reply.
  */
 export function wordsBesideCall({ metadata }: Msg): string | undefined {
   const { invalidReply: invalid } = metadata ?? {};
   return isInvalid(invalid) ? invalid.words : undefined;
 }
 
-/** Returns the reply's metadata without what is wrong with it. */
+/** Returns the metadata of the reply without the field `invalidReply`. */
 export function metadataOf({ metadata }: Msg): JsonObject {
   const { invalidReply: _invalid, ...rest } = metadata ?? {};
   return rest;

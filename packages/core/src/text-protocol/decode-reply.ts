@@ -59,7 +59,7 @@ export async function* decodeReply(
     if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
     else if (scans)
       parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
-    // A parser that looks for calls may find none.
+    // A custom parser may return an empty list of tool calls. The reply is then an answer.
     if (parsed.type === 'calls' && !parsed.calls.length)
       parsed = { type: 'answer', text: parsed.text ?? text };
     if (request.messages.some((message) => last.has(message)))
@@ -73,11 +73,11 @@ export async function* decodeReply(
       return 'No tool can be called any more. Answer in words, with what you know.';
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
       return 'Only one tool can be called at a time, so none was called. Call one.';
-    // A reply with media may have no words.
     if (parsed.type === 'calls') {
       const value = valueIn(usesIn(parsed.calls));
       return value && problemWith(value, { ...context, replyIs: 'value' }, reflect);
     }
+    // A reply with media may have no words.
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
     return problemWith(parsed.text, context, reflect);
   };

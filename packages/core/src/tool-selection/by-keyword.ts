@@ -19,8 +19,9 @@ export interface ToolCategory {
 /**
  * Creates a selector for `selectTools` (Arc Reactor: keyword selector). The selector chooses the
  * tools of all categories that match the question, and the tools without a category. If no category
- * matches, the selector chooses all tools. Throws `CONFIGURATION` for a category whose `keywords` or
- * `tools` is not a list of strings. A pattern that cannot match the name of a tool throws, too.
+ * matches, the selector chooses all tools. Throws `CONFIGURATION` for a category whose `keywords`
+ * or `tools` is not a list of strings. Throws `CONFIGURATION` also for a pattern that cannot match
+ * any tool name.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('CONFIGURATION', 'byKeyword()', { categories }, 'categories:array');

@@ -121,7 +121,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
 }
 
 interface Selecting {
-  /** Whether a tool is local, if the options say so. */
+  /** Test of whether a tool is local. `undefined` without the option `local`. */
   readonly isLocal: ((name: string) => boolean) | undefined;
   readonly context: RunContext;
   readonly selection: ToolSelection;

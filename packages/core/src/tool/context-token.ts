@@ -11,7 +11,10 @@ export interface ContextToken<T> {
 /** Token and its value, for the `context` option of an agent or of an agent call. */
 export type ContextEntry = readonly [token: object, value: unknown];
 
-/** Creates a token (AgentScope: `ToolExecutionContext`, by token instead of by class). */
+/**
+ * Creates a token. (AgentScope's `ToolExecutionContext` finds a value by its class; here a tool
+ * finds a value by its token.)
+ */
 export function contextToken<T>(name: string): ContextToken<T> {
   return { name };
 }

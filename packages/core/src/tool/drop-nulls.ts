@@ -1,7 +1,7 @@
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 
-/** The keywords of a schema that matter here. */
+/** Keywords of a JSON Schema that `dropNulls` reads. */
 interface Part {
   readonly $ref?: unknown;
   readonly anyOf?: unknown;
@@ -15,9 +15,9 @@ interface Part {
 }
 
 /**
- * Returns the arguments without each `null` that stands for an optional argument. A `null` that the
- * schema allows stays, and so does one of a required argument. Nested objects and lists are
- * searched, too. `hidden`: parameters that the schema does not show.
+ * Returns a tool call's arguments without each `null` that a model wrote for an optional argument.
+ * Keeps a `null` if the schema allows it or if the argument is required. Also searches nested
+ * objects and lists. `hidden`: parameters of the tool that the schema does not list.
  */
 export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject = {}): JsonValue {
   const without = (given: JsonValue, parts: readonly Part[]): JsonValue => {
@@ -47,7 +47,10 @@ export function dropNulls(value: JsonValue, schema: unknown, hidden: JsonObject 
   return without(value, partsOf(schema, schema));
 }
 
-/** Returns a schema within `root`, the schema it refers to, and the members of its unions. */
+/**
+ * Returns a schema, the schema that its `$ref` names, and the members of its unions. `root`: the
+ * whole schema.
+ */
 function partsOf(part: unknown, root: unknown, seen = new Set<unknown>()): readonly Part[] {
   if (!isRecord(part) || seen.has(part)) return [];
   seen.add(part);
@@ -61,7 +64,7 @@ function partsOf(part: unknown, root: unknown, seen = new Set<unknown>()): reado
 /** Keywords that can exclude `null`. */
 const limiting = ['type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', '$ref'];
 
-/** Returns whether a part of a schema says that `null` is a value. */
+/** Returns whether one part of a schema allows `null`. */
 function allowsNull(part: Part): boolean {
   return (
     [part.type].flat().includes('null') ||

@@ -1,14 +1,15 @@
 import { AgentError } from '../error/agent-error.ts';
 
-/** Returns whether the name is a pattern: it has a `*`, which stands for any text. */
+/** Returns whether the name is a pattern. A pattern has a `*`, which matches any text. */
 export function isPattern(name: string): boolean {
   return name.includes('*');
 }
 
 /**
- * Returns a test for names of tools: whether a name is listed or fits a listed pattern, such as
- * `mail_*`. Throws `CONFIGURATION` for a pattern with characters that no tool's name has: such a
- * pattern, like `mail_.*`, would fit nothing. The error mentions `where`.
+ * Returns a function that tests whether a tool name is in the list or matches a pattern of the
+ * list, such as `mail_*`. Throws `CONFIGURATION` for a pattern with a character that tool names
+ * cannot have, such as `mail_.*`, because the pattern would match nothing. `where`: beginning of
+ * the error message.
  */
 export function nameMatcher(
   where: string,

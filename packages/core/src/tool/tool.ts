@@ -119,8 +119,8 @@ export interface ToolOptions<S extends SchemaLike> {
    */
   readonly returnDirect?: boolean;
   /**
-   * Name of the MCP server that has the tool. `mcpTools` sets it; your own tools have none. By
-   * default, `selectTools` chooses only among tools with a server.
+   * Name of the MCP server that has the tool. `mcpTools` sets it; your own tools have none. Without
+   * the option `by`, `selectTools` puts your own tools before the tools of servers.
    */
   readonly server?: string;
   /**

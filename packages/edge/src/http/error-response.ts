@@ -129,8 +129,8 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
 }
 
 /**
- * Writes an error to the Worker's log, except an error that the client caused. What looks like a key
- * is removed.
+ * Writes an error to the Worker's log, except an error that the client caused. Replaces text that
+ * looks like a key by `***`.
  */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);

@@ -1,12 +1,12 @@
-/** Most errors of one report, so that a cycle of causes ends. */
+/** Maximum number of errors in one log entry, so that a cycle of causes ends. */
 const mostErrors = 10;
 
-/** Most characters of a report. */
+/** Maximum length of a log entry, in characters. */
 const longest = 10_000;
 
 /**
- * Returns everything that the Worker's log shows of an error: its stack, its causes and the errors
- * of an `AggregateError`. What looks like a key, token or password becomes `***`.
+ * Returns the text of an error for the Worker's log: its stack, its causes and the errors of an
+ * `AggregateError`. Replaces text that looks like a key, a token or a password by `***`.
  */
 export function logText(thrown: unknown): string {
   const texts: string[] = [];
@@ -39,22 +39,22 @@ function causesOf(error: unknown): readonly unknown[] {
   }
 }
 
-/** Words that name a secret; its value follows. */
+/** Names after which the value of a secret follows. */
 const secretName =
   '(?:key|token|secret|passw(?:or)?d|pwd|authorization|cookie|credentials?|signature|jwt)';
 
 const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  // The user name and password of an address.
+  // User name and password in a URL.
   [/(\/\/)[^\s/@"']{1,500}@/g, '$1***@'],
   [/\b(bearer|basic) +(?=[^\s"']{0,500}[\d=])[\w+/=.~-]{8,}/gi, '$1 ***'],
   [/\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, '***'],
-  // Keys of the usual services, by their first letters.
+  // Keys of common services, which have a known prefix.
   [
     /\b(?:sk|pk|rk|gsk|xai|hf|gh[a-z]|github_pat|glpat|xox[a-z]|pplx|nvapi|r8|csk|fw|tgp|key|token)[-_][\w-]{12,}/g,
     '***',
   ],
   [/\b(?:AIza[\w-]{30,}|A[KS]IA[A-Z\d]{16}|ya29\.[\w-]{20,})/g, '***'],
-  // "api_key=…" and "Incorrect API key provided: …", in JSON too.
+  // Values after names, as in "api_key=…" and "Incorrect API key provided: …", also in JSON.
   [new RegExp(`(${secretName}=)[^\\s"'&;,]{4,}`, 'gi'), '$1***'],
   [
     new RegExp(
@@ -66,7 +66,7 @@ const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [new RegExp(`(${secretName} ["']?)(?=[^\\s"']*\\d)[\\w+/=.~-]{16,}`, 'gi'), '$1***'],
 ];
 
-/** Cuts a text, and replaces what looks like a key, token or password. */
+/** Shortens a text, and replaces parts that look like a key, a token or a password by `***`. */
 export function withoutKeys(text: string): string {
   return patterns.reduce(
     (clean, [pattern, put]) => clean.replace(pattern, put),

@@ -144,7 +144,7 @@ export class TurnRunner {
 
   #rest(): void {
     this.#working = undefined;
-    // A turn may have arrived as the last one ended.
+    // A new turn may have arrived while the last turn ended.
     if (!this.#isClosed && this.#options.queue.size) return this.work();
     if (!this.#isClosed) this.#options.onRest();
   }

@@ -4,7 +4,7 @@ import type { EdgeLimits } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import { checkSizes } from './decisions.ts';
 
-/** The fields of each type of decision that a client may send, besides those of all. */
+/** Fields that only one type of decision has, for each type that a client may send. */
 const fieldsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['approve', []],
   ['reject', ['reason']],
@@ -12,9 +12,9 @@ const fieldsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
 ]);
 
 /**
- * Reads the decisions that a client posted. Throws `INVALID_INPUT` for a field of a wrong kind, and
- * for one that the decision does not have. An ignored field could let another call run than the
- * client means. Throws `PAYLOAD_TOO_LARGE` for too many decisions and too long ones.
+ * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field:
+ * if an unknown field were ignored, another tool call than the client expects could run. Throws
+ * `PAYLOAD_TOO_LARGE` if there are too many decisions or one is too long.
  */
 export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
   const { messages } = limits;
