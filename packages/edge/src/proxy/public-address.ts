@@ -4,10 +4,11 @@
  * hexadecimal or one number. Checks only the name, without resolving it.
  */
 export function privateReason(hostname: string): string | undefined {
-  const host = hostname.toLowerCase().replace(/\.+$/, '');
+  const host = hostname.toLowerCase().replace(/\.$/, '');
   if (host.startsWith('[')) return privateIpv6(host.slice(1, -1));
   const octets = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host);
   if (octets) return privateIpv4(octets.slice(1).map(Number));
+  if (/^$|^\.|\.\.|\.$/.test(host)) return 'a name with an empty part';
   if (!host.includes('.')) return 'a name without a domain';
   const ending = privateEndings.find((name) => `.${host}`.endsWith(name));
   if (ending) return `a name in "${ending}"`;
@@ -18,27 +19,14 @@ export function privateReason(hostname: string): string | undefined {
   return embedded ? privateIpv4(embedded.slice(1).map(Number)) : undefined;
 }
 
+/** Names of local networks and clusters, and public names that lead to private addresses. */
 const privateEndings: readonly string[] = [
-  '.localhost',
-  '.local',
-  '.internal',
-  '.intranet',
-  '.private',
-  '.corp',
-  '.home',
-  '.lan',
-  '.home.arpa',
-  '.in-addr.arpa',
-  '.ip6.arpa',
-  '.onion',
-  '.test',
-  '.invalid',
-  '.localtest.me',
-  '.lvh.me',
-  '.nip.io',
-  '.sslip.io',
-  '.xip.io',
-];
+  'localhost localdomain local internal intranet intra private priv corp home lan mail domain',
+  'workgroup router gateway svc pod consul nomad docker kube onion i2p alt test invalid',
+  'home.arpa in-addr.arpa ip6.arpa fritz.box mshome.net metadata.tencentyun.com',
+  'localtest.me lvh.me vcap.me fuf.me traefik.me lacolhost.com local.gd localho.st lcl.host',
+  'nip.io sslip.io xip.io backname.io rbndr.us 1u.ms',
+].flatMap((names) => names.split(' ').map((name) => `.${name}`));
 
 type Range = readonly [first: number, bits: number, what: string];
 
@@ -56,8 +44,11 @@ const ipv4Ranges: readonly Range[] = (
     ['172.16.0.0', 12, 'a private network'],
     ['192.0.0.0', 24, 'a protocol assignment'],
     ['192.0.2.0', 24, 'documentation'],
+    ['192.31.196.0', 24, 'a name server of private addresses'],
+    ['192.52.193.0', 24, 'a relay'],
     ['192.88.99.0', 24, 'a relay'],
     ['192.168.0.0', 16, 'a private network'],
+    ['192.175.48.0', 24, 'a name server of private addresses'],
     ['198.18.0.0', 15, 'benchmarking'],
     ['198.51.100.0', 24, 'documentation'],
     ['203.0.113.0', 24, 'documentation'],
@@ -98,10 +89,12 @@ function privateIpv6(text: string): string | undefined {
   // Checks the IPv4 address inside mapped, compatible, translated (RFC 6052) and 6to4 addresses.
   if (zeros && (all[5] === 0xffff || all[5] === 0))
     return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
-  if (a === 0x64 && b === 0xff9b) return c === 0 ? privateIpv4(ipv4At(6)) : 'a private network';
+  const isTranslated = a === 0x64 && b === 0xff9b && all.slice(2, 6).every((word) => word === 0);
+  if (isTranslated) return privateIpv4(ipv4At(6));
   if (a === 0x2002) return privateIpv4(ipv4At(1));
   if (a >> 13 !== 1) return 'no global address';
   if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return 'a protocol assignment or documentation';
+  if (a === 0x2620 && b === 0x4f && c === 0x8000) return 'a name server of private addresses';
   if (a === 0x3fff && b < 0x1000) return 'documentation';
   return undefined;
 }

@@ -99,6 +99,42 @@ const hidden = [
   'intranet',
   'db.corp',
   'printer.local',
+  'localhost.localdomain',
+  'LOCALHOST.LOCALDOMAIN.',
+  'host.localdomain',
+  'kubernetes.default.svc',
+  'api.team.svc',
+  'web.service.consul',
+  'db.node.dc1.consul',
+  'vcap.me',
+  'a.vcap.me',
+  'VCAP.me.',
+  'vcap\u3002me',
+  'lacolhost.com',
+  '7f000001.c0a80001.rbndr.us',
+  'metadata.tencentyun.com',
+  'host.docker.internal',
+  // Names with an empty part, which resolvers may read in different ways.
+  'example.com..',
+  'example.com...',
+  'example..com',
+  '.example.com',
+  '127.0.0.1..',
+  'vcap.me..',
+  // Special ranges.
+  '192.31.196.1',
+  '192.31.196.255',
+  '192.52.193.1',
+  '192.175.48.6',
+  '[2620:4f:8000::]',
+  '[2620:4f:8000:ffff::1]',
+  '[::ffff:192.31.196.1]',
+  '[64:ff9b::c01f:c401]',
+  '[64:ff9b:0:1::808:808]',
+  '[2001:4:112::1]',
+  '[5f00::1]',
+  '[3fff:fff::1]',
+  '[100::1]',
   'nas.home.arpa',
 ];
 
@@ -131,6 +167,14 @@ test.each([
   'https://localhost.example.com/',
   'https://internal.example.com/',
   'https://v1.2.3.example.com/',
+  'https://example.com./',
+  'https://svc.example.com/',
+  'https://consul.example.com/',
+  'https://myvcap.me/',
+  'https://192.31.195.255/',
+  'https://192.31.197.0/',
+  'https://[2620:4f:7fff::1]/',
+  'https://[2620:4f:8001::1]/',
   'https://xn--bcher-kva.example/',
   'https://example.com:8443/',
 ])('requests %s', async (url) => {
@@ -209,6 +253,83 @@ test('sends no credentials to another origin, and changes or repeats a POST as b
     const next = await run(status, '/b');
     expect([next.method, next.body, next.headers.get('content-type')]).toEqual(['GET', null, null]);
   }
+});
+
+test.each([
+  'authorization',
+  'Proxy-Authorization',
+  'cookie',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'X-Goog-Api-Key',
+  'Ocp-Apim-Subscription-Key',
+  'x-functions-key',
+  'private-token',
+  'x-auth-token',
+  'X-Vault-Token',
+  'x-amz-security-token',
+  'x-csrf-token',
+  'cf-access-client-secret',
+  'cf-access-client-id',
+  'mcp-session-id',
+  'x-hub-signature-256',
+  'x-password',
+])('sends the header %s to no other origin, however many hops there are', async (name) => {
+  for (const target of ['https://b.example/', 'https://a.example:8443/', 'http://a.example/']) {
+    const { seen, fetch } = internet({
+      'https://a.example/': to('/near', 307),
+      'https://a.example/near': to(target, 308),
+      [target]: to('https://a.example/back', 307),
+    });
+    await publicFetch({ fetch, http: true })('https://a.example/', {
+      method: 'POST',
+      headers: { [name]: 'k-123456', accept: 'text/plain' },
+      body: 'x',
+    });
+    expect(seen.map(({ headers }) => [headers.get(name), headers.get('accept')])).toEqual([
+      ['k-123456', 'text/plain'],
+      ['k-123456', 'text/plain'],
+      [null, 'text/plain'],
+      [null, 'text/plain'],
+    ]);
+  }
+});
+
+test('sends a credential under any name to no other origin', async () => {
+  const { seen, fetch } = internet({ 'https://a.example/': to('https://b.example/') });
+  const headers = { 'x-one': 'Bearer abc', 'x-two': 'sk-12345678901234567890', 'x-three': 'de' };
+  await publicFetch({ fetch })('https://a.example/', { headers });
+  expect(Object.fromEntries(seen[1]!.headers)).toEqual({ 'x-three': 'de' });
+});
+
+/** Creates a body that never ends, and whose cancel never settles. */
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull: () => new Promise<never>(() => undefined),
+    cancel: () => new Promise<never>(() => undefined),
+  });
+}
+
+test('does not wait for the body of a redirect', async () => {
+  for (const redirect of ['follow', 'error'] as const) {
+    const hop = new Response(endless(), {
+      status: 302,
+      headers: { location: 'https://b.example/' },
+    });
+    const { fetch } = internet({ 'https://a.example/': hop });
+    const response = publicFetch({ fetch })('https://a.example/', { redirect });
+    if (redirect === 'follow') expect(await (await response).text()).toBe('ok');
+    else await expect(response).rejects.toThrow('redirects');
+  }
+});
+
+test('does not wait for a request body that the server did not read', async () => {
+  const { fetch } = internet();
+  const init = { method: 'POST', body: endless(), duplex: 'half' } as RequestInit;
+  expect(await (await publicFetch({ fetch })('https://a.example/', init)).text()).toBe('ok');
+  const down = (() => Promise.reject(new TypeError('down'))) as typeof globalThis.fetch;
+  await expect(publicFetch({ fetch: down })('https://a.example/', init)).rejects.toThrow();
 });
 
 test('requests only listed hosts if there is a list', async () => {

@@ -14,8 +14,12 @@ export interface PublicFetchOptions {
   readonly redirects?: number;
 }
 
-/** Headers that identify the caller. A redirect to another origin must not contain them. */
-const credentials = ['authorization', 'cookie', 'proxy-authorization'];
+/** Names of headers that may identify the caller. Another origin must not get such a header. */
+const credentialName =
+  /auth|cookie|key|token|secret|pass|pwd|credential|session|signature|jwt|csrf|xsrf|bearer|cert|access/i;
+
+/** Values that are credentials, whatever the header's name is. */
+const credentialValue = /^(bearer|basic|digest|apikey) |^(sk|pk|gh[a-z]|glpat|xox[a-z])[-_]|^eyJ/i;
 
 /**
  * Creates a `fetch` for URLs that come from a model or a user. Use it in tools, and as `fetch` of
@@ -45,10 +49,10 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
         location === null ||
         mode === 'manual'
       ) {
-        if (again !== request) await again.body?.cancel();
+        if (again !== request) drop(again.body);
         return response;
       }
-      await response.body?.cancel();
+      drop(response.body);
       if (mode === 'error' || hop >= redirects)
         throw refused(
           url,
@@ -88,13 +92,19 @@ function isHost(name: string, pattern: string): boolean {
 function redirected(request: Request, status: number, url: URL): Request {
   const headers = new Headers(request.headers);
   if (new URL(request.url).origin !== url.origin)
-    for (const name of credentials) headers.delete(name);
+    for (const [name, value] of request.headers)
+      if (credentialName.test(name) || credentialValue.test(value)) headers.delete(name);
   const becomesGet =
     (status === 303 && !/^(GET|HEAD)$/.test(request.method)) ||
     (status < 303 && request.method === 'POST');
   if (!becomesGet) return new Request(url, new Request(request, { headers }));
   for (const name of ['content-type', 'content-length', 'content-encoding']) headers.delete(name);
   return new Request(url, { method: 'GET', headers, redirect: 'manual', signal: request.signal });
+}
+
+/** Ends a body without waiting: its source may never react. */
+function drop(body: ReadableStream | null): void {
+  body?.cancel().catch(() => undefined);
 }
 
 function refused({ protocol, host }: URL, problem: string): AgentError {
