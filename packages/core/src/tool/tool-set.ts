@@ -26,8 +26,8 @@ export interface ToolSet {
    */
   schemas(): readonly ToolSchema[];
   /**
-   * Returns all tools, also those that the model may not call now. Without this method, only the
-   * tools of `schemas` are known.
+   * Returns all tools, including tools that the model may not call now. Without this method,
+   * callers know only the tools of `schemas`.
    */
   allTools?(): readonly Tool[];
   /** Returns a copy of the set that shares no state with the set. */

@@ -153,8 +153,8 @@ export interface Tool {
   /** Name of the MCP server that has the tool. Absent for the program's own tools. */
   readonly server?: string;
   /**
-   * Returns whether a tool call may wait for an approval that `needsApproval` does not tell of. An
-   * example is an agent tool whose child agent asks for approvals.
+   * Returns whether a tool call may wait for an approval even without `needsApproval`. An example
+   * is an agent tool whose child agent asks for approvals.
    */
   readonly mayAskApproval?: () => boolean;
   /**

@@ -1,7 +1,10 @@
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './tool-set.ts';
 
-/** Returns the tools of a set, as far as the set tells them. */
+/**
+ * Returns all tools of a set. If the set has no `allTools`, returns only the tools that the model
+ * may call now.
+ */
 export function toolsIn(set: ToolSet): readonly Tool[] {
   if (set.allTools) return set.allTools();
   return set.schemas().flatMap(({ name }) => {

@@ -6,12 +6,13 @@ import type { TurnInput } from '../turn/chat-turn.ts';
 import { beginTurn, type SessionTurn } from './session-turn.ts';
 
 /**
- * Begins a turn of a session outside a Durable Object. There, two approvals of one call at the same
- * time both find the call open, and both run its tool. Throws `NEEDS_DURABLE_OBJECT`, unless
- * `approvals` accepts that:
+ * Begins a turn of a session outside a Durable Object. Outside a Durable Object, two approvals of
+ * one tool call at the same time would both run the tool. Without the option `approvals`, this
+ * function therefore throws `NEEDS_DURABLE_OBJECT` in two cases:
  *
- * - before anything else, if the agent may ask for approval;
- * - for an approval of a call that asks only during the run, such as a call of a child agent.
+ * - The agent may ask for approval. This is checked first.
+ * - The turn approves a tool call that asks for approval only during a run, such as a call of a
+ *   child agent.
  */
 export async function beginKvTurn(
   agent: ReActAgent,
@@ -26,8 +27,9 @@ export async function beginKvTurn(
 }
 
 /**
- * Removes the approvals that a new message brings along, so that the message denies their calls. If
- * the message failed instead, every later message would bring them again and fail, too.
+ * Removes the approvals that come with a new message, so that the message rejects their tool calls.
+ * With an error instead, every later message would fail too, because the client sends the approvals
+ * again.
  */
 function withoutApprovals(turn: SessionTurn): SessionTurn {
   if (turn.kind !== 'message' || !turn.decisions) return turn;

@@ -34,9 +34,9 @@ interface Line {
 }
 
 /**
- * Host of a session that only one tab uses. A host passes requests of pages to the agent. It holds
- * the lock of the session and serves all requests with an agent in this worker. When it gets the
- * lock, it posts one message to other tabs, and then listens for them.
+ * Host of a session that only one tab uses. A host passes requests of pages to the agent. This host
+ * holds the lock of the session and serves all requests with an agent in this worker. When it gets
+ * the lock, it posts one message to other tabs. After that it listens for messages from other tabs.
  *
  * A shared host replaces this host at the first message from another tab. A shared host also
  * replaces it when the page may be frozen, because another tab may take over meanwhile. The
