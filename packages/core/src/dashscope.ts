@@ -12,40 +12,40 @@ export type { ApiKey } from './provider/authorization.ts';
 export interface DashScopeOptions {
   readonly model: string;
   /**
-   * Key sent as `Authorization: Bearer …`; a function is called before each request. Without a key,
-   * the header is not sent.
+   * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
+   * request. Without a key, the header is not sent.
    */
   readonly apiKey?: ApiKey;
   /**
-   * Default `https://dashscope.aliyuncs.com/api/v1`. Singapore is
-   * `https://dashscope-intl.aliyuncs.com/api/v1`.
+   * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in
+   * Singapore is `https://dashscope-intl.aliyuncs.com/api/v1`.
    */
   readonly baseURL?: string;
   /** Headers added to each request. They override the library's own. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the global `fetch` at the time of the request. */
+  /** Function that sends requests. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch;
   /**
-   * Features of the model. Default: tools and no known window. Also images and video if the name
-   * shows that the model sees, and audio if it shows that it hears.
+   * Features of the model. Default: tools, and no known context window. Also images and video, or
+   * audio, if the model's name shows that it supports them.
    */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * Service to call: `text` takes only text; `multimodal` is for models that see or hear, even if a
-   * request has only text. Default: `multimodal` if the name shows that the model sees or hears, or
-   * if the request has media the model takes; else `text`.
+   * Service to call. `text` accepts only text. `multimodal` is for models that support images,
+   * video or audio, even if a request has only text. Default: `multimodal` if the model's name
+   * shows such support, or if the request has media that the model supports. Otherwise: `text`.
    */
   readonly endpoint?: DashScopeEndpoint;
   /**
-   * Whether the model thinks before it answers. Default: `true` with a `thinkingBudget`, else the
-   * model's own default.
+   * Whether the model thinks before it answers. Default: `true` with a `thinkingBudget`, otherwise
+   * the model's own default.
    */
   readonly enableThinking?: boolean;
   /** Maximum number of thinking tokens. */
   readonly thinkingBudget?: number;
   /**
-   * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
-   * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
+   * Maximum time without content from the server, before and during the reply, in milliseconds.
+   * Comments and empty chunks are not content. Default: 5 minutes. `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -62,9 +62,10 @@ const hearing = /-audio|-omni|-asr/i;
  * The tool choice `required` is sent as `auto`. While the model thinks, the choice of one tool is
  * sent as `auto` too.
  *
- * Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`. It rejects with
- * `INVALID_INPUT` if a provider option contradicts the protocol, with `CONFIGURATION` if the key
- * cannot be sent. Throws `CONFIGURATION` on options that contradict each other.
+ * The model's stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or with `ABORTED`. It
+ * rejects with `INVALID_INPUT` if a provider option contradicts the protocol, and with
+ * `CONFIGURATION` if the key has characters that a header cannot contain. Throws `CONFIGURATION`
+ * for options that contradict each other.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
   if (typeof options === 'string') {

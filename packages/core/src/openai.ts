@@ -10,39 +10,44 @@ export type { Fetch } from './provider/http-transport.ts';
 export interface OpenAiOptions {
   readonly model: string;
   /**
-   * Key sent as `Authorization: Bearer …`; a function is called before each request. Without a key,
-   * the header is not sent.
+   * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
+   * request. Without a key, the header is not sent.
    */
   readonly apiKey?: ApiKey;
-  /** Address of any server that speaks chat completions. Default `https://api.openai.com/v1`. */
+  /** Address of any server with the chat-completions API. Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string;
   /** Headers added to each request. They override the library's own. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the global `fetch` at the time of the request. */
+  /** Function that sends requests. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch;
-  /** Default: tools, images and files, no known window. */
+  /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
-  /** Default: `max_completion_tokens` at OpenAI and Azure, `max_tokens` elsewhere. */
+  /**
+   * Name of the request field for `maxTokens`. Default: `max_completion_tokens` for OpenAI and
+   * Azure, `max_tokens` for other servers.
+   */
   readonly maxTokensField?: OpenAiFormat['maxTokensField'];
   /**
-   * Whether to send thinking back as `reasoning_content`, which DeepSeek requires. Default false.
+   * Whether to send the model's thinking back as `reasoning_content`, which DeepSeek requires.
+   * Default: false.
    */
   readonly sendThinking?: boolean;
   /**
-   * Whether to ask for token counts; set false if the server refuses `stream_options`. Default
+   * Whether to ask for token counts. Set false if the server refuses `stream_options`. Default:
    * true.
    */
   readonly includeUsage?: boolean;
   /**
-   * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
-   * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
+   * Maximum time without content from the server, before and during the reply, in milliseconds.
+   * Comments and empty chunks are not content. Default: 5 minutes. `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
 
 /**
  * Creates a model for a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
- * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key cannot be sent.
+ * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key has characters that a
+ * header cannot contain.
  */
 export function openai(options: OpenAiOptions): ChatModel {
   if (typeof options === 'string') {

@@ -11,63 +11,71 @@ import type { OutputMode } from '../loop/output-mode.ts';
 
 export interface AgentOptions extends Partial<AgentDefaults> {
   readonly name: string;
-  /** First message of every request. A blank prompt sends none. */
+  /** System prompt: the first message of every model request. A blank prompt is not sent. */
   readonly systemPrompt?: string;
   readonly model: ChatModel;
-  /** An array, or a `Toolkit`, which the agent forks. */
+  /** An array of tools, or a `Toolkit`. The agent uses its own copy of a toolkit (`fork()`). */
   readonly tools?: readonly Tool[] | ToolSet;
-  /** Values that tools look up by token, unless the call provides its own. */
+  /** Values that tools look up by `ContextToken`. Values of an agent call override them. */
   readonly toolContext?: Iterable<ContextEntry>;
   /** Default: a new `InMemoryMemory`. */
   readonly memory?: Memory;
   /**
-   * Everything around the loop: middleware such as `retry()`, presets, hooks. The first entry is
-   * the outermost wrapper and the first guard. A nested list, such as a preset, stands for its
-   * parts. A later part of the same name replaces a part of a nested list.
+   * Middleware such as `retry()`, presets and hooks. The first entry is the outermost wrapper and
+   * the first guard. The entries of a nested list, such as a preset, count as entries of this list.
+   * A later entry replaces an entry of a preset that has the same name.
    */
   readonly use?: UseList;
   /**
-   * How the agent treats a call while another one runs. `reject` (default): the call fails with
-   * `AGENT_BUSY` and changes nothing. `queue`: it waits for its turn. `inject`: the running call
-   * takes its messages in once the guards let them pass, and both resolve with the same result. If a
-   * guard rejects them, only the new call is rejected. With `inject` a call still waits for its turn
-   * if it brings decisions, or if the running call ends without its messages.
+   * What happens to a new agent call while another one runs. `reject` (default): the new call fails
+   * with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn. `inject`: the
+   * running call takes the messages of the new call once the guards accept them. Both calls resolve
+   * with the same result. If a guard rejects the messages, only the new call is rejected. With
+   * `inject`, a new call with decisions waits for its turn. A new call also waits for its turn if
+   * the running call ends without its messages.
    */
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
-  /** The user the agent works for. Events carry it, and guards read it. */
+  /** Id of the user for whom the agent works. Events contain it, and guards can read it. */
   readonly userId?: string;
-  /** Names the conversation in events. Default: a new id. */
+  /** Id of the conversation in events. Default: a new id. */
   readonly sessionId?: string;
-  /** Source of ids; default `crypto.randomUUID`. */
+  /** Function that returns a new id. Default: `crypto.randomUUID`. */
   readonly generateId?: () => string;
-  /** Clock, in milliseconds since 1970; default `Date.now`. */
+  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface CallOptions<T = unknown> extends GenerateOptions {
-  /** Stops model, tools and waits at once; the call resolves with reason `aborted`. */
+  /**
+   * Signal that aborts the agent call. It stops the model, the tools and all waits at once. The
+   * agent call then resolves with reason `aborted`.
+   */
   readonly signal?: AbortSignal;
   /**
-   * Whether the run continues without a reader. A slow or absent reader does not delay it. Default
+   * Whether the run continues without a reader. A slow or absent reader does not delay it. Default:
    * false.
    */
   readonly detached?: boolean;
   /**
-   * Whether a failure rejects; default true. With false the call resolves with reason `error`, also
-   * for a busy agent and invalid input (Arc Reactor). Options of a wrong kind always reject.
+   * Whether a failed agent call rejects. Default: true. With false, it resolves with reason
+   * `error`, even if the agent is busy or the input is invalid (Arc Reactor). Options of a wrong
+   * type always reject.
    */
   readonly throwOnError?: boolean;
-  /** Names of the tools this call may use; default: all active tools. Unknown names are ignored. */
+  /**
+   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
+   * tools.
+   */
   readonly allowTools?: readonly string[];
-  /** Whether tool results are the answer of this call. Overrides the agent's setting. */
+  /** Whether tool results become the answer of this agent call. Overrides the agent's setting. */
   readonly returnDirect?: ReturnDirect;
-  /** Values that tools look up by token. Overrides the agent's. */
+  /** Values that tools look up by `ContextToken`. They override the agent's values. */
   readonly toolContext?: Iterable<ContextEntry>;
   /**
-   * Decisions about all open tool calls, for a call whose input is a new message. They are carried
-   * out first. Without new messages they are ignored.
+   * Decisions about all open tool calls, if the input is a new message. The agent carries out the
+   * decisions first. Without a new message, the decisions are ignored.
    */
   readonly decisions?: readonly Decision[];
-  /** Makes the call end with a typed value, such as `structured(schema)`. */
+  /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
   readonly output?: OutputMode<T>;
 }

@@ -3,16 +3,18 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
- * A call as it happens: an async iterable of single events. The run starts at the first read or the
- * first use of `result`. A detached run starts at once.
+ * The events of an agent call, as an async iterable of single events. The run starts at the first
+ * read or the first use of `result`. A detached run starts at once.
  *
- * A single reader sets the pace: while it does not ask, the model's answer is not read. If it
- * leaves its loop, the run is canceled. A run goes on by itself if it is detached, or if `result`
- * was used before the first read. Such a run takes any number of readers. Each gets everything from
- * the start, with adjacent deltas joined for a slow reader. A run keeps about 4 million characters of
- * events. Beyond that, a late reader gets finished replies whole, as a `step-reset`, their requests
- * without messages, and only the newest progress of tools. A reader that leaves does not stop a
- * detached run.
+ * If a reader starts the run, this reader sets the pace: the run reads more of the model's reply
+ * only when the reader asks. If the reader leaves its loop, the run is canceled. If the run is
+ * detached, or if `result` was used before the first read, the run advances on its own. Such a run
+ * accepts any number of readers. Each reader gets all events from the start. A slow reader gets
+ * adjacent deltas as one delta. A reader that leaves does not stop a detached run.
+ *
+ * A run keeps about 4 million characters of events. Beyond this size, a late reader gets each
+ * finished reply as one `step-reset`, model requests without messages, and only the newest progress
+ * of tools.
  */
 export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   readonly runId: string;
@@ -20,8 +22,8 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   readonly #afterSeq: number;
 
   /**
-   * `afterSeq`: number of the last event the reader has seen, for a run that goes on by itself.
-   * Default: none.
+   * `afterSeq`: `seq` of the last event that the reader has seen, for a run that advances on its
+   * own. Default: 0, before the first event.
    */
   constructor(driver: RunDriver<T>, afterSeq = 0) {
     this.runId = driver.runId;
@@ -29,7 +31,9 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     this.#afterSeq = afterSeq;
   }
 
-  /** Rejects with the call's `AgentError`. */
+  /**
+   * Result of the agent call. The first use starts the run. Rejects with the call's `AgentError`.
+   */
   get result(): Promise<AgentResult<T>> {
     this.#driver.start();
     return this.#driver.result;
@@ -58,16 +62,16 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * Returns the events in batches, one per network read or tick; none is empty. Rejects with
-   * `INVALID_INPUT` if the run has its one reader already.
+   * Returns the events in batches, one batch per network read or tick of the event loop. No batch
+   * is empty. Rejects with `INVALID_INPUT` if another reader sets the pace of the run.
    */
   batches(): AsyncGenerator<EventBatch, undefined> {
     return this.#driver.read(this.#afterSeq);
   }
 
   /**
-   * Returns a new stream of the batches, which reads nothing ahead. Canceling the stream calls
-   * `cancel()`.
+   * Returns the batches as a new `ReadableStream`, which does not read ahead. Canceling the stream
+   * calls `cancel()`.
    */
   readable(): ReadableStream<EventBatch> {
     const batches = this.batches();
@@ -85,8 +89,8 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * Aborts the run and waits until its log is in order. Does nothing for a detached run, or one
-   * that has ended.
+   * Aborts the run and waits until its log is complete. Does nothing if the run is detached or has
+   * ended.
    */
   cancel(): Promise<void> {
     return this.#driver.cancel();

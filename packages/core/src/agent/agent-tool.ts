@@ -21,30 +21,33 @@ export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 's
 
 export interface ChildSession {
   /**
-   * `<the parent's session>:<the call that opened it>`. Serves as the child's `sessionId` and as
-   * the key of its log.
+   * `<session id of the parent>:<id of the tool call that opened the session>`. Use it as the
+   * child's `sessionId` and as the session id of its log.
    */
   readonly sessionId: string;
 }
 
-/** Creates the child for a new session, or for one whose log has to be read again. */
+/**
+ * Function that creates the child agent for a new session, or for an earlier session whose log has
+ * to be read again.
+ */
 export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<ChildAgent>;
 
 export interface AgentToolOptions {
   /**
-   * The tool's name is `call_<name>`, cut to 64 characters. Default: the agent's name. A factory
-   * needs one.
+   * Name of the child agent. The name of the tool is `call_<name>`, cut to 64 characters. Default:
+   * the agent's name. Required with a factory.
    */
   readonly name?: string;
-  /** The agent's purpose; the model chooses the tool by it. */
+  /** Purpose of the child agent, by which the model chooses the tool. */
   readonly description: string;
-  /** Time limit of one call, in milliseconds; default 5 minutes. */
+  /** Time limit of one tool call, in milliseconds. Default: 5 minutes. */
   readonly timeoutMs?: number;
   /** The toolkit groups of the tool. */
   readonly group?: string | readonly string[];
   /**
-   * Whether a call that may have started runs again after a crash; default `never`. Set `safe` if
-   * the children's logs are stored: the child then continues from its own log.
+   * Whether a tool call that may have started runs again after a crash. Default: `never`. Set
+   * `safe` if the logs of the children are stored. The child then continues from its own log.
    */
   readonly replay?: ReplayPolicy;
 }
@@ -57,19 +60,22 @@ interface ChildInput {
 interface Child {
   readonly id: string;
   readonly agent: ChildAgent;
-  /** Settles when the child's calls so far have ended; the next one waits for it. */
+  /** Settles when all earlier calls of the child have ended. The next call waits for it. */
   turn: Promise<unknown>;
 }
 
 /**
- * Makes a tool of an agent (AgentScope: `SubAgentTool`). The model gives a `message`. To continue
- * with an earlier child, it adds the `session_id` that begins every answer. A factory creates one
- * child per session; an agent given directly is one session.
+ * Returns a tool that calls another agent, the child (AgentScope: `SubAgentTool`). The model gives
+ * a `message`. Every answer begins with a `session_id`. To continue an earlier session, the model
+ * adds its `session_id`. A factory creates one child per session. An agent instead of a factory has
+ * only one session.
  *
- * The child's events go to the readers of the parent's run. The parent's signal stops the child, and an
- * interrupt of the parent interrupts the child. A child's failure is an error result. If the child suspends, so does the parent. An approval
- * or rejection of the parent's call then applies to all calls that the child waits for. A result
- * goes to the one call that it waits for. Throws `CONFIGURATION` without a usable name.
+ * The child's events go to the readers of the parent's run. The parent's signal stops the child,
+ * and an interrupt of the parent interrupts the child. If the child fails, the tool call gets an
+ * error result. If the child suspends, the parent suspends, too. An approval or rejection of the
+ * parent's tool call then applies to all pending tool calls of the child. A result applies to the
+ * child's only pending tool call. Throws `CONFIGURATION` if the name has no ASCII letters or
+ * digits.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkFields('CONFIGURATION', 'agentTool()', options, 'name:string|? description:string');
@@ -112,7 +118,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     ...declared,
     takesDecisions: true,
     ...(isLocal(agent) && { mayAskApproval: () => mayAskApproval(agent) }),
-    // A fork opens its own children. The original keeps those it has.
+    // A fork opens its own children.
     fork() {
       const own = agentTool(agent, options);
       return {
@@ -149,8 +155,8 @@ async function openChild(
     if (id !== agent.sessionId) throw unknown;
     return keep({ id, agent, turn: Promise.resolve() });
   }
-  // Another host may have created the child: look in the log. Only the parent's own calls of this
-  // tool name sessions.
+  // Another process may have created the child, so look in the parent's log. A session id is valid
+  // only if an earlier call of this tool has this id.
   if (
     asked !== undefined &&
     !messages.some((message) =>
@@ -175,7 +181,9 @@ async function openChild(
   }
 }
 
-/** Runs one turn of the child: a new one, or the rest of a turn that this call began earlier. */
+/**
+ * Runs one turn of the child: a new turn, or the rest of a turn that this tool call began earlier.
+ */
 async function ask({ id, agent }: Child, message: string, context: ToolContext): Promise<string> {
   const { signal, idempotencyKey, interruptSignal } = context;
   signal.throwIfAborted();
@@ -184,7 +192,7 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   const log = await agent.messages();
   const begun = log.some((one) => one.id === idempotencyKey);
   const { type } = resumptionOf({ messages: log, openRun: undefined });
-  // Only the child's caller may continue what somebody interrupted.
+  // If somebody interrupted the child, this tool call must not continue its turn.
   if (begun && (type === 'nothing' || type === 'interrupted'))
     return answerOf(id, textOf(log.at(-1)!));
   const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
@@ -199,7 +207,9 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
 }
 
-/** Applies the decision about the parent's call to the calls that the child waits for. */
+/**
+ * Returns the decision about the parent's tool call as decisions about the child's open tool calls.
+ */
 function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentInput | undefined {
   const open = openCalls(log);
   if (!decision || !open.length) return undefined;
@@ -235,7 +245,7 @@ async function run(
   }
 }
 
-/** Returns what the parent's call waits for: the same as the child. */
+/** Returns the suspension of the parent's tool call, which waits for the same as the child. */
 function suspension({ name }: ChildAgent, pending: readonly PendingCall[]): Suspension {
   const suspended = `${name} waits: ${pending.map(toText).join('; ') || 'paused'}`;
   const forApproval = pending.length > 0 && pending.every(waitsForApproval);

@@ -6,16 +6,16 @@ import type { ReActAgent } from './react-agent.ts';
 export interface AttachOptions {
   /** The run to read. Default: the run of the agent's last stream. */
   readonly runId?: string;
-  /** Number of the last event the reader has seen. Default: none. */
+  /** `seq` of the last event that the reader has seen. Default: 0, before the first event. */
   readonly afterSeq?: number;
 }
 
 /**
- * Adds a reader to an agent's last stream, from the event after `afterSeq` on. This works after the
- * run has ended, too. Returns `null` if the last stream is not of run `runId`, or if its reader
- * sets its pace. A run takes several readers only if it is detached, or if its `result` was used
- * before the first read. A stream that is queued behind another call becomes the last stream when
- * its run starts.
+ * Returns a new reader of an agent's last stream, from the event after `afterSeq` on. Also works
+ * after the end of the run. Returns `null` if the last stream does not belong to run `runId`, or if
+ * a single reader sets the pace of the run. A run accepts several readers only if it is detached,
+ * or if its `result` was used before the first read. A stream that waits behind another call
+ * becomes the last stream when its run starts.
  */
 export function attach(agent: ReActAgent, options: AttachOptions = {}): AgentStream | null {
   checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');

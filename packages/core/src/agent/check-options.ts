@@ -4,7 +4,7 @@ import { checkDecision } from '../loop/input/check-decision.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
-/** Throws `CONFIGURATION` for an option of the wrong kind. */
+/** Throws `CONFIGURATION` for an option of the wrong type. */
 export function checkAgent(options: AgentOptions): void {
   checkOptions('CONFIGURATION', 'ReActAgent', options, agentFields);
   const { model, limits = {}, tools } = options;
@@ -25,7 +25,10 @@ const agentFields =
 
 const limitFields = 'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength:count|?';
 
-/** Throws `CONFIGURATION` for a part that would do nothing or something else than intended. */
+/**
+ * Throws `CONFIGURATION` for an entry of `use` with a wrong type, an unknown event or an outdated
+ * field.
+ */
 export function checkUse(options: AgentOptions): void {
   checkFields('CONFIGURATION', 'ReActAgent', options, 'use:array|?');
   const use: readonly unknown[] = options.use ?? [];
@@ -46,7 +49,7 @@ const partFields =
   'defaults:object|? tools:array|? guard,recall,fit,count,approve,hold,decide,closeOpenCall,' +
   'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer:function|?';
 
-/** Names from older versions and common guesses, each with the part to use. */
+/** Field names from older versions and frequent mistakes, each with the field to use. */
 const formerParts: Readonly<Record<string, string>> = {
   hooks: 'on: { event: handler }',
   priority: 'on: { event: { handle, priority } }',
@@ -77,7 +80,7 @@ const eventNames =
   'context-fitted suspended error run-end';
 
 /**
- * Throws `CONFIGURATION` unless the value is a hook. Other parts of a middleware belong in `use`.
+ * Throws `CONFIGURATION` unless the value is a hook. Middleware with other fields belongs in `use`.
  */
 export function checkHook(hook: AgentHook): void {
   checkFields('CONFIGURATION', 'addHook()', hook, hookFields);
@@ -87,7 +90,10 @@ export function checkHook(hook: AgentHook): void {
   checkHandlers(hook);
 }
 
-/** Throws `INVALID_INPUT` for an option of the wrong kind, and for one that a call does not have. */
+/**
+ * Throws `INVALID_INPUT` for an option of the wrong type, and for an option that an agent call does
+ * not have.
+ */
 export function checkCall(options: CallOptions): void {
   checkFields('INVALID_INPUT', 'The options of a call', options, '');
   checkOptions('INVALID_INPUT', 'The call', options, callFields, agentFields);

@@ -5,20 +5,21 @@ import { openCalls } from '../message/tool-pairs.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 export interface DecideForMessageOptions {
-  /** The user's own decisions. They count for open calls. */
+  /** Decisions that the user has made about open tool calls. */
   readonly given?: readonly Decision[];
   /**
-   * Returns whether nobody can finish the call, because the page or the process that ran it is
-   * gone. Such a call is closed as interrupted. Default: never.
+   * Returns whether nobody can finish the tool call, because the page or process of the tool has
+   * ended. Such a tool call is closed as interrupted. Default: returns false.
    */
   readonly isGone?: (toolUse: ToolUse, state: CallState) => boolean;
 }
 
 /**
- * Returns decisions about all open calls, for a chat in which the user writes a new message instead
- * of deciding. Give them to the call as `options.decisions`. A call that waits for approval is
- * rejected, unless `given` decides about it. Returns an empty list if a call waits for something
- * else: the agent then refuses the message, or closes the calls (`patchToolCalls`).
+ * Returns decisions about all open tool calls, for a chat in which the user writes a new message
+ * instead of deciding. Pass them to the agent call as `options.decisions`. Tool calls that wait for
+ * approval are rejected, unless `given` has a decision about them. Returns an empty list if a tool
+ * call waits for something else. The agent then refuses the message, or closes the tool calls
+ * (`patchToolCalls`).
  */
 export async function decideForMessage(
   { memory, tools, status }: Pick<ReActAgent, 'memory' | 'tools' | 'status'>,
@@ -36,10 +37,10 @@ export async function decideForMessage(
     const own = given.find(({ toolUseId }) => toolUseId === toolUse.id) ?? state?.decision;
     if (own) return own;
     const tool = tools.find(toolUse.name);
-    // A memory without a log does not know what its calls wait for.
+    // A memory without a log does not know what its tool calls wait for.
     const mayWait = !state && typeof tool === 'object' && !!tool.needsApproval;
     if (mayWait || (state?.pending && waitsForApproval(state.pending))) return rejected(toolUse);
-    // It is held until its siblings are decided.
+    // The tool call waits until the other tool calls of its reply have decisions.
     if (waits && state && !state.started && !state.pending) return rejected(toolUse);
     return state && isGone(toolUse, state) ? interrupted(toolUse, state) : undefined;
   });

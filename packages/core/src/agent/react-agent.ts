@@ -39,7 +39,7 @@ import { logLimit } from '../loop/driver/log-limit.ts';
 import { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
- * An agent that reasons, acts and observes until it has an answer. One instance holds one
+ * An agent that reasons, acts and observes until it has an answer. One instance has one
  * conversation.
  */
 export class ReActAgent {
@@ -47,8 +47,8 @@ export class ReActAgent {
   readonly sessionId: string;
   readonly memory: Memory;
   /**
-   * The agent's fork of the toolkit it was given. Use it to switch groups and, with a `Toolkit`, to
-   * set presets.
+   * The agent's own copy of the tools in its options. Use it to switch tool groups and, with a
+   * `Toolkit`, to set preset arguments.
    */
   readonly tools: ToolSet;
   /** The agent's middleware in one flat list, without replaced middleware. */
@@ -59,12 +59,12 @@ export class ReActAgent {
   #hooks: readonly AgentHook[];
   #running: Run | undefined;
   #result: (() => Promise<AgentResult>) | undefined;
-  /** Settles when all calls so far have ended. */
+  /** Settles when all agent calls so far have ended. */
   #tail: Promise<unknown> | undefined;
   /** Number of calls that run or wait for their turn. */
   #inLine = 0;
 
-  /** Throws `CONFIGURATION` for an option of the wrong kind. */
+  /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(given: AgentOptions) {
     checkUse(given);
     const use = partsOf(given.use ?? []);
@@ -105,11 +105,11 @@ export class ReActAgent {
   }
 
   /**
-   * Runs to the end. Rejects with an `AgentError`: `AGENT_BUSY` while another call runs,
-   * `INVALID_INPUT` for invalid input. With `throwOnError: false` the call resolves with a result
-   * instead, but it always rejects for options of a wrong kind. After an interrupt or abort it
-   * resolves with that reason. Without input the call continues from the log, such as after a pause
-   * or with open tool calls.
+   * Runs the agent and resolves with the result. Rejects with an `AgentError`, such as `AGENT_BUSY`
+   * while another call runs, or `INVALID_INPUT` for invalid input. With `throwOnError: false`, a
+   * failure resolves with a result instead. Options of a wrong type always reject. After an
+   * interrupt or abort, resolves with reason `interrupted` or `aborted`. Without input, continues
+   * from the log, for example after a pause or with open tool calls.
    */
   async call<T = unknown>(
     input?: AgentInput,
@@ -121,9 +121,9 @@ export class ReActAgent {
   }
 
   /**
-   * Makes the same call and returns its events. It starts at the first read, or at once with
-   * `detached: true`. Throws `INVALID_INPUT` for options of a wrong kind. Throws it for invalid
-   * input, too, unless `throwOnError` is false.
+   * Runs the agent as `call` does, and returns its events. The run starts at the first read, or at
+   * once with `detached: true`. Throws `INVALID_INPUT` for options of a wrong type. Also throws
+   * `INVALID_INPUT` for invalid input, unless `throwOnError` is false.
    */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
@@ -133,11 +133,11 @@ export class ReActAgent {
   }
 
   /**
-   * Asks the running call to stop at its next interrupt point: before reasoning, between model
-   * deltas or after tools. It then answers with a recovery message, or with `message`. The request
-   * may also ask it to pause, or to take messages in. Running tools finish. Returns false if no
-   * call runs, unless a pause waits for the next call (`pauseWhenIdle`). Throws `INVALID_INPUT` for
-   * an invalid request.
+   * Asks the running agent call to stop at its next interrupt point: before a model request,
+   * between model deltas or after tools. Running tools finish. The answer is then `message` or the
+   * agent's recovery message. A request may also ask for a pause, or add messages. Returns false if
+   * no call runs. With `pauseWhenIdle`, a pause without a running call applies to the next call and
+   * returns true. Throws `INVALID_INPUT` for an invalid request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     if (interruptRun(this.#running, request, this.#setup)) return true;
@@ -147,8 +147,9 @@ export class ReActAgent {
   }
 
   /**
-   * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects with
-   * `INVALID_INPUT` for a message that comes twice or that the conversation has already.
+   * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
+   * with `INVALID_INPUT` if two messages have the same id, or if the conversation already has a
+   * message with this id.
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.#setup);
@@ -163,8 +164,8 @@ export class ReActAgent {
   }
 
   /**
-   * Reads the conversation. Tool results stand behind their calls, in the order of the calls. A
-   * memory with a log then knows the session's values, too.
+   * Returns the conversation. Tool results directly follow their tool calls, in the order of the
+   * tool calls. If the memory has a log, this call also loads the session's values.
    */
   async messages(): Promise<readonly Msg[]> {
     const messages = await this.memory.read();
@@ -173,8 +174,8 @@ export class ReActAgent {
   }
 
   /**
-   * Adds a hook from the next event on, also of a call that runs. Returns a function that removes
-   * it in the same way.
+   * Adds a hook for all later events, including events of a running call. Returns a function that
+   * removes the hook for all later events.
    */
   addHook(hook: AgentHook): () => void {
     checkHook(hook);
@@ -213,7 +214,7 @@ export class ReActAgent {
     return driver as RunDriver<T>;
   }
 
-  /** Runs the loop when the call's turn comes. */
+  /** Runs the loop when it is the turn of this agent call. */
   async #inTurn(
     run: Run,
     input: CallInput,
@@ -254,8 +255,8 @@ export class ReActAgent {
       this.#result = result;
       const ended = await perform(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      // A call that a guard refused, or that was aborted before it began, has read no log and
-      // changed nothing. It keeps `suspendedRun`.
+      // If a guard refused the call, or the call was aborted before it began, it has not read the
+      // log and `suspendedRun` stays.
       if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length)
         this.status.suspendedRun = undefined;
       const isStopped = /interrupted|aborted/.test(ended.reason);
@@ -275,8 +276,8 @@ function isPolicy(part: Middleware): part is Middleware & ContextPolicy {
 }
 
 /**
- * Reuses the message while the text stays the same: token counts and the wire form are cached on
- * it.
+ * Returns a function that converts a text to a system message. Reuses the message for an equal
+ * text, because token counts are cached per message object.
  */
 function systemMessages(now: () => number): RunSetup['toSystemMessage'] {
   let last: { readonly text: string; readonly message: Msg } | undefined;

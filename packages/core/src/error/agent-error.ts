@@ -4,33 +4,35 @@ import type { JsonObject } from '../message/json.ts';
  * Error code, stable across versions and runtimes.
  *
  * - `AGENT_BUSY`: the agent was called, saved or loaded while another call was running on it.
- * - `PENDING_TOOL_CALLS`: new input came while tool calls have no result; `ids` in `details`.
+ * - `PENDING_TOOL_CALLS`: new input came while tool calls have no result; `details` contains their
+ *   `ids`.
  * - `INVALID_DECISION`: a decision about a tool call that is not open, two decisions about one
  *   call, or a decision together with other input.
  * - `INVALID_STATE`: a saved state is damaged or has an unknown version.
  * - `INVALID_INPUT`: an argument, option or request body is malformed.
  * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.
  * - `MODEL_AUTH`: the model's server refused the key (401, 403).
- * - `MODEL_RATE_LIMITED`: the model's server answered 429; `retryAfterMs` in `details` if the
- *   server sent a wait.
- * - `MODEL_REQUEST`: the server refused the request for another reason (4xx).
- * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's window.
- * - `MODEL_SERVER`: the server failed (5xx), or sent an error in mid-stream.
- * - `MODEL_UNREACHABLE`: there was no connection, or it broke before the end of the answer.
- * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol: no event stream, no JSON, or
- *   cut off.
+ * - `MODEL_RATE_LIMITED`: the model's server answered 429; `details` contains `retryAfterMs` if the
+ *   server sent a delay.
+ * - `MODEL_REQUEST`: the model's server refused the request for another reason (4xx).
+ * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's context window.
+ * - `MODEL_SERVER`: the model's server failed (5xx), or sent an error in the middle of a stream.
+ * - `MODEL_UNREACHABLE`: there was no connection to the model's server, or it broke before the end
+ *   of the reply.
+ * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol. Examples: it is not an event
+ *   stream, it is not JSON, or it is cut off.
  * - `MODEL_REPLY_TOO_LONG`: the reply is longer than `limits.replyLength`. The rest was not read.
- * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw
- *   `text` in `details`.
- * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit. `CALL_TIMEOUT`: the whole call
- *   took longer than `limits.timeoutMs`.
- * - `CIRCUIT_OPEN`: the model failed too often, so it gets no requests for a while; `retryAfterMs`
- *   in `details`.
+ * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `details` contains
+ *   `issues` and the model's raw `text`.
+ * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the time limit. `CALL_TIMEOUT`: the whole
+ *   agent call took longer than `limits.timeoutMs`.
+ * - `CIRCUIT_OPEN`: the model failed too often, so it gets no requests for a while; `details`
+ *   contains `retryAfterMs`.
  * - `LIMIT_EXCEEDED`: more model or tool calls than `modelCallLimit()` or `toolCallLimit()` allows.
  * - `OVERLOADED`: too many calls or requests are waiting, for example for a `Semaphore`.
- * - `GUARD_REJECTED`: a guard rejected the input or the answer; `category` and `stage` in
- *   `details`.
- * - `TOOL_ERROR`: a tool failed in a way that ends the call.
+ * - `GUARD_REJECTED`: a guard rejected the input or the answer; `details` contains `category` and
+ *   `stage`.
+ * - `TOOL_ERROR`: a tool failed in a way that ends the agent call.
  * - `MCP_AUTH`: an MCP server refused the credentials (401, 403), or the program could not get
  *   them.
  * - `MCP_UNREACHABLE`: there was no connection to an MCP server, or it broke before the answer.
@@ -38,24 +40,26 @@ import type { JsonObject } from '../message/json.ts';
  * - `MCP_TIMEOUT`: an MCP server did not answer in time.
  * - `MCP_BAD_RESPONSE`: the other side is not an MCP server over Streamable HTTP, or it refused the
  *   request.
- * - `HOOK_REJECTED`: a hook refused the call at `run-start` or `pre-call`.
+ * - `HOOK_REJECTED`: a hook refused the agent call at `run-start` or `pre-call`.
  * - `HOOK_ERROR`: a hook without `onError: 'ignore'` threw. Also: a hook or context policy returned
  *   an invalid event or request.
  * - `ABORTED`: the caller's signal was aborted.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
- * - `SESSION_STALE`: the store still shows an older state of the session than its client has seen;
- *   `retryAfterMs` in `details`.
+ * - `SESSION_STALE`: the store still shows an older state of the session than the client has seen;
+ *   `details` contains `retryAfterMs`.
  * - `SESSION_CONFLICT`: two clients continued from the same state of a session; both branches stay
- *   readable. Also: another writer took over the session, so writes of this one are refused.
- * - `CREDENTIALS_REQUIRED`: a key is missing. Factories throw this code; the library does not.
- * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script crashed or could not be
- *   loaded.
+ *   readable. Also: another writer took over the session, so writes of this writer are refused.
+ * - `CREDENTIALS_REQUIRED`: a key is missing. Only functions of the program throw this code, such
+ *   as a function that creates an agent.
+ * - `WORKER_TERMINATED`: the worker was ended. `WORKER_FAILED`: the script of the worker crashed or
+ *   could not be loaded.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint refused the request.
- *   `PAYLOAD_TOO_LARGE` also stands for an attachment that is too large.
- * - `NEEDS_DURABLE_OBJECT`: the edge endpoint supports this only if sessions are Durable Objects.
+ *   `PAYLOAD_TOO_LARGE` is also the code for an attachment that is too large.
+ * - `NEEDS_DURABLE_OBJECT`: the edge endpoint supports this request only if sessions are Durable
+ *   Objects.
  * - `CONFIGURATION`: the program uses the library wrongly. Examples: an option of the wrong kind,
- *   two tools with one name, no value for a token, a key that cannot be sent.
- * - `INTERNAL`: any other error: a defect, or an error from a part the library does not know.
+ *   two tools with one name, no value for a `ContextToken`, an API key with invalid characters.
+ * - `INTERNAL`: any other error, such as a defect or an unknown error of other code.
  */
 export type AgentErrorCode =
   | 'AGENT_BUSY'
@@ -103,7 +107,7 @@ export type AgentErrorCode =
   | 'INTERNAL';
 
 /**
- * Error as plain JSON, to cross a worker boundary or a network. It never holds a stack or a cause.
+ * Error as plain JSON, to cross a worker boundary or a network. It contains no stack and no cause.
  */
 export interface AgentErrorData {
   readonly name: 'AgentError';
@@ -115,15 +119,15 @@ export interface AgentErrorData {
 
 export interface AgentErrorOptions {
   readonly cause?: unknown;
-  /** Whether the same call may succeed later. Default false. */
+  /** Whether the same operation may succeed later. Default: false. */
   readonly retryable?: boolean;
-  /** Fields for programs: an HTTP status, a tool's name. Never a secret. */
+  /** Data for programs, such as an HTTP status or the name of a tool. Must not contain a secret. */
   readonly details?: JsonObject | undefined;
 }
 
 /**
- * The library's only error class. Recognize it by `AgentError.is`, which works across realms and
- * copies of the library, and by `code`.
+ * The library's only error class. Recognize an error with `AgentError.is`, which also works across
+ * realms and copies of the library. Then check its `code`.
  */
 export class AgentError extends Error {
   override readonly name = 'AgentError' as const;
@@ -148,11 +152,11 @@ export class AgentError extends Error {
   }
 
   /**
-   * Returns any thrown value as an `AgentError`. Any other value becomes an error with `code` and
-   * the value as its cause.
+   * Returns an `AgentError` for any thrown value. If the value is not an `AgentError`, it becomes
+   * the cause of a new error with `code`.
    */
   static from(value: unknown, code: AgentErrorCode = 'INTERNAL'): AgentError {
-    // After a trip through JSON, the value is an error's data and no longer an `AgentError`.
+    // After a conversion to JSON, the value is only the data of an error, without methods.
     if (AgentError.is(value))
       return (value as Partial<AgentError>).toJSON ? value : AgentError.fromJSON(value);
     return new AgentError(code, messageOf(value), { cause: value });
@@ -169,7 +173,7 @@ export class AgentError extends Error {
   }
 }
 
-/** Returns whether a value is an error, also one of another realm. */
+/** Returns whether a value is an error. Works across realms. */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
@@ -177,7 +181,7 @@ export function isError(value: unknown): value is Error {
 /** Returns the message of any thrown value, even if its fields cannot be read. */
 export function messageOf(value: unknown): string {
   try {
-    // An error without a message becomes its name.
+    // For an error without a message, returns its name.
     return String((Object(value) as Partial<Error>).message || value);
   } catch {
     return 'Unreadable error';

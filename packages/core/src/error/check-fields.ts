@@ -1,10 +1,11 @@
 import { AgentError, type AgentErrorCode } from './agent-error.ts';
 
 /**
- * Throws for a value that is not an object, and for its first field of a wrong kind. `fields` lists
- * them as `key,key:kind|kind`, separated by blanks. Kinds are the names of `typeof`, `array`, `count` (0
- * or more), `read()` (an object with that method) and `iterator()` (an iterable). Any other word
- * means that exact value. `|?` at the end marks a field that may be missing.
+ * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists
+ * the fields as `key,key:kind|kind`, separated by blanks. A kind is a name of `typeof`, `array`,
+ * `count` (a number of 0 or more) or `iterator()` (an iterable). A method such as `read()` means an
+ * object with this method. Any other word means exactly this value. `|?` at the end marks an
+ * optional field.
  */
 export function checkFields(
   code: AgentErrorCode,
@@ -28,12 +29,12 @@ export function checkFields(
   }
 }
 
-/** Returns the keys of the fields. */
+/** Returns the keys in a list of fields. */
 export function keysIn(fields: string): readonly string[] {
   return fields.split(' ').flatMap((field) => field.replace(/:.*/, '').split(','));
 }
 
-/** The options of other libraries that people try here. */
+/** Options of other libraries, each with the option of this library. */
 const alternatives: Readonly<Record<string, string>> = {
   instructions: 'systemPrompt',
   system: 'systemPrompt',
@@ -44,7 +45,7 @@ const alternatives: Readonly<Record<string, string>> = {
   abortSignal: 'signal',
   inputSchema: 'input',
   parameters: 'input',
-  // A preset was spread into the options.
+  // This key exists if a preset was spread into the options.
   0: 'use: […]',
   hooks: 'use: […]',
   extensions: 'use: […]',
@@ -53,8 +54,8 @@ const alternatives: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks like `checkFields`. It also throws for an option that is not listed, and names the one to
- * use. `agentFields`: options that belong to the agent instead.
+ * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
+ * names the option to use, if known. `agentFields`: options of the agent, which the error names.
  */
 export function checkOptions(
   code: AgentErrorCode,
@@ -85,10 +86,7 @@ function isKind(given: unknown, kind: string): boolean {
   return given === kind || (typeof given === kind && given !== null);
 }
 
-/**
- * Objects that users create with one of our functions or classes, by the method that identifies
- * them.
- */
+/** Descriptions of objects for error messages, by the method that identifies the object. */
 const madeBy: Readonly<Record<string, string>> = {
   'stream()': "a model such as openai({ model: 'gpt-5' })",
   'begin()': 'structured(schema)',

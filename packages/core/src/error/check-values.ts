@@ -1,14 +1,14 @@
 import { AgentError } from './agent-error.ts';
 import { checkFields } from './check-fields.ts';
 
-/** Throws `CONFIGURATION` for a name that is not a string; the error mentions `where`. */
+/** Throws `CONFIGURATION` for a name that is not a string. `where`: start of the error message. */
 export function checkNames(where: string, names: readonly unknown[] = []): void {
   for (const name of names) checkFields('CONFIGURATION', where, { name }, 'name:string');
 }
 
 /**
  * Throws `CONFIGURATION` for the first number that is not whole. A missing number and `Infinity`
- * pass.
+ * are allowed.
  */
 export function checkWhole(
   where: string,

@@ -10,9 +10,10 @@ export interface ErrorClass {
 }
 
 /**
- * Classifies any thrown value. It checks the first ten errors of the cause chain. An `AgentError`
- * gives its own code. Otherwise an HTTP status counts, then the name or code of a platform's error.
- * If none of these is found, the words of the messages decide (Arc Reactor: transient errors).
+ * Classifies any thrown value. Checks the first ten errors of the cause chain. An `AgentError` has
+ * its own code. For any other error, the HTTP status decides, then the name or code of a platform
+ * error. If no error of the chain has one of these, the words of the messages decide (Arc Reactor:
+ * transient errors).
  */
 export function classifyError(error: unknown): ErrorClass {
   const chain = causesOf(error);
@@ -23,7 +24,7 @@ export function classifyError(error: unknown): ErrorClass {
   return byMessage(chain.map(wordsOf).join('\n'));
 }
 
-/** Returns the message of an error, or of a thrown object that has one. */
+/** Returns the message of an error, or of a thrown object with a message. */
 function wordsOf(link: unknown): string {
   const { message } = fieldsOf(link);
   const words = typeof message === 'string' && message ? message : messageOf(link);
@@ -32,12 +33,15 @@ function wordsOf(link: unknown): string {
 
 const longestChain = 10;
 
-/** Most characters of a message to search: a server may quote a whole request. */
+/**
+ * Maximum number of characters of a message to search. The message of a server may quote a whole
+ * request.
+ */
 const longestMessage = 2_000;
 
 const contextLength = /context.?(length|window|size)|maximum context|(prompt|input) is too long/i;
 
-/** Names and codes of the platforms and of providers: DOMException, Node's system errors, undici. */
+/** Error names and codes of providers and platforms: DOMException, Node's system errors, undici. */
 const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transient: boolean])[] = [
   [/^context_length_exceeded$/, 'MODEL_CONTEXT_LENGTH', false],
   [/^(AbortError|UND_ERR_ABORTED)$/, 'ABORTED', false],
@@ -63,7 +67,7 @@ const messages: typeof names = [
     true,
   ],
   // Messages of `fetch` in undici, Chromium, WebKit, Firefox and workerd. Node's error codes are
-  // here for errors that carry them only in their text.
+  // here, because some errors have them only in their text.
   [
     /connection (refused|reset|error|closed)|socket hang up|\b(ECONN(RESET|REFUSED|ABORTED)|EPIPE|EAI_AGAIN|ENOTFOUND)\b|^(TypeError: )?(fetch failed|failed to fetch$|load failed|terminated$|(the )?network ?(error|connection))/im,
     'MODEL_UNREACHABLE',
@@ -83,8 +87,8 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /**
- * Classifies one error of the chain without reading its message. Returns `undefined` if that is not
- * possible. An `INTERNAL` only wraps another error, so it is skipped.
+ * Classifies one error of the chain by its fields. Returns `undefined` if the fields are not
+ * enough. Skips an `INTERNAL` error, because it only wraps another error.
  */
 function byType(link: unknown): ErrorClass | undefined {
   if (AgentError.is(link)) {

@@ -22,15 +22,15 @@ export type ErrorLanguage = 'en' | 'zh' | 'ja' | 'ko';
 
 export interface ErrorMessageOptions {
   /**
-   * Language tag; only the part before its first `-` or `_` counts. Supported: `en`, `zh`, `ja`,
-   * `ko`. Any other language gets English. Default `en`.
+   * Language tag, such as `ja-JP`. Only the part before the first `-` or `_` counts. Supported:
+   * `en`, `zh`, `ja`, `ko`. For any other language, the text is English. Default: `en`.
    */
   readonly locale?: string;
   /** Texts that replace the library's own. */
   readonly messages?: Partial<ErrorMessages>;
 }
 
-/** Function that returns the text for a user; `errorMessage` is one. */
+/** Function that returns the text to show a user. Example: `errorMessage`. */
 export type ErrorMessageResolver = (error: unknown, options?: ErrorMessageOptions) => string;
 
 /**

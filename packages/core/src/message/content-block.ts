@@ -1,12 +1,14 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** Location of a medium's bytes: a URL, or inline base64. */
+/** Place of the media data: a URL, or inline base64. */
 export type MediaSource =
   | { readonly type: 'url'; readonly url: string; readonly mediaType?: string }
   | { readonly type: 'base64'; readonly mediaType: string; readonly data: string };
 
 interface BlockBase {
-  /** Data that a provider wants back unchanged: signatures, reasoning items, its own ids. */
+  /**
+   * Data that the provider must get back unchanged, such as signatures, reasoning items and ids.
+   */
   readonly providerMetadata?: JsonObject;
 }
 
@@ -31,9 +33,9 @@ export interface ToolUse extends BlockBase {
   readonly type: 'tool_use';
   readonly id: string;
   readonly name: string;
-  /** Parsed arguments; `null` if `raw` is not JSON. */
+  /** Parsed arguments. `null` if `raw` is not JSON. */
   readonly input: JsonValue;
-  /** Argument text of the model, kept only if it differs from `JSON.stringify(input)`. */
+  /** Argument text as the model wrote it. Absent if it is equal to `JSON.stringify(input)`. */
   readonly raw?: string;
 }
 

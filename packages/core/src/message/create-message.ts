@@ -2,7 +2,7 @@ import type { ContentBlock, ToolResult } from './content-block.ts';
 import type { JsonObject } from './json.ts';
 import type { Msg, Role } from './msg.ts';
 
-/** Sources of ids and times; a test provides its own. */
+/** Sources of ids and times. Tests provide their own sources. */
 export interface MessageContext {
   /** Function that returns a new unique id. Default: `crypto.randomUUID`. */
   readonly generateId?: () => string;
@@ -56,7 +56,7 @@ export function systemMessage(content: string, options?: MessageOptions): Msg {
   return createMessage('system', content, options);
 }
 
-/** Creates one message for each result, as AgentScope stores them. */
+/** Creates the message for one tool result. AgentScope also stores one message for each result. */
 export function toolMessage(result: ToolResult, options?: MessageOptions): Msg {
   return createMessage('tool', [result], options);
 }

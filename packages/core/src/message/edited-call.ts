@@ -5,10 +5,11 @@ import type { Msg } from './msg.ts';
 import { jsonCopy } from './parse-json.ts';
 
 /**
- * Returns the message with other arguments for one of its calls; the same message if they are equal.
- * `metadata.edited` keeps the calls as the model made them. Drops what would bring the old arguments
- * back: the raw text, and the ids under which the provider stores the call and the reply. Signatures
- * stay, because providers require them and they do not cover arguments.
+ * Returns a copy of the message with new arguments for one of its tool calls. Returns the same
+ * message if the arguments are equal. `metadata.edited` contains the original tool calls of the
+ * model. Removes the raw argument text, and the ids under which the provider stores the tool call
+ * and the reply. The old arguments could otherwise reach the model again. Signatures stay, because
+ * providers require them. They do not cover arguments.
  */
 export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue): Msg {
   const call = toolUsesOf(message).find(({ id }) => id === toolUseId);
@@ -25,8 +26,8 @@ export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue
 }
 
 /**
- * Returns the options without the id of an earlier response: the provider would take the model's old
- * arguments from there.
+ * Returns the options without the id of an earlier response. The provider would otherwise read the
+ * old arguments from that response.
  */
 export function withoutPreviousResponse(options: JsonObject): JsonObject {
   return jsonCopy(options, (key) => /^previous_?response_?id$/i.test(key)) as JsonObject;

@@ -2,17 +2,17 @@
 const tags: readonly string[] = ['retrieved_context', 'response_format', 'long_term_memory'];
 
 /**
- * Wraps foreign text in `<name>` and `</name>`. `cleanText` cleans it first. In a tag that could
- * end the block or imitate another one, `<` becomes `&lt;`. Such tags are those of this library,
- * `name` and `others`. All other text stays unchanged.
+ * Wraps foreign text in `<name>` and `</name>`, after `cleanText`. A tag in the text could end the
+ * block or imitate another block. In tags named `name`, in tags of this library and in `others`,
+ * `<` therefore becomes `&lt;`. All other text stays unchanged.
  */
 export function fence(name: string, text: string, others: readonly string[] = []): string {
   return `<${name}>\n${withoutTags(cleanText(text), [name, ...others])}\n</${name}>`;
 }
 
 function withoutTags(text: string, names: readonly string[]): string {
-  // Look-alikes of "<" and invisible characters count too. All characters before the name share one
-  // class, so the regular expression reads them once.
+  // Also finds look-alikes of "<" and invisible characters. One character class matches all
+  // characters before the name, so the regular expression reads them only once.
   return text.replace(
     new RegExp(`[<＜﹤](?=[\\s/／\\p{Cf}]*(?:${[...tags, ...names].join('|')})(?![\\w-]))`, 'giu'),
     '&lt;',

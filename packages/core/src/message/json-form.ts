@@ -3,10 +3,10 @@ import { isPlain, isRecord } from './is-record.ts';
 import type { JsonValue } from './json.ts';
 
 /**
- * Returns a copy of a value as plain JSON, `undefined` for `undefined`. Converts what has an evident
- * JSON form: maps, sets, typed arrays, errors, `NaN`. Throws `INVALID_INPUT` for everything else,
- * such as a function, a cycle, or an object without readable fields. The error names the value and
- * its place. `what`: words for the whole value.
+ * Returns a copy of a value as plain JSON. Returns `undefined` for `undefined`. Also converts maps,
+ * sets, typed arrays, errors and `NaN`. Throws `INVALID_INPUT` for any other value, such as a
+ * function, a cycle, or an object without readable fields. The error names the invalid value and
+ * its place. `what`: name of the whole value in the error.
  */
 export function jsonForm(value: unknown, what: string): JsonValue | undefined {
   try {
@@ -35,7 +35,7 @@ function toJson(value: unknown, path: string, parents: Set<unknown>): JsonValue 
   return json;
 }
 
-/** Returns an array, a plain object or a primitive in place of an object with another JSON form. */
+/** Returns the array, plain object or primitive that represents an object in JSON. */
 function evidentForm(value: object): unknown {
   const { toJSON } = value as { readonly toJSON?: unknown };
   const kind = kindOf(value);
@@ -58,7 +58,8 @@ function fieldsToJson(form: object, value: object, path: string, parents: Set<un
   if (Array.isArray(form))
     return Array.from(form, (item, index) => toJson(item, `${path}[${index}]`, parents) ?? null);
   const fields = Object.entries(form);
-  // JSON leaves out functions and `undefined`, unless nothing else is left.
+  // Leaves out functions and `undefined`, as JSON does. An object with only functions has no JSON
+  // form.
   const kept = fields.filter(([, item]) => item !== undefined && !isCode(item));
   const isEmpty = fields.length ? fields.every(([, item]) => !isCode(item)) : isPlain(form);
   if (!kept.length && !isEmpty) throw noJson(value, path);

@@ -23,7 +23,10 @@ export function toolResultsOf(message: Msg): readonly ToolResult[] {
   return message.content.filter((block) => block.type === 'tool_result');
 }
 
-/** Returns a tool result's output as text; media become a placeholder that names their kind. */
+/**
+ * Returns a tool result's output as text, with a placeholder such as `[image]` for each media
+ * block.
+ */
 export function outputText(output: ToolResult['output']): string {
   if (typeof output === 'string') return output;
   return output.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');

@@ -10,8 +10,8 @@ export function parseJson(text: string): JsonValue | undefined {
 }
 
 /**
- * Returns a copy of a value as JSON has it, or `undefined` if JSON cannot hold it. Fields whose name
- * `isLeftOut` are missing at any depth.
+ * Returns a copy of a value, converted to JSON and back. Returns `undefined` if JSON cannot
+ * represent the value. Leaves out fields if `isLeftOut` returns true for their name, at any depth.
  */
 export function jsonCopy(
   value: unknown,

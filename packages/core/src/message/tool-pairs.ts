@@ -1,7 +1,7 @@
 import type { ToolUse } from './content-block.ts';
 import type { Msg } from './msg.ts';
 
-/** Returns the tool calls without a result anywhere in the conversation. */
+/** Returns the tool calls that have no result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();
   for (const { content } of messages) {
@@ -14,9 +14,9 @@ export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
 }
 
 /**
- * Moves tool results right behind the message with their calls, in the order of the calls. A log
- * holds results in the order of their arrival. Keeps everything else, even results without a call.
- * Returns the same array if nothing changes.
+ * Moves tool results directly after the message with their tool calls, in the order of the tool
+ * calls. In a log, results are in the order of their arrival. Keeps all other messages, even
+ * results without a tool call. Returns the same array if nothing changes.
  */
 export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
   const { resultsOf, answers } = pairsIn(messages);
@@ -31,8 +31,8 @@ export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
 }
 
 /**
- * Returns the messages in request order, without results that have no call and without repeated
- * results, as a model needs them. Returns the same array if nothing changes.
+ * Returns the messages as a model needs them: in request order, without results that have no tool
+ * call, and without repeated results. Returns the same array if nothing changes.
  */
 export function forModel(messages: readonly Msg[]): readonly Msg[] {
   const { answers } = pairsIn(messages);
@@ -41,13 +41,18 @@ export function forModel(messages: readonly Msg[]): readonly Msg[] {
 }
 
 interface Pairs {
-  /** Indexes of the messages with results, in the order of the calls, by their calls' message. */
+  /**
+   * Indexes of the messages with results, in the order of their tool calls. The key is the index of
+   * the message with the tool calls.
+   */
   readonly resultsOf: ReadonlyMap<number, readonly number[]>;
-  /** Indexes of the messages whose result answers a call of an earlier message. */
+  /** Indexes of the messages whose result answers a tool call of an earlier message. */
   readonly answers: ReadonlySet<number>;
 }
 
-/** Finds the first result behind each call. Later calls may repeat an id. */
+/**
+ * Finds the first result after each tool call. A later tool call may have the id of an earlier one.
+ */
 function pairsIn(messages: readonly Msg[]): Pairs {
   const open = new Map<string, { readonly index: number; readonly slot: number }>();
   const resultsOf = new Map<number, number[]>();

@@ -1,2 +1,2 @@
-/** Type for code that builds a value which is read-only afterwards. */
+/** The type `T` without `readonly`, for code that builds a value. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };

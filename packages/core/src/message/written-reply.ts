@@ -7,15 +7,18 @@ import { jsonCopy } from './parse-json.ts';
 import { textSum } from './text-sum.ts';
 
 interface Written {
-  /** The reply, split where the message's own text stands. One part if the reply lacks that text. */
+  /**
+   * The model's reply without the message's text: the part before and the part after this text. One
+   * part if the reply does not contain the text.
+   */
   readonly parts: readonly string[];
-  /** Checksum of the calls that the reply makes. */
+  /** Checksum of the tool calls in the reply. */
   readonly calls: number;
 }
 
 /**
- * Returns metadata that keeps a reply as the model wrote it, for a reply whose text makes calls.
- * `words`: the part of the text that the message shows.
+ * Returns metadata that stores a reply as the model wrote it, for a reply with tool calls in its
+ * text. `words`: the part of the text that the message shows.
  */
 export function writtenReply(
   text: string,
@@ -28,9 +31,9 @@ export function writtenReply(
 }
 
 /**
- * Returns a reply as the model wrote it. The words in it are those of the message, which guards may
- * have changed. Returns `undefined` if the model did not make its calls by text, or if a call has
- * changed since.
+ * Returns a reply as the model wrote it, but with the current text of the message, which guards may
+ * have changed. Returns `undefined` if the reply had no tool calls in its text, or if a tool call
+ * has changed since.
  */
 export function writtenText(message: Msg): string | undefined {
   const written = message.metadata?.['written'];

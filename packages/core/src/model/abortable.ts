@@ -7,14 +7,14 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort);
-    // This chain cannot reject, and `finally` would cost two more promises.
+    // This chain cannot reject, so `then` is enough. `finally` would create two more promises.
     promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
   });
 }
 
 /**
- * Works like `abortable` for many promises of one signal, one at a time. It adds a single listener
- * and never removes it, so use it for a signal of the request itself.
+ * Returns a function like `abortable` for many promises of one signal, one at a time. Adds one
+ * listener and never removes it, so use it for a signal that belongs to one request.
  */
 export function abortables(signal: AbortSignal): <T>(promise: Promise<T>) => Promise<T> {
   let stop: ((reason: unknown) => void) | undefined;

@@ -13,15 +13,15 @@ export interface TextRequest {
   /** Run that the request belongs to. */
   readonly run?: RunInfo | undefined;
   readonly replyIs: NonNullable<ModelRequest['replyIs']>;
-  /** Name of the requested text, for the error if a reply has none. */
+  /** Name of the requested text, for the error if the reply has no text. */
   readonly what: string;
   /** Called with the token usage when the model reports it, even if the request fails later. */
   onUsage?(usage: Usage): void;
 }
 
 /**
- * Asks a model outside the conversation. Rejects as the model does, or with `MODEL_BAD_RESPONSE` if
- * the reply has no text.
+ * Sends one model request outside the conversation and returns the text of the reply. Rejects with
+ * the model's error, or with `MODEL_BAD_RESPONSE` if the reply has no text.
  */
 export async function askText({
   model,

@@ -11,9 +11,9 @@ export interface ModelBounds {
 }
 
 /**
- * Returns the model with replies that end with the request's signal, even if the model ignores it.
- * Code that reads a reply can then clean up. Timers get their turn between endless batches, too. A
- * reply that is too long fails here, before code that gathers it.
+ * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
+ * signal. Code that reads a reply can then clean up. Timers can run even between endless batches.
+ * A reply that is too long fails here, before other code collects it in memory.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds): ChatModel {
   return withStream(model, (request, context) => ({

@@ -3,19 +3,21 @@ import type { MediaBlock } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from './usage.ts';
 
-/** Kinds of input that a model supports. Any other input goes to it as a text placeholder. */
+/**
+ * Features that a model supports. Media that the model does not support become text placeholders.
+ */
 export interface ModelFeatures {
-  /** Whether it supports native tool calls. */
+  /** Whether the model supports native tool calls. */
   readonly tools: boolean;
-  /** Kinds of media it reads. */
+  /** Kinds of media that the model reads. */
   readonly media: readonly MediaBlock['type'][];
   /** Size of the context window, in tokens, if known. */
   readonly contextWindow?: number;
-  /** Whether `outputGuards` check its replies. */
+  /** Whether `outputGuards` check the model's replies. */
   readonly guarded?: boolean;
 }
 
-/** Tool as the model sees it; `parameters` is JSON Schema. */
+/** Tool as the model sees it. `parameters` is a JSON Schema. */
 export interface ToolSchema {
   readonly name: string;
   readonly description: string;
@@ -25,7 +27,7 @@ export interface ToolSchema {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** Options of a request that the caller may set; `undefined` keeps the provider's default. */
+/** Options of a model request. `undefined` means the provider's default. */
 export interface GenerateOptions {
   readonly toolChoice?: ToolChoice;
   readonly maxTokens?: number;
@@ -40,8 +42,8 @@ export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
   readonly tools: readonly ToolSchema[];
   /**
-   * Kind of a reply that is not text for a reader. `value`: JSON or YAML for a program. `note`: a
-   * summary for the model only. It is for wrappers of models; providers do not get it.
+   * Purpose of a reply that no user reads. `value`: JSON or YAML for a program. `note`: a summary
+   * for the model. Only wrappers of models use this field. Providers do not get it.
    */
   readonly replyIs?: 'value' | 'note';
 }
@@ -52,10 +54,10 @@ interface DeltaBase {
 }
 
 /**
- * New part of a reply. `id` names the block of a text and is unique within the reply. `index` names
- * the tool call of an input; a new index begins a new call. `finish` is the last delta of a
- * complete reply; its `reason` is the provider's term. `reset` discards all deltas before it: the
- * reply starts again (a retry, another model).
+ * New part of a model's reply. `id` identifies the block of a text and is unique within the reply.
+ * `index` identifies a tool call. A new index begins a new tool call. `finish` is the last delta of
+ * a complete reply. Its `reason` is the provider's term. `reset` discards all earlier deltas,
+ * because the reply starts again, for example after a retry.
  */
 export type ModelDelta = DeltaBase &
   (
@@ -82,11 +84,11 @@ export interface RunInfo {
   readonly runId: string;
   readonly sessionId: string;
   readonly userId?: string | undefined;
-  /** Names of the agents, as in the run's own events. */
+  /** Names of the nested agents, from the outermost agent to the agent of the run. */
   readonly agentPath: readonly string[];
 }
 
-/** Context of a request. Middleware passes all of it on. */
+/** Context of a model request. Middleware must pass all fields on. */
 export interface ModelContext {
   readonly signal: AbortSignal;
   /** Run of the request; absent if the request does not come from a run. */
@@ -94,16 +96,16 @@ export interface ModelContext {
   /** Longest reply to read, in characters: `limits.replyLength` of the agent. Default: no limit. */
   readonly replyLength?: number | undefined;
   /**
-   * Callback of `fallback()`, called before each attempt with the model it asks. The last model is
-   * the one that answers.
+   * Function that `fallback()` calls before each attempt, with the model of the attempt. The model
+   * of the last attempt gives the reply.
    */
   readonly onModel?: ((model: Pick<ChatModel, 'provider' | 'modelId'>) => void) | undefined;
 }
 
 /**
- * Language model. `stream` yields one array for each network read, not one promise for each delta.
- * It rejects with an `AgentError`. It ends its network read when `signal` is aborted or the
- * iterator returns.
+ * Language model. `stream` yields the deltas of a reply, one array for each network read. It
+ * rejects with an `AgentError`. It ends its network read when `signal` is aborted or the iterator
+ * returns.
  */
 export interface ChatModel {
   readonly provider: string;

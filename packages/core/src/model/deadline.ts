@@ -20,7 +20,7 @@ export class Deadline {
   /** Removes the listener on the caller's signal. */
   readonly end: () => void;
 
-  /** `toError` creates the error of a wait that took that many milliseconds. */
+  /** `toError` returns the error for a wait that takes longer than `timeoutMs`. */
   constructor(
     caller: AbortSignal,
     timeoutMs: number,
@@ -35,8 +35,8 @@ export class Deadline {
   }
 
   /**
-   * Returns the result of the work, or rejects with the signal's reason. Only one wait at a time.
-   * `spentMs`: part of the time that is over.
+   * Returns the value of `work`, or rejects with the reason of `signal`. Only one wait at a time is
+   * allowed. `spentMs`: part of `timeoutMs` that has passed already.
    */
   async wait<T>(
     work: () => Promise<T>,

@@ -1,6 +1,6 @@
 import type { ModelDelta } from './chat-model.ts';
 
-/** Joins each delta that continues the block of the delta before it. The reply stays the same. */
+/** Joins adjacent deltas of the same block. The content of the reply stays the same. */
 export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[] {
   const joined: ModelDelta[] = [];
   for (const delta of deltas) {

@@ -1,10 +1,10 @@
-/** Steps and time, in milliseconds, after which a run looks whether timers had a turn. */
+/** Number of steps, and time in milliseconds, after which a run checks whether timers have run. */
 const maxSteps = 500;
 const maxMs = 20;
 
 /**
- * Gives timers a turn now and then. Without it, a model and tools that never wait for real I/O would
- * starve them: no abort and no timeout would work.
+ * Lets timers run at intervals. A model and tools that never wait for real I/O would otherwise
+ * block all timers. No abort and no timeout would work then.
  */
 export class Pace {
   #steps = 0;
@@ -16,8 +16,8 @@ export class Pace {
   }
 
   /**
-   * Counts steps. Returns the promise to wait for if no timer has had its turn for long. Steps count,
-   * too, because the clock of some hosts stands still between I/O.
+   * Counts steps. Returns a promise to wait for if timers have not run for a while. Counts steps
+   * and time, because the clock of some runtimes stops between I/O.
    */
   step(now: number, steps = 1): Promise<void> | undefined {
     this.#steps += steps;
@@ -34,7 +34,7 @@ export class Pace {
 
 /** Resolves in a new turn of the event loop. Browsers delay nested timers, but not messages. */
 function nextTurn(): Promise<void> {
-  // Messages starve the timers of Cloudflare Workers.
+  // In Cloudflare Workers, messages would block timers.
   const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers';
   if (isWorkerd || typeof MessageChannel === 'undefined')
     return new Promise((resolve) => setTimeout(resolve));

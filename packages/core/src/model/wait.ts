@@ -1,7 +1,7 @@
 import { longestTimeout } from './deadline.ts';
 
 /**
- * Resolves after `ms` milliseconds, or as soon as the signal is aborted. Then it clears its timer.
+ * Resolves after `ms` milliseconds, or as soon as the signal is aborted. An abort clears the timer.
  */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

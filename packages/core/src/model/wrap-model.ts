@@ -9,8 +9,8 @@ export interface ModelMiddleware {
 }
 
 /**
- * Wraps a model in middleware; the first one is the outermost, as in `use`. Throws `CONFIGURATION`
- * for an argument that is not a model or not middleware.
+ * Wraps a model in middleware. The first middleware is the outermost wrapper, as in `use`. Throws
+ * `CONFIGURATION` for an argument that is not a model or not middleware.
  */
 export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {
   checkFields('CONFIGURATION', 'wrapModel(): the model', model, 'stream:function features:object');

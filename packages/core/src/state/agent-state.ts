@@ -14,22 +14,22 @@ import type { ReActAgent } from '../agent/react-agent.ts';
 const version = 1;
 
 /**
- * A whole agent as plain JSON (AgentScope: memory, toolkit, interrupt flag), including the state of
- * its open tool calls.
+ * The whole state of an agent as plain JSON (AgentScope: memory, toolkit, interrupt flag),
+ * including its open tool calls.
  */
 export interface AgentState {
   readonly version: typeof version;
   readonly messages: readonly Msg[];
-  /** Names of the active groups; `null` if the agent's tools have no groups. */
+  /** Names of the active tool groups. `null` if the agent's tools have no groups. */
   readonly activeGroups: readonly string[] | null;
   readonly interrupted: boolean;
   readonly calls: Readonly<Record<string, CallState>>;
   readonly suspendedRun: string | null;
-  /** Values of `stateKeys()` and limits; absent in older saved states. */
+  /** Values of `stateKeys()` and of limits. Absent in older saved states. */
   readonly state?: JsonObject;
 }
 
-/** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while a call runs. */
+/** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while an agent call runs. */
 export async function saveState(agent: ReActAgent): Promise<AgentState> {
   checkIdle(agent);
   const before = agent.status.runs;
@@ -51,10 +51,11 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
 }
 
 /**
- * Replaces an agent's state with a saved one: conversation, active groups, interrupt flag, open
- * tool calls. Drops a pause that waits for the next call. Rejects with `INVALID_STATE` for an unknown version or a damaged state; its `cause`
- * names the message and field, or the group. Rejects with `AGENT_BUSY` while a call runs, and with
- * the store's error. A failure leaves the agent unchanged.
+ * Replaces an agent's state with a saved state: conversation, active tool groups, interrupt flag
+ * and open tool calls. Drops a pause that waits for the next agent call. Rejects with
+ * `INVALID_STATE` for an unknown version or a damaged state. The `cause` of the error names the
+ * message and field, or the group. Rejects with `AGENT_BUSY` while an agent call runs, and with
+ * errors of the store. After a failure, the agent is unchanged.
  */
 export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
   checkIdle(agent);
@@ -88,7 +89,7 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
     );
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
-    // The caller needs the store's first error, not one of the rollback.
+    // The caller needs the first error of the store, not an error of the rollback.
     await restore(agent, messagesBefore, notesBefore).catch(() => {});
     setValues(status, valuesBefore);
     throw error;
@@ -126,7 +127,7 @@ async function replaceMessages(
   await memory.flush?.();
 }
 
-/** Returns the log's notes besides the messages, so that another process can continue from them. */
+/** Returns the log's notes, without messages, so that another process can continue from the log. */
 function notesOf(
   { tools }: ReActAgent,
   { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>,
@@ -155,13 +156,16 @@ function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
   }
 }
 
-/** Throws `INVALID_INPUT` if the value is no agent, and `AGENT_BUSY` while a call of it runs. */
+/**
+ * Throws `INVALID_INPUT` if the value is not an agent, and `AGENT_BUSY` while the agent runs a
+ * call.
+ */
 export function checkIdle(agent: ReActAgent): void {
   checkAgent(agent);
   if (agent.busy) throw busy(agent);
 }
 
-/** Throws `INVALID_INPUT` if the value is no agent. */
+/** Throws `INVALID_INPUT` if the value is not an agent. */
 export function checkAgent(agent: ReActAgent): void {
   checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
 }
@@ -200,7 +204,7 @@ function parseState(value: unknown): AgentState {
   return state as unknown as AgentState;
 }
 
-/** Copies the value, so that neither side can change the other's afterwards. */
+/** Returns a copy of the value, so that later changes of the original have no effect. */
 function clone(value: unknown): unknown {
   try {
     return structuredClone(value);

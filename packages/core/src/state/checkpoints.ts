@@ -8,24 +8,25 @@ import type { Msg } from '../message/msg.ts';
 import type { ReActAgent } from '../agent/react-agent.ts';
 import { checkAgent, checkIdle } from './agent-state.ts';
 
-/** A state of a session that its log has kept. */
+/** An earlier state of a session, from its log. */
 export interface Checkpoint {
   readonly id: string;
   /** Last message of the conversation at that time. */
   readonly message: Msg;
   /** Number of messages at that time. */
   readonly messages: number;
-  /** How the last run had ended; absent while a run went on. */
+  /** Reason with which the last run had ended. Absent if a run had not ended. */
   readonly reason?: string;
-  /** Tool calls that waited for somebody. */
+  /** Tool calls that waited for a person or another program. */
   readonly pending: readonly PendingCall[];
 }
 
 /**
- * Returns the checkpoints of an agent's session, the oldest first. There is one behind each write of
- * messages: an input, a reply, a round of tools (Spring AI Alibaba: after each node). When a long log
- * is compacted, the older ones become one. Rejects with `CONFIGURATION` for a memory whose log keeps
- * none, and with `STORAGE_FAILED` if the log can't be read.
+ * Returns the checkpoints of an agent's session, the oldest first. There is one checkpoint after
+ * each write of messages: an input, a model's reply, or the results of tools (Spring AI Alibaba:
+ * after each node). When a long log is compacted, the older checkpoints become one. Rejects with
+ * `CONFIGURATION` if the memory has no checkpoints, and with `STORAGE_FAILED` if the log can't be
+ * read.
  */
 export async function listCheckpoints(agent: ReActAgent): Promise<readonly Checkpoint[]> {
   checkAgent(agent);
@@ -34,11 +35,11 @@ export async function listCheckpoints(agent: ReActAgent): Promise<readonly Check
 }
 
 /**
- * Returns an idle agent's session to a checkpoint: conversation, open tool calls, values and active
- * tool groups. The next call continues from there. The log keeps what came later, so that the
- * session can return to a later checkpoint, too. What tools have done stays done. Rejects with
- * `INVALID_INPUT` for an unknown id, with `AGENT_BUSY` while a call runs, and as `listCheckpoints`
- * does. If the store fails, the memory's next write repeats the return.
+ * Resets an idle agent's session to a checkpoint: conversation, open tool calls, values and active
+ * tool groups. The next agent call continues from the checkpoint. The log keeps the later records,
+ * so that the session can also go to a later checkpoint. The effects of tools are not undone.
+ * Rejects with `INVALID_INPUT` for an unknown id, with `AGENT_BUSY` while a call runs, and with the
+ * errors of `listCheckpoints`. If the store fails, the memory's next write resets the session.
  */
 export async function returnToCheckpoint(agent: ReActAgent, id: string): Promise<void> {
   checkIdle(agent);
@@ -57,7 +58,7 @@ export async function returnToCheckpoint(agent: ReActAgent, id: string): Promise
 }
 
 function logOf({ memory }: ReActAgent): SessionMemory {
-  // The agent of a page has no memory.
+  // A page's agent in a worker has no `memory`.
   const log = memory as Partial<SessionMemory> | undefined;
   if (log?.flushes) return memory as SessionMemory;
   const message =
@@ -81,10 +82,10 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
     isNew ||= records.some(changesMessages);
     const { messages, calls, ended } = view.load([records]);
     const message = messages.at(-1);
-    // A call that runs may have had effects.
+    // A running tool may have had effects, so a session can't return to this state.
     const isActing = [...calls.values()].some(({ started }) => started);
     if (!message || isActing) continue;
-    // Notes about the same messages belong to their checkpoint.
+    // Notes about the same messages belong to the same checkpoint.
     if (!isNew) found.pop();
     isNew = false;
     const reason = ended === undefined ? {} : { reason: ended };
@@ -98,10 +99,13 @@ function changesMessages({ kind }: LogRecord): boolean {
   return kind === 'message' || kind === 'replace' || kind === 'cut';
 }
 
-/** Returns the records that turn a session into an earlier state of it. */
+/**
+ * Returns the records that change a session from the state `current` to the earlier state `target`.
+ */
 function recordsTo(target: SessionView, current: SessionView): readonly LogRecord[] {
   const { messages, calls, state } = target;
-  // A call that is open again is written again, so that nothing remains of how it went.
+  // If a tool call is open again, its message is written again, which clears the state of the tool
+  // call.
   const first = messages.findIndex(
     (message, index) =>
       JSON.stringify(message) !== JSON.stringify(current.messages[index]) ||
@@ -111,7 +115,7 @@ function recordsTo(target: SessionView, current: SessionView): readonly LogRecor
   const { values = {}, groups = null } = state;
   return [
     { kind: 'cut', ids: current.messages.slice(from).map(({ id }) => id) },
-    // No run before this one is open any more.
+    // These notes close all earlier runs.
     { kind: 'run-begin', runId: '' },
     { kind: 'run-end', runId: '', reason: 'stop' },
     ...messages.slice(from).map((message): LogRecord => ({ kind: 'message', message })),

@@ -2,18 +2,19 @@ import { isRecord } from '../message/is-record.ts';
 import type { JsonValue } from '../message/json.ts';
 
 /**
- * One value of a session, and how updates change it. A custom strategy is an object of this type.
+ * One value of a session, and the strategy by which updates change it. For a custom strategy, write
+ * an object of this type.
  */
 export interface StateKey<Value, Update> {
   /** The value before the first write. */
   readonly initial: Value;
   /** Whether a saved value is valid for this key. */
   is(value: JsonValue): boolean;
-  /** Returns the value after an update; must not change its arguments. */
+  /** Returns the value after an update. Must not change its arguments. */
   reduce(value: Value, update: Update): Value;
 }
 
-/** Creates a key whose last update wins (Spring AI Alibaba: `REPLACE`). */
+/** Creates a key whose updates replace the value (Spring AI Alibaba: `REPLACE`). */
 export function replace<T>(initial: T): StateKey<T, T>;
 export function replace<T>(): StateKey<T | undefined, T>;
 export function replace<T>(initial?: T): StateKey<T | undefined, T> {
@@ -21,7 +22,7 @@ export function replace<T>(initial?: T): StateKey<T | undefined, T> {
 }
 
 /**
- * Creates a key for a list; an update adds one item or an array of items (Spring AI Alibaba:
+ * Creates a key for a list. An update adds one item or an array of items (Spring AI Alibaba:
  * `APPEND`).
  */
 export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
@@ -32,7 +33,7 @@ export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T 
   };
 }
 
-/** Creates a key for an object; an update sets some of its fields (Spring AI Alibaba: `MERGE`). */
+/** Creates a key for an object. An update sets some of its fields (Spring AI Alibaba: `MERGE`). */
 export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
 export function merge<T extends object>(

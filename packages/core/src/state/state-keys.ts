@@ -13,38 +13,39 @@ import type { AgentCall, Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import { replace, type StateKey } from './state-key.ts';
 
-// The types of updates and values depend on the key alone.
+// The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;
 export type StateKeys = Readonly<Record<string, AnyKey>>;
 type ValueOf<K> = K extends StateKey<infer V, never> ? V : never;
 type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } ? U : never;
 
 /**
- * The state of one session. A stored session's values are known once its log was read: at
- * `run-start` of a call, or after `await agent.messages()`. Before that, `read` and `all` return
- * initial values with the updates so far. When the log is read, these updates are applied to its
- * values.
+ * The values of one session. The values of a stored session are known once its log was read: at
+ * `run-start` of an agent call, or after `await agent.messages()`. Earlier, `read` and `all` return
+ * initial values with the updates so far. When the log is read, these updates are applied to the
+ * log's values.
  */
 export interface SessionState<K extends StateKeys> {
   /**
-   * Returns a key's value, frozen; the key's initial value before the first write. Throws
-   * `INVALID_INPUT` for an unknown key, as `write` does.
+   * Returns the value of a key, frozen. Before the first write, returns the key's initial value.
+   * Throws `INVALID_INPUT` for an unknown key.
    */
   read<N extends keyof K>(name: N): ValueOf<K[N]>;
   /** Returns the values of all keys, frozen. */
   all(): { readonly [N in keyof K]: ValueOf<K[N]> };
   /**
-   * Applies updates by their keys' strategies, all or none. Throws `INVALID_INPUT` for a value
-   * without a JSON form.
+   * Applies each update with the strategy of its key. Applies all updates or none. Throws
+   * `INVALID_INPUT` for an unknown key or a value without a JSON form.
    */
   write(updates: { readonly [N in keyof K]?: UpdateOf<K[N]> }): void;
-  /** Replaces a value without using the strategy; default: back to the initial value. */
+  /** Replaces a value without the key's strategy. Default of `value`: the initial value. */
   reset<N extends keyof K>(name: N, value?: ValueOf<K[N]>): void;
 }
 
 /**
  * An object that gives access to the state: a tool's context, a hook's event, a wrapper's context,
- * or an agent. A `RunContext` and an agent always work; the others work only while their run lasts.
+ * or an agent. A `RunContext` and an agent always work. The other objects work only during their
+ * run.
  */
 export type StateSource =
   | Pick<RunContext, 'state'>
@@ -53,11 +54,11 @@ export type StateSource =
   | { readonly status: AgentStatus; readonly memory?: Memory };
 
 export interface StateKeysOptions<K extends StateKeys> {
-  /** The key that stores the text of a call's input, after guards and `pre-call` hooks. */
+  /** Key that stores the text of an agent call's input, after guards and `pre-call` hooks. */
   readonly inputKey?: keyof K & string;
   /**
-   * The key that stores a call's answer: its `output` if it has one, else its text (Spring AI
-   * Alibaba: `outputKey`).
+   * Key that stores the answer of an agent call: its `output` or, without `output`, its text
+   * (Spring AI Alibaba: `outputKey`).
    */
   readonly outputKey?: keyof K & string;
 }
@@ -81,13 +82,13 @@ const answered: readonly StopReason[] = [
 ];
 
 /**
- * Adds values to a session that hooks, middleware and tools read and write (Spring AI Alibaba:
- * `KeyStrategy`). Each key holds JSON and has a strategy for updates, so that concurrent tools do
- * not undo each other's updates.
+ * Adds values to a session. Hooks, middleware and tools can read and write these values (Spring AI
+ * Alibaba: `KeyStrategy`). Each key has a JSON value and a strategy for updates, so that concurrent
+ * tools do not undo each other's updates.
  *
  * The values belong to the agent (`agent.status`). They are saved and loaded with its state, and
- * stored in the log of a `SessionMemory`. A call fails with `INVALID_STATE` if a saved value does
- * not fit its key. Throws `CONFIGURATION` for an invalid key.
+ * stored in the log of a `SessionMemory`. An agent call fails with `INVALID_STATE` if a saved value
+ * does not fit its key. Throws `CONFIGURATION` for an invalid key.
  */
 export function stateKeys<const K extends StateKeys>(
   keys: K,
@@ -115,12 +116,12 @@ export function stateKeys<const K extends StateKeys>(
     onError: 'fail',
     on: {
       'run-start': {
-        // Before all hooks that may read the state.
+        // This hook runs before all hooks that may read the state.
         priority: -Number.MAX_SAFE_INTEGER,
         handle: (_event, _control, context) => load(context),
       },
       'pre-call': {
-        // After all hooks that may change the input.
+        // This hook runs after all hooks that may change the input.
         priority: Number.MAX_SAFE_INTEGER,
         handle(event) {
           if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
@@ -133,7 +134,7 @@ export function stateKeys<const K extends StateKeys>(
         const result = await next(input, context);
         if (outputKey !== undefined && answered.includes(result.reason)) {
           put(context, outputKey, result.output ?? result.text);
-          // The answer is valid even if the store fails; the next write reports a store that fails.
+          // The answer is valid even if this write fails. The next write reports the failure.
           await context.storeState().catch(() => {});
         }
         return result;
@@ -141,7 +142,10 @@ export function stateKeys<const K extends StateKeys>(
   };
 }
 
-/** Keeps a value with a session, under a name that no key of a program can have. */
+/**
+ * Returns the state of one value that the library itself keeps in a session. No `stateKeys()` can
+ * use its name.
+ */
 export function ownState<T>(
   name: string,
   initial: T,
@@ -192,7 +196,10 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
   };
 }
 
-/** Reads the log's values. If the store fails, the call's next operation reports it. */
+/**
+ * Reads the log's values. If the store fails, the next operation of the agent call reports the
+ * failure.
+ */
 async function load(context: RunContext): Promise<void> {
   await context.loadState().catch((error: unknown) => {
     if (AgentError.is(error) && error.code === 'INVALID_STATE') throw error;
@@ -239,8 +246,8 @@ function valueOf({ initial }: AnyKey, values: Values, name: string): unknown {
 }
 
 /**
- * Returns a function that gives the key's new value for an update. It throws `INVALID_STATE` if the
- * key's strategy cannot apply the update to the present value.
+ * Returns a function that returns the key's new value after an update. The function throws
+ * `INVALID_STATE` if the key's strategy cannot apply the update to the current value.
  */
 function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values) => Values {
   return (values) => {
@@ -260,7 +267,7 @@ function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {
   throw new AgentError('INVALID_INPUT', `There is no state key "${String(name)}".`);
 }
 
-/** Returns a copy as JSON, so that nobody can change it afterwards. */
+/** Returns a copy as JSON, so that later changes of the original have no effect. */
 function toJson(name: PropertyKey, value: unknown): JsonValue {
   const what = `The value of the state key "${String(name)}"`;
   const copy = jsonForm(value, what);

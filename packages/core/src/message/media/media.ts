@@ -10,9 +10,8 @@ export function inlineSource(source: MediaSource): MediaSource {
 }
 
 /**
- * Returns the text for a medium where only text is allowed: `[image: cat.png]`,
- * `[audio: https://…]`, `[file: report.pdf https://…]`. Inline data without a name shows its media
- * type.
+ * Returns a text placeholder for media where only text is allowed: `[image: cat.png]`, `[audio:
+ * https://…]`, `[file: report.pdf https://…]`. Inline data without a name shows its media type.
  */
 export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
   const known = inlineSource(source);
@@ -20,7 +19,7 @@ export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
   return `[${type}: ${[name, place].filter(Boolean).join(' ') || (known.mediaType ?? 'inline')}]`;
 }
 
-/** Returns the text of a content. A placeholder stands for each medium. */
+/** Returns content as text, with a placeholder for each media block. */
 export function plainText(content: string | readonly ContentBlock[]): string {
   if (typeof content === 'string') return content;
   const texts = content.flatMap((block) => {
@@ -30,7 +29,7 @@ export function plainText(content: string | readonly ContentBlock[]): string {
   return texts.join('\n');
 }
 
-/** Returns the URL of a medium; inline data becomes a `data:` URL. */
+/** Returns the URL of a media source. Inline data becomes a `data:` URL. */
 export function toUrl(source: MediaSource): string {
   return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }

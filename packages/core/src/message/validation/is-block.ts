@@ -2,8 +2,8 @@ import type { ContentBlock, ToolResult } from '../content-block.ts';
 import { isRecord } from '../is-record.ts';
 
 /**
- * Returns whether a value has the fields that a block of its type cannot be sent without.
- * `parseMessages` checks the rest.
+ * Returns whether a value has the fields that a block of its type requires. `parseMessages` checks
+ * the other fields.
  */
 export function isBlock(value: unknown): value is ContentBlock {
   if (!isRecord(value)) return false;
@@ -18,7 +18,7 @@ export function isBlock(value: unknown): value is ContentBlock {
   );
 }
 
-/** As `isBlock`, for a tool result. */
+/** Same as `isBlock`, but only for a tool result. */
 export function isToolResult(value: unknown): value is ToolResult {
   return isBlock(value) && value.type === 'tool_result';
 }
@@ -28,7 +28,9 @@ export function isOutput(value: unknown): value is string | readonly ContentBloc
   return typeof value === 'string' || (Array.isArray(value) && value.every(isBlock));
 }
 
-/** Returns whether a block of a tool's output has no missing or wrong field, so a log can keep it. */
+/**
+ * Returns whether all fields of a block in a tool's output are valid, so that the log can store it.
+ */
 export function isCompleteBlock(block: ContentBlock): boolean {
   const { type, name = '', signature = '', source, providerMetadata = {} } = toFields(block);
   const { type: kind, mediaType } = isRecord(source) ? source : { type: 'url', mediaType: '' };

@@ -3,13 +3,13 @@ import type { Msg } from '../msg.ts';
 import { invalidMessage, parseMessages } from './validate-message.ts';
 
 /**
- * Checks a whole conversation from outside that an agent starts with or continues. It makes the
- * checks of `parseMessages`. Also, no two messages and no two tool calls may share an id; otherwise
- * results could be confused. Returns the same array, or throws `INVALID_MESSAGE` with index, id and
- * field.
+ * Checks a whole conversation from outside, before an agent uses it. Makes the checks of
+ * `parseMessages`. Also, each message and each tool call must have a unique id, because results
+ * name the id of their tool call. Returns the same array, or throws `INVALID_MESSAGE` with index,
+ * id and field.
  *
- * A call without a result is open and allowed. A result without a call, as in a trimmed history, is
- * not sent to a model.
+ * A tool call without a result is allowed. A result without a tool call, as in a trimmed history,
+ * is also allowed, but models do not get it.
  */
 export function parseHistory(value: unknown): readonly Msg[] {
   const messages = parseMessages(value);

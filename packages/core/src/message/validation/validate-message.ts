@@ -5,19 +5,19 @@ import type { Msg } from '../msg.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Largest nesting depth; deeper values are refused. No message needs more, and a cycle would never
- * end.
+ * Maximum nesting depth. Deeper values are refused, because no message needs more and a cycle would
+ * never end.
  */
 const maxDepth = 100;
 
 /**
  * Checks messages from outside: a store, another page, a request. Returns the same array if each
- * item is a `Msg`. Otherwise throws `INVALID_MESSAGE`. Its text and `details` hold the message's
- * index, its id and the first wrong field.
+ * item is a `Msg`. Otherwise throws `INVALID_MESSAGE`. The text and `details` of the error contain
+ * the message's index, its id and the first wrong field.
  *
  * A tool call must be in an assistant message, and a tool result in a tool message. A tool message
- * must have a result. Misplaced blocks would be lost on the way to a model. Unknown fields, blocks
- * that a role does not need and empty content are allowed. Each message is checked alone;
+ * must have a result. A model would never get misplaced blocks. Unknown fields, blocks that a role
+ * does not need and empty content are allowed. This function checks each message alone.
  * `parseHistory` checks a whole conversation.
  */
 export function parseMessages(value: unknown): readonly Msg[] {
@@ -30,13 +30,16 @@ export function parseMessages(value: unknown): readonly Msg[] {
   return value;
 }
 
-/** Problem and its place: a path such as `content[0].text`, empty for the message itself. */
+/**
+ * Problem of a message. `field`: path such as `content[0].text`, empty for the message itself.
+ * `expected`: the valid values, in words.
+ */
 export interface Issue {
   readonly field: string;
   readonly expected: string;
 }
 
-/** Returns the error that names message and field. */
+/** Returns the error that names the message and the field. */
 export function invalidMessage(
   index: number,
   message: unknown,
@@ -161,7 +164,7 @@ function string(fields: Fields, key: string, path: string): Issue | undefined {
   return check(typeof fields[key] === 'string', path + key, 'a string');
 }
 
-/** Checks a string that serves as a key, so it must not be empty. */
+/** Checks a string that is used as a key, so it must not be empty. */
 function name(fields: Fields, key: string, path: string): Issue | undefined {
   const value = fields[key];
   return check(typeof value === 'string' && value !== '', path + key, 'a string that is not empty');
@@ -199,7 +202,10 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Allows a property that is `undefined`, because JSON leaves it out. */
+/**
+ * Returns whether a value is plain JSON. Allows a property that is `undefined`, because JSON leaves
+ * it out.
+ */
 function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
