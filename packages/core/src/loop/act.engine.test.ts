@@ -30,7 +30,7 @@ const results = async (agent: ReActAgent) =>
     .flatMap(toolResultsOf)
     .map(({ name, state, output }) => `${name} ${state} ${String(output)}`);
 
-/** Tools that never end. `started` resolves when `count` of them run. */
+/** Creates tools that never end. `started` resolves when `count` of them run. */
 function endless(count: number) {
   const signals: AbortSignal[] = [];
   let resolve!: () => void;
@@ -59,7 +59,7 @@ const fails = (name: string, error: Error) =>
     },
   });
 
-test('a tool has five minutes or its own timeout, which aborts its signal', async () => {
+test('after five minutes or its own timeout, a tool’s signal is aborted, and the result is an error', async () => {
   const { never, started, signals } = endless(2);
   const { agent } = setUp([calls('slow', 'quick'), 'done'], {
     tools: [never('slow'), never('quick', 10)],
@@ -79,7 +79,7 @@ test('a tool has five minutes or its own timeout, which aborts its signal', asyn
   ]);
 });
 
-test('an error result does not affect the other calls, a fatal failure cancels them and ends the call', async () => {
+test('an error result does not affect the other tool calls, and a fatal error aborts them and ends the agent call', async () => {
   const { never, started, signals } = endless(1);
   const tools = [
     fails('broken', new Error('no disk')),
@@ -102,7 +102,7 @@ test('an error result does not affect the other calls, a fatal failure cancels t
   expect(signals[1]!.aborted).toBe(true);
 });
 
-test('a store that fails in the middle of a batch cancels the rest', async () => {
+test('if the store fails while tools run, the other tools are aborted', async () => {
   const { never, signals } = endless(1);
   class Full extends InMemoryMemory {
     override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
@@ -120,7 +120,7 @@ test('a store that fails in the middle of a batch cancels the rest', async () =>
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-test('distinguishes unknown, inactive and disallowed tools, and invalid arguments', async () => {
+test('the error result says whether a tool is unknown, inactive or not allowed, or has invalid arguments', async () => {
   const off = tool({ name: 'off', description: '', input, group: 'admin', execute: () => 'ran' });
   const strict = tool({
     name: 'strict',
@@ -155,7 +155,7 @@ test('distinguishes unknown, inactive and disallowed tools, and invalid argument
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['strict']);
 });
 
-test('progress goes to hooks and readers, never to the model', async () => {
+test('the progress of a tool goes to hooks and readers, never to the model', async () => {
   const chatty = tool({
     name: 'chatty',
     description: '',
@@ -177,7 +177,7 @@ test('progress goes to hooks and readers, never to the model', async () => {
   expect(JSON.stringify(model.requests)).not.toContain('secret progress');
 });
 
-test("context of the call overrides the agent's, which overrides the toolkit's; a missing one is a clear error", async () => {
+test('`toolContext` of a call overrides the agent’s, which overrides the toolkit’s; a missing value is a clear error', async () => {
   const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => contextToken<string>(name)) as [
     never,
     never,
@@ -213,7 +213,7 @@ test("context of the call overrides the agent's, which overrides the toolkit's; 
   expect((await results(agent)).at(-1)).toBe('show success toolkit agent agent');
 });
 
-test('sequential: a call begins when the previous one has ended, in request order', async () => {
+test('with `parallelTools: 1`, each tool starts after the previous tool has ended, in request order', async () => {
   const order: string[] = [];
   const step = tool({
     name: 'step',
@@ -235,7 +235,7 @@ test('sequential: a call begins when the previous one has ended, in request orde
   );
 });
 
-test('a tool without a timeout has unlimited time, and a queued call keeps its whole time', async () => {
+test('a tool with an infinite timeout is not aborted, and the timeout of a queued tool call starts when the tool starts', async () => {
   const { never, started, signals } = endless(1);
   const tools = [never('patient', Infinity), never('quick', 10)];
   const { agent } = setUp([calls('patient'), calls('quick', 'quick'), 'done'], {
@@ -257,7 +257,7 @@ test('a tool without a timeout has unlimited time, and a queued call keeps its w
   expect((await next).text).toBe('done');
 });
 
-test('a hook that throws after one call cancels the others', async () => {
+test('if a hook throws after one tool call, the other tools are aborted', async () => {
   const { never, signals } = endless(1);
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
   const hooks = [{ on: { 'post-acting': () => Promise.reject(new Error('no')) } }];
@@ -270,7 +270,7 @@ test('a hook that throws after one call cancels the others', async () => {
   expect(agent.busy).toBe(false);
 });
 
-test('a call that finished before a fatal failure keeps its result', async () => {
+test('a tool call that finished before a fatal error keeps its result', async () => {
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
   let burn!: () => void;
   const burning = new Promise<void>((resolve) => (burn = resolve));
@@ -289,7 +289,7 @@ test('a call that finished before a fatal failure keeps its result', async () =>
   expect(await results(agent)).toEqual(['quick success ok']);
 });
 
-test('excess progress of a tool drops its oldest reports, never its result; late reports are ignored', async () => {
+test('a tool’s oldest progress reports are dropped if there are too many, and late reports are ignored', async () => {
   let late!: (progress: number) => void;
   const chatty = tool({
     name: 'chatty',
@@ -317,7 +317,7 @@ test('excess progress of a tool drops its oldest reports, never its result; late
   expect(await results(agent)).toEqual(['chatty success ok', 'chatty success ok']);
 });
 
-test('events of another run that a tool forwards keep their run and path, and get a sequence number of this one', async () => {
+test('events of another run that a tool forwards keep their run id and path, and get new sequence numbers', async () => {
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['from the child']) });
   const ask = tool({
     name: 'ask',
@@ -361,14 +361,14 @@ cycle['self'] = cycle;
 test.for<readonly [string, object]>([
   ['a cycle', cycle],
   ['a bigint', { n: 1n }],
-])('a result without a JSON form is an error result: %s', async ([, output]) => {
+])('a tool result without a JSON form is an error result: %s', async ([, output]) => {
   const odd = tool({ name: 'odd', description: '', input, execute: () => output });
   const { agent } = setUp([calls('odd'), 'done'], { tools: [odd] });
   expect((await agent.call('go')).text).toBe('done');
   expect(await results(agent)).toEqual([expect.stringMatching(/^odd error Error: /)]);
 });
 
-test('excess progress of one tool drops no report of another', async () => {
+test('too many progress reports of one tool drop no report of another tool', async () => {
   let flood = (_count: number): void => {};
   const first = tool({
     name: 'first',
@@ -397,7 +397,7 @@ test('excess progress of one tool drops no report of another', async () => {
   expect(chunks).toEqual(['mine', ...Array.from({ length: 64 }, (_none, index) => index + 1)]);
 });
 
-test('progress without a JSON form is an error of its tool, and the others continue', async () => {
+test('progress without a JSON form is an error of its own tool call, and the other tools continue', async () => {
   const odd = tool({
     name: 'odd',
     description: '',
@@ -412,7 +412,7 @@ test('progress without a JSON form is an error of its tool, and the others conti
   expect(second).toMatch(/^odd error Error: .*function/);
 });
 
-test('a hook in JavaScript can reject a call without a reason', async () => {
+test('a hook in plain JavaScript can reject a tool call without a reason', async () => {
   let ran = false;
   const guarded = tool({
     name: 'guarded',

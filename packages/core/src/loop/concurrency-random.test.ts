@@ -15,7 +15,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 const said = (events: readonly AgentEvent[]): string =>
   events.map((event) => ('delta' in event ? event.delta : `<${event.type} ${event.seq}>`)).join('');
 
-/** An agent with random delays, and the events that its hooks got in each run. */
+/** Creates an agent with random delays, and records the events that its hooks get in each run. */
 function world(seed: number) {
   const random = randomOf(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -63,8 +63,8 @@ function world(seed: number) {
 type World = ReturnType<typeof world>;
 
 /**
- * Reads with random pauses. Leaves, attaches again if possible, or cancels and reads on. Checks
- * that it gets the same events as the hooks.
+ * Reads a stream with random pauses. The reader may leave and attach again, or cancel and keep
+ * reading. Checks that the reader gets the same events as the hooks.
  */
 async function read(
   { agent, heard, below, chance, pause }: World,
@@ -94,7 +94,7 @@ async function read(
 }
 
 test.for(seeds({ quick: 60, full: 300 }))(
-  'any mix of callers, readers and leaving readers, seed %i',
+  'any mix of calls, readers and readers that leave gives a valid conversation: seed %i',
   async (seed) => {
     const here = world(seed);
     const { agent, model, below, chance, pause, most, whenBusy } = here;
@@ -114,7 +114,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       if (chance(0.3)) jobs.push(pause(200).then(() => controller.abort()));
     }
     await Promise.all(jobs);
-    // A run whose reader left may have a few steps left.
+    // A run whose reader left may still have to finish.
     await expect.poll(() => agent.busy).toBe(false);
     const at = `seed ${seed}, ${whenBusy}`;
     expect(most.active, at).toBe(1);

@@ -14,14 +14,14 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
 }
 
-/** A reply that resolves when the test opens it. */
+/** Creates a reply that waits until the test opens it. */
 function gate(text: string) {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   return { open, reply: [{ wait }, { text }] as ScriptedReply };
 }
 
-test('reject: a call and a stream on a busy agent fail at once, and change nothing', async () => {
+test('with `whenBusy: reject`, a call and a stream on a busy agent fail immediately and change nothing', async () => {
   const { open, reply } = gate('first');
   const { agent, model } = setUp([reply, 'later']);
   const running = agent.call('one');
@@ -36,7 +36,7 @@ test('reject: a call and a stream on a busy agent fail at once, and change nothi
   model.assertDone();
 });
 
-test('reject, without throwing: returns a failure as the result and does not affect the running call', async () => {
+test('with `throwOnError: false`, a call on a busy agent returns an error result and does not affect the running call', async () => {
   const { open, reply } = gate('first');
   const { agent } = setUp([reply]);
   const running = agent.call('one');
@@ -60,7 +60,7 @@ test('reject, without throwing: returns a failure as the result and does not aff
   expect((await agent.messages()).map(textOf)).toEqual(['one', 'first']);
 });
 
-test('queue: calls and streams run in the order of arrival; a failing one blocks nobody', async () => {
+test('with `whenBusy: queue`, calls and streams run in order of arrival, and a failing call blocks no other call', async () => {
   const { open, reply } = gate('first');
   const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], {
     whenBusy: 'queue',
@@ -91,7 +91,7 @@ test('queue: calls and streams run in the order of arrival; a failing one blocks
   ]);
 });
 
-test('inject: the running call takes the messages, and both get its result; a stream as well', async () => {
+test('with `whenBusy: inject`, the running call gets the messages, and all calls and streams get its result', async () => {
   const { open, reply } = gate('first');
   const { agent, model } = setUp([reply], { whenBusy: 'inject' });
   const one = agent.call('one');
@@ -106,7 +106,7 @@ test('inject: the running call takes the messages, and both get its result; a st
   ]);
 });
 
-test('inject: decisions are queued, and injected messages do not affect them', async () => {
+test('with `whenBusy: inject`, decisions are queued, and injected messages do not affect the decisions', async () => {
   const { open, reply } = gate('first');
   const { agent, model } = setUp([reply, 'late'], { whenBusy: 'inject' });
   const one = agent.call('one');
@@ -121,7 +121,7 @@ test('inject: decisions are queued, and injected messages do not affect them', a
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['one', 'two', 'three']);
 });
 
-test('inject: if the running call fails, all injected calls fail, and their messages are kept', async () => {
+test('with `whenBusy: inject`, a failure of the running call fails all injected calls and keeps their messages', async () => {
   let fail!: () => void;
   const wait = new Promise<void>((resolve) => (fail = resolve));
   const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], {
@@ -135,7 +135,7 @@ test('inject: if the running call fails, all injected calls fail, and their mess
   expect((await agent.call()).text).toBe('up again');
 });
 
-test('queue: a call that leaves at any moment does not change the order of the others', async () => {
+test('with `whenBusy: queue`, aborting a queued call at any moment does not change the order of the others', async () => {
   for (let moment = 0; moment < 150; moment += 1) {
     const [first, second] = [gate('first'), gate('second')];
     const { agent, model } = setUp([first.reply, second.reply, 'last'], { whenBusy: 'queue' });
@@ -156,7 +156,7 @@ test('queue: a call that leaves at any moment does not change the order of the o
   }
 });
 
-test('queue: a stream takes its place with its first read', async () => {
+test('with `whenBusy: queue`, a stream enters the queue with its first read', async () => {
   const { agent, model } = setUp(['a', 'b'], { whenBusy: 'queue' });
   const unread = agent.stream('unread');
   const first = await agent.call('first');
@@ -167,7 +167,7 @@ test('queue: a stream takes its place with its first read', async () => {
   ]);
 });
 
-test('a thousand agents from one set of options share nothing', async () => {
+test('a thousand agents created from the same options share no state', async () => {
   const User = contextToken<number>('user');
   const whoAmI = tool({
     name: 'who_am_i',

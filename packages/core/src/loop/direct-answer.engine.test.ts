@@ -71,7 +71,7 @@ async function run(
   return { events, result: await stream.result };
 }
 
-test('the result of a direct tool is the answer: the log has call, result and answer, without another request', async () => {
+test('the result of a returnDirect tool is the answer, and no further model request is made', async () => {
   const { agent, model } = setUp([calls('find'), 'next']);
   const { events, result } = await run(agent, 'go');
   expect(result).toMatchObject({
@@ -105,7 +105,7 @@ test.for<[names: string[], text: string | undefined]>([
   [['find', 'broken'], undefined],
   [['broken'], undefined],
   [['find', 'nowhere'], undefined],
-])('calls of %j are answered with %j', async ([names, text]) => {
+])('the answer to tool calls of %j is %j', async ([names, text]) => {
   const { agent } = setUp([calls(...names), 'the model’s']);
   const { result } = await run(agent, 'go');
   expect([result.reason, result.text]).toEqual(
@@ -113,7 +113,7 @@ test.for<[names: string[], text: string | undefined]>([
   );
 });
 
-test('several results appear in request order, whichever ended first', async () => {
+test('several direct results are in request order, even if they end in another order', async () => {
   let release = (): void => {};
   const gate = new Promise<void>((resolve) => (release = resolve));
   const slow = make('slow', { execute: () => gate.then(() => 'slow') });
@@ -122,7 +122,7 @@ test('several results appear in request order, whichever ended first', async () 
   expect((await run(agent, 'go')).result.text).toBe('["slow","fast"]');
 });
 
-test('media stay in the answer', async () => {
+test('media in a direct result are part of the answer', async () => {
   const { agent } = setUp([calls('draw')]);
   const { result } = await run(agent, 'go');
   expect(result.text).toBe('A cat.');
@@ -148,19 +148,19 @@ test.for<
   [(_result, reply) => textOf(reply) === 'I look.', undefined, 'plain', 'return-direct'],
   [(_result, reply) => textOf(reply) === '', undefined, 'find', 'stop'],
 ])(
-  'the agent says %s, the call %s: a call of %s ends with %s',
+  '`returnDirect` of the agent is %s and of the call %s: a tool call of %s ends with %s',
   async ([agentSays, callSays, name, reason]) => {
     const { agent, model } = setUp([calls(name), 'the model’s'], {
       ...(agentSays !== undefined && { returnDirect: agentSays }),
     });
     const result = await agent.call('go', callSays === undefined ? {} : { returnDirect: callSays });
     expect(result.reason).toBe(reason);
-    // `returnDirect` must not reach the model.
+    // The option `returnDirect` must not reach the model.
     expect(model.requests[0]).not.toHaveProperty('returnDirect');
   },
 );
 
-test('hooks can change the result first, and the answer does not count as an iteration', async () => {
+test('hooks can change a direct result, and the answer does not count as an iteration', async () => {
   const result = {
     type: 'tool_result',
     toolUseId: 'call_1',
@@ -176,7 +176,7 @@ test('hooks can change the result first, and the answer does not count as an ite
   });
 });
 
-test('a result that a hook turns into an error goes to the model', async () => {
+test('a direct result that a hook turns into an error goes to the model', async () => {
   const failed = {
     type: 'tool_result',
     toolUseId: 'call_1',
@@ -190,7 +190,7 @@ test('a result that a hook turns into an error goes to the model', async () => {
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
 
-test('approvals and external results: the complete round is the answer, also in another process', async () => {
+test('approved and external results become the answer when all are complete, also in another process', async () => {
   const first = setUp([calls('find', 'approved', 'external')]);
   expect((await run(first.agent, 'go')).result.pending).toHaveLength(2);
   const { agent } = setUp([]);
@@ -208,7 +208,7 @@ test('approvals and external results: the complete round is the answer, also in 
 test.for<[type: 'reject' | 'result', reason: string]>([
   ['reject', 'stop'],
   ['result', 'stop'],
-])('a call that gets a %s without success goes to the model', async ([type, reason]) => {
+])('a tool call with a %s that is no success goes to the model', async ([type, reason]) => {
   const { agent } = setUp([calls('external'), 'the model’s']);
   await agent.call('go');
   const decision =
@@ -216,7 +216,7 @@ test.for<[type: 'reject' | 'result', reason: string]>([
   expect((await run(agent, [{ toolUseId: 'call_1', ...decision }])).result.reason).toBe(reason);
 });
 
-test('a log that ends with results continues with them; a message after them goes to the model', async () => {
+test('a log that ends with direct results continues with them as the answer; a new message goes to the model', async () => {
   const log = [
     userMessage('go'),
     assistantMessage([{ type: 'tool_use', id: 'x', name: 'find', input: {} }]),
@@ -241,7 +241,7 @@ test('a log that ends with results continues with them; a message after them goe
   );
 });
 
-test('the model answers messages that arrive while the tool runs', async () => {
+test('the model answers messages that arrive while a returnDirect tool runs', async () => {
   const { agent, model } = setUp([calls('find'), 'the model’s']);
   agent.addHook({
     on: { 'pre-acting': () => void agent.interrupt({ mode: 'inject', messages: 'and this?' }) },
@@ -253,16 +253,19 @@ test('the model answers messages that arrive while the tool runs', async () => {
 test.for<['tool' | 'prompt', ScriptedReply]>([
   ['tool', { toolCalls: [{ name: 'generate_response', input: { n: 2 } }] }],
   ['prompt', '{"n":2}'],
-])('a value that the call requests by %s must come from the model', async ([mode, reply]) => {
-  const { agent } = setUp([calls('find'), reply]);
-  const output = structured(z.object({ n: z.number() }), { mode });
-  expect(await agent.call('go', { output, returnDirect: true })).toMatchObject({
-    reason: 'stop',
-    output: { n: 2 },
-  });
-});
+])(
+  'with structured output (mode %s), the value comes from the model, not from a returnDirect tool',
+  async ([mode, reply]) => {
+    const { agent } = setUp([calls('find'), reply]);
+    const output = structured(z.object({ n: z.number() }), { mode });
+    expect(await agent.call('go', { output, returnDirect: true })).toMatchObject({
+      reason: 'stop',
+      output: { n: 2 },
+    });
+  },
+);
 
-test('an interrupt, an abort and a hook’s stop take precedence', async () => {
+test('an interrupt, an abort and stop() in a hook take precedence over a direct answer', async () => {
   const stopped = setUp([calls('find')], {
     use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
   });
@@ -272,13 +275,13 @@ test('an interrupt, an abort and a hook’s stop take precedence', async () => {
   expect((await run(interrupted.agent, 'go')).result.reason).toBe('interrupted');
 });
 
-test('a hook that jumps to the model makes another request', async () => {
+test('a hook that jumps to the model causes another model request instead of a direct answer', async () => {
   const hooks: Hook[] = [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model') } }];
   const { agent } = setUp([calls('find'), 'the model’s'], { use: [...hooks] });
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
 
-test('a post-call hook may change it, and the change is announced', async () => {
+test('a post-call hook may change a direct answer, and a step-reset announces the change', async () => {
   const content = [{ type: 'text', text: 'Other.' }] as const;
   const hooks: Hook[] = [
     { on: { 'post-call': (event) => ({ ...event, message: { ...event.message, content } }) } },
@@ -294,7 +297,7 @@ test('a post-call hook may change it, and the change is announced', async () => 
   ]);
 });
 
-test('output guards check it before readers get it as the answer', async () => {
+test('output guards check a direct answer before readers get it', async () => {
   const secret = {
     name: 'secret',
     find: (text: string) =>
@@ -310,7 +313,7 @@ test('output guards check it before readers get it as the answer', async () => {
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
 });
 
-test('a rejection by an output guard rejects the call, and its request for another answer goes to the model', async () => {
+test('an output guard can reject a direct answer, or ask the model for another answer', async () => {
   const never = { name: 'never', review: () => ({ category: 'OUTPUT_REJECTED' as const }) };
   const rejected = setUp([calls('find')], { use: [outputGuards([never])] });
   const first = await rejected.agent.call('go').catch((error: unknown) => error);
@@ -326,7 +329,7 @@ test('a rejection by an output guard rejects the call, and its request for anoth
   });
 });
 
-test('a length limit cuts it, or marks it as too short', async () => {
+test('outputLength() cuts a direct answer, or marks it as too short', async () => {
   const long = setUp([calls('find')], {
     use: [outputGuards([outputLength({ max: 4, mark: '…' })])],
   });
@@ -343,14 +346,14 @@ test('a length limit cuts it, or marks it as too short', async () => {
   expect((await run(silent.agent, 'go')).result.text).toBe('(nothing)');
 });
 
-test('an extension can replace it with another answer or none', async () => {
+test('`wrapAnswer` can discard a direct answer, so that the model answers', async () => {
   const { agent } = setUp([calls('find'), 'the model’s'], {
     use: [{ wrapAnswer: () => () => undefined }],
   });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
 });
 
-test('its text reaches readers of text and of UI messages', async () => {
+test('text streams and UI streams contain the text of a direct answer', async () => {
   let text = '';
   for await (const piece of textStream(setUp([calls('find')]).agent.stream('go'))) text += piece;
   expect(text).toBe('I look.\n\nfind: find');
@@ -374,7 +377,7 @@ test('its text reaches readers of text and of UI messages', async () => {
   ]);
 });
 
-test('rejects an invalid option', async () => {
+test('an invalid `returnDirect` is rejected in tool(), in the agent’s options and in call options', async () => {
   expect(() => make('x', { returnDirect: 'yes' as never })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
   );
@@ -391,7 +394,7 @@ test.for(
     [false, true].map((jumps) => [how, jumps] as const),
   ),
 )(
-  '%s after every event of a run that ends without the model (by a jump: %s), then the next call',
+  'after %s at any event of a run that ends without the model (by a jump: %s), the next call works',
   async ([how, jumps]) => {
     const hooks: Hook[] = jumps
       ? [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }]

@@ -31,7 +31,7 @@ const without = (id: string, more: object = {}): ContextPolicy => ({
   },
 });
 
-test('each policy gets the messages that the previous one left, and the result counts all removed ones', async () => {
+test('each context policy gets the messages that the previous policy left, and all removed messages are counted', async () => {
   const seen: string[] = [];
   const look: ContextPolicy = {
     fit(given) {
@@ -49,19 +49,19 @@ test('each policy gets the messages that the previous one left, and the result c
   });
 });
 
-test('without changes it returns the same array', async () => {
+test('fitInTurn() without changes returns the same array of messages', async () => {
   expect((await fitInTurn([], request)).messages).toBe(request.messages);
   const fitted = await fitInTurn([lastTurns(9), fitContext({ window: 9_000 })], request);
   expect(fitted.messages).toBe(request.messages);
   expect(fitted).toMatchObject({ removed: 0, before: 90, after: 90 });
 });
 
-test('a policy with `done` is the last', async () => {
+test('policies after a result with `done` do not run', async () => {
   const fitted = await fitInTurn([without('u0', { done: true }), without('u1')], request);
   expect(idsOf(fitted.messages)).toBe('a0 u1 a1 u2 a2 u3 a3 p');
 });
 
-test('a policy with a profile of its own counts the tokens, including messages that others removed', async () => {
+test('a policy’s own token profile counts all messages, including those that other policies removed', async () => {
   const profile = { ...arc, countText: (text: string): number => arc.countText(text) * 2 };
   const fitting = fitContext({ window: 100, reserveOutput: 0, step: 0, profile });
   expect(await fitInTurn([lastTurns(3), fitting], request)).toMatchObject({
@@ -76,7 +76,7 @@ test('a policy with a profile of its own counts the tokens, including messages t
   });
 });
 
-test('a policy may add a message at the head, which later policies keep there', async () => {
+test('a policy may add a message to the head of the request, and later policies keep that message', async () => {
   const note = userMessage('note', { id: 'note' });
   const put: ContextPolicy = {
     fit: ({ messages: given, head = 0 }) => ({
@@ -105,7 +105,7 @@ test('a policy may add a message at the head, which later policies keep there', 
   ).toBe('note s p');
 });
 
-test('adds up the usage of the policies', async () => {
+test('fitInTurn() adds up the usage of the policies', async () => {
   const spends: ContextPolicy = {
     fit: (given) => ({
       ...(without('').fit(given) as FittedContext),
@@ -119,7 +119,7 @@ test('adds up the usage of the policies', async () => {
 });
 
 test.each<unknown>([undefined, 'rubbish', {}, { messages: [], removed: NaN, before: 0, after: 0 }])(
-  'rejects a policy that returns %j',
+  'fitInTurn() rejects a policy that returns %j',
   async (given) => {
     const rubbish: ContextPolicy = { fit: () => given as FittedContext };
     await expect(fitInTurn([rubbish], request)).rejects.toMatchObject({

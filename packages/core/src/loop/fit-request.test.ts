@@ -13,7 +13,7 @@ import { structured } from '../output/structured.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
 
-test('a policy gets what it needs, and its usage counts as the call’s', async () => {
+test('a context policy gets the whole request, and its usage is part of the call’s usage', async () => {
   const seen: ContextRequest[] = [];
   const context: ContextPolicy = {
     fit(request) {
@@ -57,7 +57,7 @@ test('a policy gets what it needs, and its usage counts as the call’s', async 
   }
 });
 
-test('an interrupt aborts the signal of a policy, and no request is made', async () => {
+test('an interrupt aborts the signal of a context policy, and no model request is made', async () => {
   let raised = false;
   const model = new ScriptedModel(['Never.']);
   const agent: ReActAgent = new ReActAgent({
@@ -80,7 +80,7 @@ test('an interrupt aborts the signal of a policy, and no request is made', async
   expect([raised, model.requests.length]).toEqual([true, 0]);
 });
 
-test('a policy that fails ends the call with its error', async () => {
+test('a context policy that fails ends the call with its error', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), use: [fitContext()] });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
@@ -95,7 +95,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
     ({ messages }) => messages.filter(({ role }) => role !== 'assistant'),
   ],
   ['what are no messages', () => [{ role: 'user' }]],
-])('a policy that leaves %s fails the call before the model request', async (_, cut) => {
+])('a context policy that leaves %s fails the call before the model request', async (_, cut) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const context: ContextPolicy = {
     fit: (request) =>
@@ -116,7 +116,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
   });
 });
 
-test('counts the tokens that an output mode adds to the messages', async () => {
+test('fitContext() counts the tokens that an output mode adds to the messages', async () => {
   const before: number[] = [];
   const fitting = fitContext({ window: 9_000 });
   const context: ContextPolicy = {
@@ -138,7 +138,7 @@ test('counts the tokens that an output mode adds to the messages', async () => {
   );
 });
 
-test('the log names the run of a user message, and marks the answer of an interrupt', async () => {
+test('the log stores the run id of each user message, and marks the answer to an interrupt', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.', 'one two']);
   const agent = new ReActAgent({ name: 'a', model, tools: [look] });
   const first = agent.stream(userMessage('go', { metadata: { locale: 'en' } }));

@@ -29,9 +29,9 @@ interface Case {
   readonly name: string;
   readonly options: (hang: Hang['wait'], hung: Hang) => Partial<AgentOptions>;
   readonly call?: CallOptions;
-  /** Tools that the model calls first. */
+  /** Tools that the model’s first reply calls. */
   readonly calls?: readonly string[];
-  /** Reason of the call if it is not the abort or the timeout. */
+  /** Reason that the result has if it is neither the abort’s nor the timeout’s. */
   readonly stands?: string;
 }
 
@@ -271,7 +271,7 @@ function setUp({ options, calls = [] }: Case, hang: Hang) {
     model,
     tools: [emitting],
     memory,
-    // The real clock decides when the loop gives timers a turn.
+    // `now` never advances, because timers in this test are fake.
     now: () => 0,
     ...given,
     limits: { timeoutMs, ...given.limits },
@@ -280,41 +280,44 @@ function setUp({ options, calls = [] }: Case, hang: Hang) {
   return { agent, model, memory, semaphore };
 }
 
-test.for(table)('$end ends a call that hangs in $name; late, it $late', async (one) => {
-  const hang = new Hang();
-  const { agent, memory, semaphore } = setUp(one, hang);
-  const controller = new AbortController();
-  const events: AgentEvent[] = [];
-  const stream = agent.stream('go', {
-    ...one.call,
-    signal: controller.signal,
-    throwOnError: false,
-  });
-  const reading = (async () => {
-    for await (const event of stream) events.push(event);
-    return stream.result;
-  })();
-  await hang.reached;
-  if (one.end === 'an abort') controller.abort();
-  else await vi.advanceTimersByTimeAsync(timeoutMs);
-  hang.on = false;
-  const result = await advanceUntil(reading);
-  const ended = one.end === 'an abort' ? 'aborted' : 'error';
-  expect(result.reason).toBe(one.stands ?? ended);
-  expect(result.error?.code).toBe(result.reason === 'error' ? 'CALL_TIMEOUT' : undefined);
-  expect(orderFaults(events)).toEqual([]);
-  expect(agent.busy).toBe(false);
-  expect(semaphore.free).toBe(1);
+test.for(table)(
+  '$end ends a call that hangs in $name, and nothing changes when the hanging promise $late later',
+  async (one) => {
+    const hang = new Hang();
+    const { agent, memory, semaphore } = setUp(one, hang);
+    const controller = new AbortController();
+    const events: AgentEvent[] = [];
+    const stream = agent.stream('go', {
+      ...one.call,
+      signal: controller.signal,
+      throwOnError: false,
+    });
+    const reading = (async () => {
+      for await (const event of stream) events.push(event);
+      return stream.result;
+    })();
+    await hang.reached;
+    if (one.end === 'an abort') controller.abort();
+    else await vi.advanceTimersByTimeAsync(timeoutMs);
+    hang.on = false;
+    const result = await advanceUntil(reading);
+    const ended = one.end === 'an abort' ? 'aborted' : 'error';
+    expect(result.reason).toBe(one.stands ?? ended);
+    expect(result.error?.code).toBe(result.reason === 'error' ? 'CALL_TIMEOUT' : undefined);
+    expect(orderFaults(events)).toEqual([]);
+    expect(agent.busy).toBe(false);
+    expect(semaphore.free).toBe(1);
 
-  if (one.stands === 'suspended') {
-    const [pending] = result.pending;
-    await agent.call([{ toolUseId: pending!.toolUseId, type: 'reject' }]);
-  }
-  const log = await memory.records();
-  expect(historyFaults(await agent.messages())).toEqual([]);
-  hang.settleLate(one.late);
-  await vi.advanceTimersByTimeAsync(300);
-  expect(await memory.records()).toEqual(log);
-  expect(await agent.call('again')).toMatchObject({ reason: 'stop', text: 'next' });
-  expect(historyFaults(await agent.messages())).toEqual([]);
-});
+    if (one.stands === 'suspended') {
+      const [pending] = result.pending;
+      await agent.call([{ toolUseId: pending!.toolUseId, type: 'reject' }]);
+    }
+    const log = await memory.records();
+    expect(historyFaults(await agent.messages())).toEqual([]);
+    hang.settleLate(one.late);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(await memory.records()).toEqual(log);
+    expect(await agent.call('again')).toMatchObject({ reason: 'stop', text: 'next' });
+    expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);

@@ -11,7 +11,7 @@ import { tool } from '../tool/tool.ts';
 
 type Method = 'get' | 'getMany' | 'setMany' | 'set' | 'compareAndSet';
 
-/** A store whose methods wait for `open` from the n-th use of `method` on. */
+/** A store in which `method` waits for `open` from its given use on. */
 class HangingStore extends MemoryStore {
   readonly reached: Promise<void>;
   open!: () => void;
@@ -96,7 +96,7 @@ const points: readonly (readonly [Method, number])[] = [
 ];
 
 test.for(points)(
-  'a store whose %s hangs from use %i on: the call ends, the next one waits, and the log is complete',
+  'if %s of the store hangs from use %i on, an aborted call ends, the next call waits, and the log is complete',
   async ([method, use]) => {
     runs = 0;
     const store = new HangingStore(method, use);
@@ -123,7 +123,7 @@ test.for(points)(
   },
 );
 
-test('a timeout while the store hangs fails the call, also at its last write', async () => {
+test('a timeout while the store hangs fails the call, even during the last write', async () => {
   const store = new HangingStore('compareAndSet', 1);
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
   const agent = setUp(memory, { timeoutMs: 50 });
@@ -135,7 +135,7 @@ test('a timeout while the store hangs fails the call, also at its last write', a
   expect(texts).toEqual(['again', 'next', 'again', 'next']);
 });
 
-test('after a custom memory hangs, the next call waits for its write', async () => {
+test('after an aborted call, the next call waits for a custom memory that still writes', async () => {
   let open = (): void => {};
   let reach = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -167,7 +167,10 @@ test('after a custom memory hangs, the next call waits for its write', async () 
   expect(reads).toEqual([0, 1]);
 });
 
-/** A store that never settles the reads that begin while `isLost`. */
+/**
+ * A store whose reads stay pending while `isLost` is true. The functions in `late` settle those
+ * reads.
+ */
 class LosingStore extends MemoryStore {
   isLost = false;
   readonly late: (() => void)[] = [];
@@ -193,7 +196,7 @@ const starts = [
 ] as const;
 
 test.for(starts)(
-  'after a lost read of %s, the next call reads again, and the late result changes nothing',
+  'after a read that never ended, of %s, the next call reads again, and the late result changes nothing',
   async ([, before, isRead]) => {
     const store = new LosingStore();
     const agent = setUp(new SessionMemory(store, 's'));

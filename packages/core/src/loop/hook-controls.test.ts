@@ -19,7 +19,7 @@ import type { AgentHook, Middleware, UseList } from './use/middleware.ts';
 type EventType = AgentEvent['type'];
 type ControlName = keyof HookControl;
 
-/** The controls that each event offers. */
+/** The control functions that each event offers. */
 const allowed: Readonly<Partial<Record<EventType, readonly ControlName[]>>> = {
   'run-start': ['reject'],
   'pre-call': ['reject', 'stop', 'jumpTo'],
@@ -52,7 +52,10 @@ function withSetting({ use = [], hook, ...options }: Setting) {
   return made;
 }
 
-/** Two steps of a tool that reports progress, then a summary at the limit. */
+/**
+ * Creates an agent that makes two rounds of tool calls and then, at the limit of iterations, a
+ * summary.
+ */
 function setUp(use: UseList, options: Partial<AgentOptions> = {}) {
   const ran: string[] = [];
   const look = tool({
@@ -86,7 +89,7 @@ function setUp(use: UseList, options: Partial<AgentOptions> = {}) {
 
 const args = { stop: [], jumpTo: ['end', 'Jumped.'], gotoReasoning: [[]], reject: ['No.'] };
 
-/** A hook that calls a control at the first event of a type. */
+/** Creates a hook that calls a control function at the first event of a type. */
 function asking(type: EventType, name: ControlName, given: readonly unknown[] = args[name]) {
   let isFirst = true;
   return {
@@ -98,7 +101,7 @@ function asking(type: EventType, name: ControlName, given: readonly unknown[] = 
   } satisfies Middleware;
 }
 
-/** Settings that make a run emit its rarer events. */
+/** Middleware that makes a run emit its rarer events. */
 const eventful: Readonly<Partial<Record<EventType, Middleware>>> = {
   'context-fitted': { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
   'step-reset': {
@@ -112,7 +115,7 @@ test.for(
     names.filter((name) => !may.includes(name)).map((name) => [type, name] as const),
   ),
 )(
-  'a hook that calls a control that does not exist at %s, %s, fails the call',
+  'a hook at %s that calls the control %s, which this event does not have, fails the call',
   async ([type, name]) => {
     const { agent } = setUp([eventful[type] ?? {}, asking(type, name)]);
     const call = agent.call('go');
@@ -123,20 +126,20 @@ test.for(
   },
 );
 
-test("`onError: 'ignore'` does not ignore the misuse of a control", async () => {
+test("`onError: 'ignore'` does not ignore the misuse of a control function", async () => {
   const ignoring = { ...asking('post-call', 'stop'), onError: 'ignore' } as const;
   await expect(setUp([ignoring]).agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
   const { agent } = setUp([asking('post-call', 'stop')], { onHookError: 'ignore' });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test.for(names)('at `error`, %s does not hide the failure', async (name) => {
+test.for(names)('in a hook for `error`, the control %s does not hide the failure', async (name) => {
   const model = new ScriptedModel([{ error: new AgentError('MODEL_AUTH', 'No key.') }]);
   const agent = new ReActAgent({ name: 'a', model, use: [asking('error', name)] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
 });
 
-test('a hook that catches the exception of a control does not hide its misuse', async () => {
+test('a hook that catches the exception of a control function still fails the call', async () => {
   const { agent } = setUp([
     {
       on: {
@@ -144,7 +147,7 @@ test('a hook that catches the exception of a control does not hide its misuse', 
           try {
             (control as HookControl).stop();
           } catch {
-            // Like a hook that catches every exception.
+            // The empty catch block is that of a hook that ignores every exception.
           }
         },
       },
@@ -154,7 +157,7 @@ test('a hook that catches the exception of a control does not hide its misuse', 
 });
 
 test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const)))(
-  'at %s, %s after the hook has ended throws, and the call fails',
+  'in a hook for %s, calling %s after the hook has ended throws and fails the call',
   async ([type, name]) => {
     let late: Promise<unknown> | undefined;
     const { agent } = setUp([
@@ -162,7 +165,7 @@ test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const))
         onEvent(event, control) {
           if (event.type !== type || late) return;
           const use = control[name] as (...given: unknown[]) => void;
-          // Runs once the hook has returned.
+          // This code runs after the hook has returned.
           late = Promise.resolve()
             .then(() => {})
             .then(() => {})
@@ -187,7 +190,7 @@ test.for<[what: string, type: EventType, name: ControlName, given: readonly unkn
   ['an unknown place', 'pre-call', 'jumpTo', ['nowhere']],
   ['no place', 'post-reasoning', 'jumpTo', []],
   ['an unknown reason', 'post-acting', 'jumpTo', ['end', 'Over.', 'bored']],
-])('%s at %s fails the call: %s', async ([, type, name, given]) => {
+])('%s in a hook for %s fails the call: %s', async ([, type, name, given]) => {
   const { agent, ran } = setUp([{ ...asking(type, name, given), onError: 'ignore' }]);
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
   if (type !== 'post-acting') expect(ran).toEqual([]);
@@ -208,7 +211,7 @@ test('a rejection without a reason has a default text', async () => {
   expect(denied).toMatchObject({ state: 'denied', output: 'Tool call rejected: no reason given' });
 });
 
-test('the first of two rejections counts', async () => {
+test('if a hook rejects twice, the first rejection counts', async () => {
   const twice = (type: EventType): Middleware => ({
     onEvent(event, control) {
       if (event.type !== type) return;
@@ -225,7 +228,7 @@ test('the first of two rejections counts', async () => {
   });
 });
 
-test('a rejection takes precedence over a stop at `pre-call`; at `pre-acting` the stop ends the call', async () => {
+test('a rejection takes precedence over a stop at `pre-call`, and a stop takes precedence at `pre-acting`', async () => {
   const both = (type: EventType): Middleware => ({
     onEvent(event, control) {
       if (event.type !== type) return;
@@ -248,7 +251,7 @@ const misusing = {
   'post-call': (_event: unknown, control: object) => (control as HookControl).stop(),
 };
 
-/** Returns one handler for all events that calls the handlers in `on`. */
+/** Returns one handler for all events. It calls the handler in `on` for the event’s type. */
 const asOne = (on: Hooks<RunContext>): Required<Middleware>['onEvent'] => {
   const handlers = on as Readonly<Record<string, Required<Middleware>['onEvent'] | undefined>>;
   return (event, ...more) => handlers[event.type]?.(event, ...more);
@@ -302,7 +305,7 @@ test.for<[where: string, add: (on: Hooks<RunContext>) => Setting]>([
   }
 });
 
-test('rejected content is stored nowhere: not in the session, the state or long-term memory', async () => {
+test('rejected content is stored neither in the session nor in the state nor in long-term memory', async () => {
   for (const type of ['run-start', 'pre-call'] as const) {
     const store = new MemoryStore();
     const facts: string[] = [];
@@ -330,7 +333,7 @@ test('rejected content is stored nowhere: not in the session, the state or long-
 });
 
 test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const)))(
-  'at %s, %s works, and the next call too',
+  'in a hook for %s, the control %s works, and the next call works too',
   async ([type, name]) => {
     const { agent, model, ran } = setUp([asking(type, name)]);
     const result = await agent.call('go');
@@ -359,7 +362,7 @@ test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const))
 );
 
 test.for(['run-start', 'pre-call'] as const)(
-  'a rejection at %s has its reason as the answer, and nothing is stored',
+  'a rejection at %s returns its reason as the answer, and nothing is stored',
   async (type) => {
     const { agent } = setUp([asking(type, 'reject')]);
     expect(await agent.call('go')).toMatchObject({
@@ -372,7 +375,7 @@ test.for(['run-start', 'pre-call'] as const)(
   },
 );
 
-test('after `stop` at `pre-acting`, all calls of the round stay open, and hooks get them again', async () => {
+test('after `stop` at `pre-acting`, all tool calls of the reply stay open, and the next call runs the hooks again', async () => {
   const seen: string[] = [];
   let isFirst = true;
   const stopping: Middleware = {
@@ -395,7 +398,7 @@ test('after `stop` at `pre-acting`, all calls of the round stay open, and hooks 
   expect(seen.slice(0, 3)).toEqual(['a1', 'b1', 'b1']);
 });
 
-test('after `stop` at `post-acting`, queued calls do not start', async () => {
+test('after `stop` at `post-acting`, queued tool calls do not start', async () => {
   const ran: string[] = [];
   const look = tool({
     name: 'look',
@@ -416,14 +419,14 @@ test('after `stop` at `post-acting`, queued calls do not start', async () => {
       use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
     });
   expect((await agentWith(toolCalls).call('go')).reason).toBe('stopped-by-hook');
-  // The second call took the place of the first one before the hook ran.
+  // The second tool call started before the hook of the first tool call ran.
   expect(ran).toEqual(['a', 'b']);
   const unknown = agentWith([{ name: 'unknown', id: 'x' }, ...toolCalls]);
   expect((await unknown.call('go')).reason).toBe('stopped-by-hook');
   expect(ran).toEqual(['a', 'b']);
 });
 
-test('a stop takes precedence over an earlier jump', async () => {
+test('a `stop` takes precedence over an earlier `jumpTo`', async () => {
   const { agent, ran } = setUp([
     {
       on: {
@@ -436,7 +439,7 @@ test('a stop takes precedence over an earlier jump', async () => {
   expect(ran).toHaveLength(2);
 });
 
-test('decisions are kept after a stop at `pre-call`, and a jump to the tools executes them', async () => {
+test("decisions are kept after a stop at `pre-call`, and `jumpTo('tools')` applies them", async () => {
   for (const ask of ['stop', 'jump'] as const) {
     const ran: string[] = [];
     const pay = tool({
@@ -473,7 +476,7 @@ test('decisions are kept after a stop at `pre-call`, and a jump to the tools exe
   }
 });
 
-test('hooks behind a hook that rejects the call do not run', async () => {
+test('hooks after a hook that rejects the call do not run', async () => {
   const asked: string[] = [];
   const { agent } = setUp([
     asking('pre-call', 'reject'),
@@ -489,7 +492,7 @@ test('after `stop` at `pre-call`, the input is in the log', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['go']);
 });
 
-test('the type contains a control only where it works', () => {
+test('the type of `control` has a function only at events where the function works', () => {
   expectTypeOf<keyof ControlOf<'run-start'>>().toEqualTypeOf<'reject'>();
   expectTypeOf<keyof ControlOf<'pre-call'>>().toEqualTypeOf<'reject' | 'stop' | 'jumpTo'>();
   expectTypeOf<keyof ControlOf<'pre-acting'>>().toEqualTypeOf<'stop' | 'reject'>();

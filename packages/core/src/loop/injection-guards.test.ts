@@ -27,7 +27,7 @@ const rejection: Rejection = {
   }).toJSON(),
 };
 
-/** Rejects `bad`, shortens `long …`, and awaits `judge` before it decides. */
+/** Creates a guard that rejects `bad`, shortens `long …`, and awaits `judge` before it decides. */
 function guardWith(judge: (text: string) => Promise<void> | void = () => {}): Middleware {
   return {
     async guard(input) {
@@ -56,7 +56,7 @@ const texts = (messages: readonly Msg[]): readonly string[] => messages.map(text
 const asked = (model: ScriptedModel): readonly (readonly string[])[] =>
   model.requests.map(({ messages }) => texts(messages));
 
-/** A tool during which `job` runs. */
+/** Creates a tool that runs `job`. */
 const during = (job: () => unknown) =>
   tool({
     name: 'look',
@@ -69,7 +69,7 @@ const during = (job: () => unknown) =>
   });
 const look: ScriptedReply = { toolCalls: [{ name: 'look' }] };
 
-test('a guard can reject an injected call without affecting the running call', async () => {
+test('a guard rejects an injected call without affecting the running call', async () => {
   const { open, wait } = gate();
   const { agent, model } = setUp([[{ wait, text: 'one' }], 'two']);
   const first = agent.call('first');
@@ -91,7 +91,7 @@ test('a guard can reject an injected call without affecting the running call', a
   expect(asked(model)[1]).toEqual(['first', 'one', 'next']);
 });
 
-test('an injected message is stored, and the model gets it, as a guard changed it', async () => {
+test('an injected message is stored and sent to the model as the guard changed it', async () => {
   for (const how of ['call', 'interrupt'] as const) {
     const tools = [
       during(() => {
@@ -107,7 +107,7 @@ test('an injected message is stored, and the model gets it, as a guard changed i
   }
 });
 
-test('drops a rejected message of an interrupt without affecting the run', async () => {
+test('a guard drops a rejected message of an interrupt without affecting the run', async () => {
   const tools = [
     during(() => {
       agent.interrupt({ mode: 'inject', messages: 'bad' });
@@ -120,7 +120,7 @@ test('drops a rejected message of an interrupt without affecting the run', async
   expect(texts(await agent.messages())).not.toContain('bad');
 });
 
-test('a guard that is slower than the answer delays only the end of the run, which continues with the message', async () => {
+test('if a guard is slower than the answer, the run waits for it and continues with the message', async () => {
   const { open, wait } = gate();
   const tools = [during(() => void agent.interrupt({ mode: 'inject', messages: 'slow' }))];
   const judge = (text: string) => (text === 'slow' ? wait : undefined);
@@ -142,7 +142,7 @@ test('a guard that is slower than the answer delays only the end of the run, whi
   ]);
 });
 
-test('a slow guard that finally rejects lets the run end with its answer', async () => {
+test('if a slow guard rejects the message, the run ends with its answer', async () => {
   const { open, wait } = gate();
   const judge = (text: string) => (text === 'bad' ? wait : undefined);
   const { agent, model } = setUp([look, 'answer'], [guardWith(judge)], {
@@ -155,7 +155,7 @@ test('a slow guard that finally rejects lets the run end with its answer', async
   expect(model.requests).toHaveLength(2);
 });
 
-test('messages keep their order of arrival, even if a later one is checked first', async () => {
+test('injected messages keep their order of arrival, even if a later message is checked first', async () => {
   const { open, wait } = gate();
   const judge = (text: string) => (text === 'one' ? wait : undefined);
   const { agent } = setUp([look, 'answer', 'last'], [guardWith(judge)], {
@@ -177,7 +177,7 @@ test('messages keep their order of arrival, even if a later one is checked first
   ]);
 });
 
-test('a guard that throws fails closed: the injected call fails, the running one does not', async () => {
+test('if a guard throws, the injected call fails and the running call does not', async () => {
   const { open, wait } = gate();
   const guard: Middleware = {
     guard(input) {
@@ -195,7 +195,7 @@ test('a guard that throws fails closed: the injected call fails, the running one
   expect(texts(await agent.messages())).toEqual(['first', 'one']);
 });
 
-test('rate limits count injected messages, and personal data is masked before it is stored', async () => {
+test('rate limits count injected messages, and personal data in these messages is masked before it is stored', async () => {
   const { open, wait } = gate();
   const limited = setUp(
     [[{ wait, text: 'one' }]],
@@ -215,7 +215,7 @@ test('rate limits count injected messages, and personal data is masked before it
   expect(stored).not.toContain('bob@example.com');
 });
 
-test('`arcReactor()` accepts messages through its guards', async () => {
+test('the guards of `arcReactor()` check injected messages', async () => {
   const { open, wait } = gate();
   const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [arcReactor()]);
   const first = agent.call('first');
@@ -228,7 +228,7 @@ test('`arcReactor()` accepts messages through its guards', async () => {
   expect(texts(await agent.messages())).toContain('second');
 });
 
-test('an injected call that the running call ends without has a turn of its own, and its guard runs once', async () => {
+test('an injected call whose running call is rejected gets its own turn, and its guard runs once', async () => {
   const judged: string[] = [];
   const { agent } = setUp(['answer'], [guardWith((text) => void judged.push(text))]);
   const first = agent.call('bad');
@@ -239,7 +239,7 @@ test('an injected call that the running call ends without has a turn of its own,
   expect(judged.toSorted()).toEqual(['bad', 'good']);
 });
 
-test('an abort of the injected call withdraws its message', async () => {
+test('aborting the injected call withdraws its message', async () => {
   const { open, wait } = gate();
   const guarding = gate();
   const judge = (text: string) => (text === 'slow' ? guarding.wait : undefined);
@@ -256,7 +256,7 @@ test('an abort of the injected call withdraws its message', async () => {
   expect(texts(await agent.messages())).toEqual(['first', 'one']);
 });
 
-test('an abort of the running call does not wait for guards, and the injected call has its own turn', async () => {
+test('aborting the running call does not wait for guards, and the injected call gets its own turn', async () => {
   const guarding = gate();
   const judge = (text: string) => (text === 'slow' ? guarding.wait : undefined);
   const { agent } = setUp(['one', 'two'], [guardWith(judge)]);
@@ -271,7 +271,7 @@ test('an abort of the running call does not wait for guards, and the injected ca
   expect(texts(await agent.messages())).toContain('slow');
 });
 
-test('a call’s time limit does not wait for the guard of an injected message', async () => {
+test('the time limit of a call does not wait for the guard of an injected message', async () => {
   vi.useFakeTimers();
   try {
     const never = new Promise<void>(() => {});
@@ -292,7 +292,7 @@ test('a call’s time limit does not wait for the guard of an injected message',
   }
 });
 
-test('an interrupt while a guard still checks ends the run, and the message is kept for later', async () => {
+test('an interrupt while a guard still checks a message ends the run, and the message is stored after the end', async () => {
   const guarding = gate();
   const judge = (text: string) => {
     if (text !== 'slow') return undefined;
@@ -311,7 +311,7 @@ test('an interrupt while a guard still checks ends the run, and the message is k
   expect(texts(await agent.messages())).toEqual(['go', 'answer', 'Stop it.', 'slow']);
 });
 
-test('answers a message that arrives while a structured answer is checked', async () => {
+test('a message that arrives while a structured answer is validated is answered too', async () => {
   const city = z.object({ name: z.string() });
   let isFirst = true;
   const slow = city.refine(async () => {
@@ -328,7 +328,7 @@ test('answers a message that arrives while a structured answer is checked', asyn
   expect(result.reason).toBe('stop');
 });
 
-test('between runs and after a suspension an injection is an ordinary call', async () => {
+test('between runs and after a suspension, interrupt() injects nothing, and call() runs normally', async () => {
   const pay = tool({ name: 'look', description: '', input: {}, needsApproval: true });
   const { agent } = setUp([look], undefined, { tools: [pay] });
   expect(agent.interrupt({ mode: 'inject', messages: 'bad' })).toBe(false);

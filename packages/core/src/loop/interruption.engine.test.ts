@@ -27,7 +27,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent: new ReActAgent({ name: 'a', model, ...options }), model };
 }
 
-/** A tool whose calls end when the test ends them. */
+/** Creates a tool whose calls end when the test calls `open`. */
 function gated(name = 'gated') {
   const signals: AbortSignal[] = [];
   let open!: () => void;
@@ -45,7 +45,7 @@ function gated(name = 'gated') {
   return { gate, open, signals };
 }
 
-/** Reads to the end. `at` gets each event before the run continues. */
+/** Reads a stream to its end. `at` gets each event before the run continues. */
 async function read(stream: AgentStream, at: (event: AgentEvent) => void = () => {}) {
   const events: AgentEvent[] = [];
   for await (const event of stream) {
@@ -85,33 +85,40 @@ test.for([
   { request: { message: 'Fine.' }, options: {}, text: 'Fine.' },
   { request: message, options: {}, text: 'As you said.' },
   { request: { mode: 'stop', message } as const, options: {}, text: 'As you said.' },
-])('interrupt($request) with $options answers "$text"', async ({ request, options, text }) => {
-  const { agent, model } = setUp([{ thinking: 'Well.', text: 'one two three' }, 'next'], options);
-  const { events, result } = await read(agent.stream('go'), (event) => {
-    if (isDelta(event, 'one ')) expect(agent.interrupt(request)).toBe(true);
-  });
-  expect(result).toMatchObject({ reason: 'interrupted', text });
-  if (text === textOf(message))
-    expect(result.message).toEqual({ ...message, name: 'a', metadata: { reason: 'interrupted' } });
-  const log = await agent.messages();
-  expect(log.map(textOf)).toEqual(['go', 'one ', text]);
-  expect(log[1]).toMatchObject({
-    metadata: { partial: 'interrupted' },
-    content: [
-      { type: 'thinking', thinking: 'Well.' },
-      { type: 'text', text: 'one ' },
-    ],
-  });
-  expect(events.at(-2)).toMatchObject({
-    type: 'reasoning-chunk',
-    delta: text,
-    blockId: `${result.message.id}:0`,
-  });
-  expect(await agent.call('go on')).toMatchObject({ reason: 'stop', text: 'next' });
-  expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'one ', text, 'go on']);
-});
+])(
+  'interrupt($request) with $options ends with the answer "$text"',
+  async ({ request, options, text }) => {
+    const { agent, model } = setUp([{ thinking: 'Well.', text: 'one two three' }, 'next'], options);
+    const { events, result } = await read(agent.stream('go'), (event) => {
+      if (isDelta(event, 'one ')) expect(agent.interrupt(request)).toBe(true);
+    });
+    expect(result).toMatchObject({ reason: 'interrupted', text });
+    if (text === textOf(message))
+      expect(result.message).toEqual({
+        ...message,
+        name: 'a',
+        metadata: { reason: 'interrupted' },
+      });
+    const log = await agent.messages();
+    expect(log.map(textOf)).toEqual(['go', 'one ', text]);
+    expect(log[1]).toMatchObject({
+      metadata: { partial: 'interrupted' },
+      content: [
+        { type: 'thinking', thinking: 'Well.' },
+        { type: 'text', text: 'one ' },
+      ],
+    });
+    expect(events.at(-2)).toMatchObject({
+      type: 'reasoning-chunk',
+      delta: text,
+      blockId: `${result.message.id}:0`,
+    });
+    expect(await agent.call('go on')).toMatchObject({ reason: 'stop', text: 'next' });
+    expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'one ', text, 'go on']);
+  },
+);
 
-test('the first of two interrupts counts, and it ends with its call', async () => {
+test('the first of two interrupts counts, and an interrupt affects only its own call', async () => {
   const { agent } = setUp(['one two', 'three']);
   const { result } = await read(
     agent.stream('go'),
@@ -121,7 +128,7 @@ test('the first of two interrupts counts, and it ends with its call', async () =
   expect((await agent.call('again')).reason).toBe('stop');
 });
 
-test('removes a tool call that was incomplete when the reply was cut off', async () => {
+test('an interrupt removes a tool call that was incomplete', async () => {
   const { agent, model } = setUp([
     { text: 'Wait.', toolCalls: [{ name: 'none', input: { a: 1 } }] },
     'next',
@@ -132,7 +139,7 @@ test('removes a tool call that was incomplete when the reply was cut off', async
   await expectWhole(agent, model);
 });
 
-test('an interrupt lets running tools finish without a signal, and queued ones never start', async () => {
+test('an interrupt lets running tools finish without aborting their signals, and queued tool calls never start', async () => {
   const { gate, open, signals } = gated();
   const first = gated('noisy');
   const noisy: Tool = {
@@ -192,7 +199,7 @@ test.for(['post-reasoning', 'pre-acting'] as const)(
   },
 );
 
-test('an interrupt while the store records the start of a call prevents the start', async () => {
+test('an interrupt while the store records the start of a tool call prevents the start', async () => {
   const { gate, signals } = gated();
   const memory = new SessionMemory(new MemoryStore(), 's');
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
@@ -210,7 +217,7 @@ test('an interrupt while the store records the start of a call prevents the star
   await expectWhole(agent, model);
 });
 
-test('an interrupt while a user decides about a call prevents its start', async () => {
+test('an interrupt while `decide` decides about a tool call prevents its start', async () => {
   const { gate, signals } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'next'], {
     tools: [{ ...gate, needsApproval: true }],
@@ -229,7 +236,7 @@ test('an interrupt while a user decides about a call prevents its start', async 
   await expectWhole(agent, model);
 });
 
-test('an interrupt before a decision takes effect keeps the given results and starts nothing', async () => {
+test('an interrupt before decisions take effect keeps the given results and starts no tool', async () => {
   const { gate, signals } = gated();
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'gated' }, { name: 'gated' }, { name: 'gated' }] }, 'next'],
@@ -259,28 +266,31 @@ test.for([
   ['the system', createMessage('system', 'Stopped.')],
   ['a tool', createMessage('tool', 'Stopped.')],
   ['another agent', assistantMessage('Stopped.', { name: 'Bob' })],
-] as const)('the message of %s is an answer of the assistant', async ([who, said]) => {
-  const { agent, model } = setUp(['one two', 'next', 'three four']);
-  const stop = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
-  const { message: answer } = await agent.call('go');
-  stop();
-  const name = who === 'another agent' ? 'Bob' : 'a';
-  expect(answer).toMatchObject({ role: 'assistant', name, content: said.content });
-  await agent.call('again');
-  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'assistant',
-    'user',
-  ]);
-  const twice = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
-  const { message: second } = await agent.call('go');
-  twice();
-  expect((await agent.messages()).at(-1)).toEqual(second);
-  expect(second.id).not.toBe(answer.id);
-});
+] as const)(
+  'an interrupt with a message of %s ends the call with an assistant message',
+  async ([who, said]) => {
+    const { agent, model } = setUp(['one two', 'next', 'three four']);
+    const stop = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
+    const { message: answer } = await agent.call('go');
+    stop();
+    const name = who === 'another agent' ? 'Bob' : 'a';
+    expect(answer).toMatchObject({ role: 'assistant', name, content: said.content });
+    await agent.call('again');
+    expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'assistant',
+      'user',
+    ]);
+    const twice = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt(said) } });
+    const { message: second } = await agent.call('go');
+    twice();
+    expect((await agent.messages()).at(-1)).toEqual(second);
+    expect(second.id).not.toBe(answer.id);
+  },
+);
 
-test('rejects an interrupt with tool blocks', () => {
+test('interrupt() rejects messages with tool calls or tool results', () => {
   const { agent } = setUp([]);
   const call = { type: 'tool_use', id: 'x', name: 'x', input: {} } as const;
   const result = {
@@ -296,7 +306,7 @@ test('rejects an interrupt with tool blocks', () => {
     );
 });
 
-test('an abort reaches running tools, and queued ones never start', async () => {
+test('an abort aborts the signals of running tools, and queued tool calls never start', async () => {
   const { gate, signals } = gated();
   const controller = new AbortController();
   const noisy = tool({
@@ -326,7 +336,7 @@ test('an abort reaches running tools, and queued ones never start', async () => 
   await expectWhole(agent, model);
 });
 
-test('after an abort no further call begins, but each gets its result', async () => {
+test('after an abort no further tool starts, but each tool call gets a result', async () => {
   const { gate, signals } = gated();
   const controller = new AbortController();
   const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], {
@@ -345,7 +355,7 @@ test('after an abort no further call begins, but each gets its result', async ()
   expect(signals).toEqual([]);
 });
 
-test('a tool that ends the call stops the others', async () => {
+test('a tool that throws a fatal error aborts the other tools', async () => {
   const { gate, signals } = gated();
   const fatal = tool({
     name: 'fatal',
@@ -362,7 +372,7 @@ test('a tool that ends the call stops the others', async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
-test('an interrupt ends the network read, and keeps everything from the last read', async () => {
+test('an interrupt stops reading the model’s reply, and keeps everything from the last read', async () => {
   let reads = 0;
   let closed = false;
   const model: ChatModel = {
@@ -428,7 +438,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
 );
 
 test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
-  '%s ends a slow recall and keeps the input',
+  '%s ends the wait for a slow recall and keeps the input',
   async (how) => {
     let onRecall!: (signal: AbortSignal) => void;
     const recalling = new Promise<AbortSignal>((resolve) => (onRecall = resolve));
@@ -448,7 +458,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
   },
 );
 
-test('after an interrupt nothing more is recalled', async () => {
+test('after an interrupt, no further recall runs', async () => {
   let recalls = 0;
   const recall = async (): Promise<[]> => {
     recalls += 1;
@@ -460,7 +470,7 @@ test('after an interrupt nothing more is recalled', async () => {
   expect(recalls).toBe(1);
 });
 
-test('a call that was paused before its first request continues', async () => {
+test('a call that was paused before its first model request continues with the next call', async () => {
   const { agent, model } = setUp(['one'], {
     use: [
       {
@@ -481,7 +491,7 @@ test('a call that was paused before its first request continues', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'one']);
 });
 
-test('after a pause the reply is requested again behind a step-reset, and its part is removed', async () => {
+test('after a pause, the next call removes the partial reply, emits a step-reset, and requests the reply again', async () => {
   const { agent, model } = setUp(['one two three', 'un deux trois']);
   const first = await read(
     agent.stream('count'),
@@ -505,7 +515,7 @@ test('after a pause the reply is requested again behind a step-reset, and its pa
   expect((await agent.messages()).map(textOf)).toEqual(['count', 'un deux trois']);
 });
 
-test('a paused reply stays if new input comes instead', async () => {
+test('if a call with new input follows a pause, the partial reply is kept', async () => {
   const { agent, model } = setUp(['one two three', 'four']);
   await read(
     agent.stream('count'),
@@ -515,7 +525,7 @@ test('a paused reply stays if new input comes instead', async () => {
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two ', 'and then?']);
 });
 
-test('a pause while tools run keeps their results, and the call continues from there', async () => {
+test('a pause while tools run keeps their results, and the next call continues with these results', async () => {
   const { gate, open, signals } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'done'], { tools: [gate] });
   const { result } = await read(
@@ -528,7 +538,7 @@ test('a pause while tools run keeps their results, and the call continues from t
   await expectWhole(agent, model);
 });
 
-test('a pause leaves pending calls as they are; an interrupt closes them', async () => {
+test('a pause leaves pending tool calls open, and an interrupt closes them', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
   for (const how of ['pause', 'interrupt'] as const) {
     const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
@@ -555,7 +565,7 @@ test('a pause leaves pending calls as they are; an interrupt closes them', async
   }
 });
 
-test('messages injected while a reply is written are answered after it', async () => {
+test('messages that are injected while a reply streams are answered after the reply', async () => {
   const { agent, model } = setUp(['one two', 'three']);
   const { events, result } = await read(
     agent.stream('go'),
@@ -571,7 +581,7 @@ test('messages injected while a reply is written are answered after it', async (
   expect(events.filter(({ type }) => type === 'post-call')).toHaveLength(1);
 });
 
-test('messages injected while tools run come behind their results', async () => {
+test('messages that are injected while tools run are placed after the tool results', async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'done'], {
     tools: [gate],
@@ -591,7 +601,7 @@ test('messages injected while tools run come behind their results', async () => 
   await expectWhole(agent, model);
 });
 
-test('at the limit the summary includes injected messages; later ones are kept', async () => {
+test('at the limit of iterations, the summary answers injected messages; later messages are only stored', async () => {
   const { agent, model } = setUp(['one', 'in short', 'three'], { limits: { iterations: 1 } });
   const { result } = await read(agent.stream('go'), (event) => {
     if (event.type === 'post-reasoning') agent.interrupt({ mode: 'inject', messages: 'also' });
@@ -605,7 +615,7 @@ test('at the limit the summary includes injected messages; later ones are kept',
 });
 
 test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
-  'keeps a message that was injected before an %s',
+  'a message that was injected before an %s is stored',
   async (how) => {
     const controller = new AbortController();
     const { agent, model } = setUp([
@@ -624,7 +634,7 @@ test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
   },
 );
 
-test("with `whenBusy: 'inject'` a call to a busy agent is injected, and both get the same result", async () => {
+test("with `whenBusy: 'inject'`, a call to a busy agent is injected, and both calls get the same result", async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'], {
     tools: [gate],
@@ -635,7 +645,7 @@ test("with `whenBusy: 'inject'` a call to a busy agent is injected, and both get
   const { result } = await read(agent.stream('go'), (event) => {
     if (event.type === 'pre-acting') second = agent.call('also');
     if (event.type === 'pre-acting') open();
-    // Too late for the injection, it waits for its turn.
+    // It is too late to inject this call, so the call is queued.
     if (event.type === 'run-end') late = agent.call('afterwards');
   });
   expect(await second).toBe(result);
@@ -643,7 +653,7 @@ test("with `whenBusy: 'inject'` a call to a busy agent is injected, and both get
   expect((await late)?.text).toBe('alone');
 });
 
-test('queued calls run one after the other; an aborted one stores nothing and changes no order', async () => {
+test('queued calls run one after the other; an aborted call stores nothing and does not change the order', async () => {
   const { gate, open } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'one', 'three', 'four'], {
     tools: [gate],
@@ -678,7 +688,7 @@ test('queued calls run one after the other; an aborted one stores nothing and ch
   await expectWhole(agent, model);
 });
 
-test('an abort before the start makes no request, and keeps the input and given results', async () => {
+test('an abort before the start makes no model request, and keeps the given results', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
   const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
     tools: [external],
@@ -697,7 +707,7 @@ test('an abort before the start makes no request, and keeps the input and given 
   await expectWhole(agent, model);
 });
 
-test('a rejected call removes its listener from the caller’s signal', async () => {
+test('a call that a busy agent rejects removes its listener from the caller’s signal', async () => {
   const { signal } = new AbortController();
   let listening = 0;
   const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
@@ -713,7 +723,7 @@ test('a rejected call removes its listener from the caller’s signal', async ()
   expect(listening).toBe(0);
 });
 
-test('injected messages break no request: unmatched results are left out, calls without result are closed', async () => {
+test('injected messages never make a request invalid: unmatched results are omitted, and open tool calls are closed', async () => {
   const { agent, model } = setUp(['one two', 'three', 'four']);
   const stray = toolMessage({
     type: 'tool_result',

@@ -12,7 +12,7 @@ import type { Middleware } from './use/middleware.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-test('with real timers, an abort ends a call whose hooks all hang within a few turns', async () => {
+test('with real timers, an abort ends a call even if all its hooks hang', async () => {
   vi.useRealTimers();
   const controller = new AbortController();
   let reach = (): void => {};
@@ -30,7 +30,7 @@ test('with real timers, an abort ends a call whose hooks all hang within a few t
   expect(agent.busy).toBe(false);
 });
 
-test('if the error hook hangs, the call still fails with its own error', async () => {
+test('if a hook for `error` hangs, the call still fails with the original error', async () => {
   const controller = new AbortController();
   const hang = new Hang();
   const model = new ScriptedModel([{ error: new Error('down') }, 'next']);
@@ -44,7 +44,7 @@ test('if the error hook hangs, the call still fails with its own error', async (
   expect((await agent.call('again')).text).toBe('next');
 });
 
-test('an added hook that hangs ends with the call, and the hooks after it get every event', async () => {
+test('a hook from addHook() that hangs does not block an aborted call, and later hooks get every event', async () => {
   const hang = new Hang();
   const heard: string[] = [];
   const controller = new AbortController();
@@ -58,7 +58,7 @@ test('an added hook that hangs ends with the call, and the hooks after it get ev
   expect(heard).toEqual(['run-start', 'run-end']);
 });
 
-test('late use of a context, control or tool changes nothing', async () => {
+test('using the run context after the run has ended changes nothing', async () => {
   const hang = new Hang();
   const controller = new AbortController();
   const late: string[] = [];
@@ -101,7 +101,7 @@ test('late use of a context, control or tool changes nothing', async () => {
   expect((await memory.view()).state['values']).toEqual({ kept: 'before' });
 });
 
-test('wrappers around a hanging one clean up and release their resources', async () => {
+test('if a wrapped model hangs, wrappers around the model still release their resources after an abort', async () => {
   const hang = new Hang();
   const places = new Semaphore(1);
   const controller = new AbortController();
@@ -139,7 +139,7 @@ test('wrappers around a hanging one clean up and release their resources', async
   expect(places.free).toBe(1);
 });
 
-test('a reader that stopped reading does not block an aborted call or the next one', async () => {
+test('a reader that stopped reading blocks neither an aborted call nor the next call', async () => {
   const controller = new AbortController();
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['one two three', 'next']) });
   const stream = agent.stream('go', { signal: controller.signal });
@@ -157,7 +157,7 @@ test('a reader that stopped reading does not block an aborted call or the next o
   expect(rest.at(-1)).toMatchObject({ type: 'run-end', result: { reason: 'aborted' } });
 });
 
-test('a call that was injected into a hanging one ends with its own signal', async () => {
+test('an injected call ends with its own signal, even if the running call hangs', async () => {
   const hang = new Hang();
   const own = new AbortController();
   const other = new AbortController();
@@ -176,7 +176,7 @@ test('a call that was injected into a hanging one ends with its own signal', asy
   expect((await advanceUntil(first)).reason).toBe('aborted');
 });
 
-test('the parent’s abort ends a hanging agent that it called as a tool', async () => {
+test('an abort of the parent ends a hanging child agent', async () => {
   const hang = new Hang();
   const controller = new AbortController();
   const child = new ReActAgent({

@@ -75,14 +75,14 @@ interface Seen {
   readonly error?: unknown;
 }
 
-/** Gets each event with its number, before the loop continues. */
+/** Gets each event and its index before the run continues. */
 type Witness = (event: AgentEvent, index: number, agent: ReActAgent) => void;
 
 interface RunOptions extends Partial<AgentOptions> {
   readonly signal?: AbortSignal;
   readonly onRead?: Witness;
   readonly onHear?: Witness;
-  /** Default 'go'. */
+  /** Input of the call. Default: 'go'. */
   readonly given?: string | undefined;
 }
 
@@ -118,7 +118,7 @@ async function watch(replies: readonly ScriptedReply[], options: RunOptions = {}
   }
 }
 
-/** Formats an event in one line, so that a test can compare a whole run. */
+/** Formats an event as one line, so that a test can compare a whole run. */
 function line(event: AgentEvent): string {
   const { type } = event;
   switch (type) {
@@ -148,9 +148,9 @@ const callTools = (...names: string[]): ScriptedStep => ({
 interface Row extends RunOptions {
   readonly name: string;
   readonly replies: readonly ScriptedReply[];
-  /** Every event of the run, from after `pre-call` on. */
+  /** Every event of the run after `pre-call`. */
   readonly expected: readonly string[];
-  /** Roles of the messages in the log. `open` lists its open calls. */
+  /** Roles of the messages in the log. */
   readonly log: string;
   readonly open?: readonly string[];
 }
@@ -537,7 +537,7 @@ const rows: readonly Row[] = [
 ];
 
 test.for(rows)(
-  'the event order: $name',
+  'the events of a run come in the documented order: $name',
   async ({ replies, expected, log, open, name: _name, ...options }) => {
     const { agent, model, events, heard } = await watch(replies, options);
     expect(events.map(line)).toEqual(['run-start', 'pre-call', ...expected]);
@@ -551,7 +551,7 @@ test.for(rows)(
   },
 );
 
-test('announces a message that hooks change first, and only hooks get the original', async () => {
+test('if a hook changes a message, a step-reset announces the change, and only hooks get the original message', async () => {
   const rewrite = <E extends { readonly message: AgentResult['message'] }>(event: E): E => ({
     ...event,
     message: { ...event.message, content: [...event.message.content, { type: 'text', text: '!' }] },
@@ -588,8 +588,8 @@ test('announces a message that hooks change first, and only hooks get the origin
 });
 
 /**
- * Answers the last message: a text with tool calls, results with an answer, and `next` with an
- * answer of its own.
+ * Replies to the last message. Replies to tool results and to `next` are answers, and the first
+ * reply contains tool calls.
  */
 function replyTo(request: ModelRequest): string | ScriptedStep {
   const last = request.messages.at(-1)!;
@@ -621,7 +621,7 @@ const cuts = (['interrupt', 'pause', 'inject', 'abort'] as const).flatMap((how) 
 );
 
 test.for(cuts)(
-  '$how by a $by after every event of a run of at most $iterations iterations',
+  '$how by a $by at every event of a run with at most $iterations iterations ends correctly',
   async ({ how, by, iterations }) => {
     const limits = { iterations };
     const whole = await watch(script(), { limits });
@@ -688,7 +688,7 @@ test.for(cuts)(
 );
 
 test.for(rows.filter(({ signal }) => !signal))(
-  'a late reader gets the same event order: $name',
+  'a late reader gets the events in the same order: $name',
   async ({ replies, expected, ...options }) => {
     const { use = [], limits = {}, returnDirect = false } = options;
     const agent = new ReActAgent({
@@ -714,76 +714,79 @@ const resumed = (['interrupt', 'pause', 'abort'] as const).flatMap((how) =>
   (['reader', 'hook'] as const).map((by) => ({ how, by })),
 );
 
-test.for(resumed)('$how by a $by after every event of a resumed run', async ({ how, by }) => {
-  const start = async (): Promise<ReActAgent> => {
-    const model = new ScriptedModel([
-      callTools('external', 'asked', 'waits', 'asked'),
-      ...script(),
-    ]);
-    const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
-    expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual([
-      'external',
-      'approval',
-      'approval',
-      'suspended',
-    ]);
-    return agent;
-  };
-  const decisions = [
-    { toolUseId: 'call_1', type: 'result', output: 'here' },
-    { toolUseId: 'call_2', type: 'approve' },
-    { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
-    { toolUseId: 'call_4', type: 'reject' },
-  ] as const;
-  const watchResume = async (
-    agent: ReActAgent,
-    act: (event: AgentEvent, index: number) => void,
-    signal?: AbortSignal,
-  ) => {
-    const events: AgentEvent[] = [];
-    const heard: AgentEvent[] = [];
-    const off = agent.addHook({
-      onEvent(event) {
-        heard.push(event);
-        if (by === 'hook') act(event, heard.length - 1);
-      },
-    });
-    for await (const event of agent.stream(decisions, signal && { signal })) {
-      events.push(event);
-      if (by === 'reader') act(event, events.length - 1);
-    }
-    off();
-    return { events, heard };
-  };
-  const { events: whole } = await watchResume(await start(), () => {});
-  const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
-  expect(whole.map(line).slice(0, 7)).toEqual([
-    'run-start',
-    'pre-call',
-    'post-acting call_1 success',
-    'post-acting call_3 success',
-    'post-acting call_4 denied',
-    'acting-chunk call_2',
-    'post-acting call_2 success',
-  ]);
-  for (const [point, { type }] of whole.entries()) {
-    const controller = new AbortController();
-    const agent = await start();
-    const act = (_event: AgentEvent, index: number): void => {
-      if (index !== point) return;
-      if (how === 'abort') controller.abort();
-      else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+test.for(resumed)(
+  '$how by a $by at every event of a resumed run ends correctly',
+  async ({ how, by }) => {
+    const start = async (): Promise<ReActAgent> => {
+      const model = new ScriptedModel([
+        callTools('external', 'asked', 'waits', 'asked'),
+        ...script(),
+      ]);
+      const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
+      expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual([
+        'external',
+        'approval',
+        'approval',
+        'suspended',
+      ]);
+      return agent;
     };
-    const { events, heard } = await watchResume(agent, act, controller.signal);
-    const at = `${point} ${type}`;
-    const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
-    expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
-    expect(orderFaults(events), at).toEqual([]);
-    expect(heard, at).toEqual(events);
-    expect(historyFaults(await agent.messages()), at).toEqual([]);
-    expect((await agent.call('next')).text, at).toBe('Next it is.');
-  }
-});
+    const decisions = [
+      { toolUseId: 'call_1', type: 'result', output: 'here' },
+      { toolUseId: 'call_2', type: 'approve' },
+      { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
+      { toolUseId: 'call_4', type: 'reject' },
+    ] as const;
+    const watchResume = async (
+      agent: ReActAgent,
+      act: (event: AgentEvent, index: number) => void,
+      signal?: AbortSignal,
+    ) => {
+      const events: AgentEvent[] = [];
+      const heard: AgentEvent[] = [];
+      const off = agent.addHook({
+        onEvent(event) {
+          heard.push(event);
+          if (by === 'hook') act(event, heard.length - 1);
+        },
+      });
+      for await (const event of agent.stream(decisions, signal && { signal })) {
+        events.push(event);
+        if (by === 'reader') act(event, events.length - 1);
+      }
+      off();
+      return { events, heard };
+    };
+    const { events: whole } = await watchResume(await start(), () => {});
+    const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
+    expect(whole.map(line).slice(0, 7)).toEqual([
+      'run-start',
+      'pre-call',
+      'post-acting call_1 success',
+      'post-acting call_3 success',
+      'post-acting call_4 denied',
+      'acting-chunk call_2',
+      'post-acting call_2 success',
+    ]);
+    for (const [point, { type }] of whole.entries()) {
+      const controller = new AbortController();
+      const agent = await start();
+      const act = (_event: AgentEvent, index: number): void => {
+        if (index !== point) return;
+        if (how === 'abort') controller.abort();
+        else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+      };
+      const { events, heard } = await watchResume(agent, act, controller.signal);
+      const at = `${point} ${type}`;
+      const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
+      expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
+      expect(orderFaults(events), at).toEqual([]);
+      expect(heard, at).toEqual(events);
+      expect(historyFaults(await agent.messages()), at).toEqual([]);
+      expect((await agent.call('next')).text, at).toBe('Next it is.');
+    }
+  },
+);
 
 const failing = [
   'run-start',
@@ -828,7 +831,8 @@ test.for(failing)(
       [],
     );
     expect(events.slice(-2).map(line)).toEqual(['error HOOK_ERROR', 'run-end error']);
-    // The reader does not get the failed event, but hooks may have got it.
+    // The reader does not get the event at which the hook failed, but other hooks may have got the
+    // event.
     const shown = new Set(events.map(({ seq }) => seq));
     expect(heard.filter(({ seq }) => shown.has(seq))).toEqual(events);
     expect(heard.filter(({ seq }) => !shown.has(seq)).map((event) => event.type)).toEqual([type]);

@@ -31,7 +31,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
 const steps = (count: number): ScriptedReply[] =>
   Array.from({ length: count }, () => ({ toolCalls: [{ name: 'step' }] }));
 
-test('ten rounds of reasoning and acting, then a summary: eleven requests', async () => {
+test('by default a run makes ten model requests with tools and one for the summary', async () => {
   const { agent, model } = setUp([...steps(10), 'in short', 'next']);
   expect(await agent.call('go')).toMatchObject({
     reason: 'max-iterations',
@@ -46,13 +46,13 @@ test('ten rounds of reasoning and acting, then a summary: eleven requests', asyn
   expect(await agent.call('again')).toMatchObject({ reason: 'stop', iterations: 1 });
 });
 
-test('an answer in the last round is an answer', async () => {
+test('an answer in the last iteration ends the run normally', async () => {
   const { agent, model } = setUp([...steps(2), 'done'], { limits: { iterations: 3 } });
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done', iterations: 3 });
   expect(model.requests).toHaveLength(3);
 });
 
-test('with zero rounds the summary is the first request', async () => {
+test('with `iterations: 0`, the summary is the first model request', async () => {
   const { agent, model } = setUp(['in short'], { limits: { iterations: 0 } });
   expect(await agent.call('go')).toMatchObject({
     reason: 'max-iterations',
@@ -62,7 +62,7 @@ test('with zero rounds the summary is the first request', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test('requests the summary without tools and tool choice, with a question that is not stored', async () => {
+test('the summary request has no tools and no tool choice, and its question is not stored', async () => {
   const { agent, model } = setUp([...steps(1), 'in short'], {
     limits: { iterations: 1 },
     onLimit: summarize({ prompt: 'Sum up.' }),
@@ -83,7 +83,7 @@ test('requests the summary without tools and tool choice, with a question that i
   expect((await agent.messages()).map(textOf)).not.toContain('Sum up.');
 });
 
-test('accepts a summary request with custom messages', async () => {
+test('summarize() accepts custom messages for the summary request', async () => {
   const messages = () => [userMessage('What is known?')];
   const { agent, model } = setUp([...steps(1), 'in short'], {
     limits: { iterations: 1 },
@@ -113,7 +113,7 @@ test.for<[what: string, reply: ScriptedReply]>([
   ['has only thinking', { thinking: 'Hm.' }],
   ['only calls a tool', { toolCalls: [{ name: 'step' }] }],
   ['thinks and calls a tool', { thinking: 'Hm.', toolCalls: [{ name: 'step' }] }],
-])('a summary that %s is replaced with a fixed text, which readers get too', async ([, reply]) => {
+])('a summary that %s is replaced with a fixed text, which readers also get', async ([, reply]) => {
   const { agent } = setUp([...steps(1), reply, 'fine'], { limits: { iterations: 1 } });
   const stream = agent.stream('go');
   const events: AgentEvent[] = [];
@@ -131,7 +131,7 @@ test.for<[what: string, reply: ScriptedReply]>([
   expect((await agent.call('again')).text).toBe('fine');
 });
 
-test('text readers get only the fixed text', async () => {
+test('textStream() contains only the fixed text if the summary is empty', async () => {
   const { agent } = setUp([...steps(1), ''], { limits: { iterations: 1 } });
   const told: string[] = [];
   for await (const text of textStream(agent.stream('go'))) told.push(text);
@@ -145,7 +145,7 @@ test('a summary may consist of media only', async () => {
   expect((await agent.call('go')).message.content).toMatchObject([{ type: 'image' }]);
 });
 
-test('an empty summary at the token limit names that limit', async () => {
+test('if the summary at the token limit is empty, the fixed text names the token limit', async () => {
   const { agent } = setUp([...steps(1), ''], { limits: { tokens: 15 } });
   expect(await agent.call('go')).toMatchObject({
     reason: 'limit',
@@ -153,13 +153,13 @@ test('an empty summary at the token limit names that limit', async () => {
   });
 });
 
-test('a failed summary fails the call', async () => {
+test('if the summary request fails, the call fails', async () => {
   const fails = [{ text: 'Half a ', error: new AgentError('MODEL_SERVER', 'down') }];
   const { agent } = setUp([...steps(1), fails], { limits: { iterations: 1 } });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
-test('handles calls that were open before it requests the summary', async () => {
+test('tool calls that were open at the limit are decided before the summary request', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'asked' }, { name: 'asked' }] }, 'in short'],
     { limits: { iterations: 1 } },
@@ -185,7 +185,7 @@ test('handles calls that were open before it requests the summary', async () => 
   expect(both.requests).toHaveLength(1);
 });
 
-test('new input after a suspension at the limit closes the calls, then requests the summary', async () => {
+test('new input at the limit closes open tool calls before the summary request', async () => {
   const limits = { iterations: 0 };
   const memory = setUp([{ toolCalls: [{ name: 'asked' }] }]);
   await memory.agent.call('go');
@@ -201,7 +201,7 @@ test('new input after a suspension at the limit closes the calls, then requests 
   ]);
 });
 
-test('runs no more tools at a time than allowed, and the model gets results in request order', async () => {
+test('at most `parallelTools` tools run at the same time, and results are in request order', async () => {
   let running = 0;
   let most = 0;
   const slow = tool({

@@ -31,7 +31,10 @@ const ofType = <K extends AgentEvent['type']>(
   type: K,
 ): EventOf<K>[] => events.filter((event): event is EventOf<K> => event.type === type);
 
-/** A store that rejects a message with this text, or one of its other operations. */
+/**
+ * A store that rejects messages with the text `refused`. With `refused` set to `delete` or `flush`,
+ * it rejects this operation.
+ */
 class Refusing extends InMemoryMemory {
   refused: string | undefined;
   readonly log: string[] = [];
@@ -52,7 +55,7 @@ class Refusing extends InMemoryMemory {
   }
 }
 
-test('calls that new input closes have their results before it, in the log too', async () => {
+test('tool calls that new input closes get their results before the new input', async () => {
   const { agent } = setUp([calls('external'), 'fine'], { use: [patchToolCalls()] });
   await agent.call('go');
   await agent.call('never mind');
@@ -65,7 +68,7 @@ test('calls that new input closes have their results before it, in the log too',
   ]);
 });
 
-test('a hook that stops at a result that closes a call for new input changes nothing', async () => {
+test('stop() in a hook has no effect on a result that only closes a tool call for new input', async () => {
   const { agent } = setUp([calls('external'), 'fine'], {
     use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, patchToolCalls()],
   });
@@ -73,7 +76,7 @@ test('a hook that stops at a result that closes a call for new input changes not
   expect(await agent.call('never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
 });
 
-test('a step-reset has a reason', async () => {
+test('a step-reset event names its reason', async () => {
   let paused = false;
   const { agent } = setUp(['one two', 'three'], {
     use: [
@@ -98,7 +101,7 @@ test('a step-reset has a reason', async () => {
   ]);
 });
 
-test('a recall that fails ends the call', async () => {
+test('a recall that fails ends the call with an error', async () => {
   const { agent, model } = setUp(['hello'], {
     use: [{ recall: () => Promise.reject(new Error('gone')) }],
   });
@@ -106,7 +109,7 @@ test('a recall that fails ends the call', async () => {
   expect(model.requests).toEqual([]);
 });
 
-test('emits a recovery message as text, under its id in the log', async () => {
+test('a recovery message is emitted as text, with its message id in the log', async () => {
   const { agent } = setUp([], {
     use: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
   });
@@ -115,7 +118,7 @@ test('emits a recovery message as text, under its id in the log', async () => {
   expect(chunks).toMatchObject([{ kind: 'text', delta: 'Stopped.', blockId: `${id}:0` }]);
 });
 
-test('keeps the released part of a cut reply under the id in its chunks', async () => {
+test('the stored part of an interrupted reply has the id that its chunks had', async () => {
   const { agent } = setUp([{ text: 'one two three' }], {
     use: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
   });
@@ -124,7 +127,7 @@ test('keeps the released part of a cut reply under the id in its chunks', async 
   expect(first!.blockId).toBe(`${partial!.id}:0`);
 });
 
-test('the error for a hook that returns an invalid message names event and field', async () => {
+test('the error about a hook that returns an invalid message names the event and the field', async () => {
   const { agent } = setUp(['hello'], {
     use: [{ on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } }],
   });
@@ -134,7 +137,7 @@ test('the error for a hook that returns an invalid message names event and field
   });
 });
 
-test('the agent’s clock dates the system prompt', async () => {
+test('the date of the system prompt comes from the agent’s `now`', async () => {
   const { agent, model } = setUp(['hello'], { systemPrompt: 'Be kind.', now: () => 0 });
   await agent.call('go');
   expect(model.requests[0]!.messages[0]).toMatchObject({
@@ -143,7 +146,7 @@ test('the agent’s clock dates the system prompt', async () => {
   });
 });
 
-test.for([false, true])('the predicate for approval may be asynchronous: %s', async (needed) => {
+test.for([false, true])('`needsApproval` may be an asynchronous function: %s', async (needed) => {
   const asks = tool({
     name: 'asks',
     description: '',
@@ -156,7 +159,7 @@ test.for([false, true])('the predicate for approval may be asynchronous: %s', as
   expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
 });
 
-test('an approved call whose result was lost does not run again', async () => {
+test('an approved tool call whose result was lost does not run again', async () => {
   let ran = 0;
   const memory = new Refusing();
   const asks = tool({
@@ -190,7 +193,7 @@ test('an approved call whose result was lost does not run again', async () => {
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
 });
 
-test('a store that fails to delete a reply fails the call without another request', async () => {
+test('if the store fails to delete a partial reply, the call fails without a model request', async () => {
   const memory = new Refusing();
   const { agent, model } = setUp(['one two', 'three'], { memory });
   const off = agent.addHook({
@@ -203,7 +206,7 @@ test('a store that fails to delete a reply fails the call without another reques
   expect(model.requests).toHaveLength(1);
 });
 
-test('messages of gotoReasoning that the store rejects end the call', async () => {
+test('if the store rejects messages of gotoReasoning(), the call fails', async () => {
   const memory = new Refusing();
   memory.refused = 'think harder';
   const { agent, model } = setUp(['one', 'two'], {
@@ -235,7 +238,7 @@ test('a call that fails stores its messages and then flushes the store', async (
   expect(memory.log).toEqual(['go', 'wait', 'flush']);
 });
 
-test('observe() resolves when the message is stored', async () => {
+test('observe() resolves after the message is stored and flushed', async () => {
   const memory = new Refusing();
   const { agent } = setUp([], { memory });
   await agent.observe('it rains');
@@ -246,7 +249,7 @@ test('observe() resolves when the message is stored', async () => {
   }
 });
 
-test('the error for an invalid input item has its index', async () => {
+test('the error about an invalid input item contains the index of the item', async () => {
   const { agent } = setUp([]);
   await expect(agent.call([userMessage('go'), 'no' as unknown as Msg])).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -254,14 +257,14 @@ test('the error for an invalid input item has its index', async () => {
   });
 });
 
-test('a stream has one reader', async () => {
+test('a second reader of batches() is rejected', async () => {
   const { agent } = setUp(['hello']);
   const stream = agent.stream('go');
   await stream.batches().next();
   await expect(stream.batches().next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('a readable is read to its end, and reads nothing ahead', async () => {
+test('readable() reads nothing before its reader does, and returns all events', async () => {
   const { agent } = setUp(['one two']);
   const told: string[] = [];
   agent.addHook({ onEvent: ({ type }) => void told.push(type) });

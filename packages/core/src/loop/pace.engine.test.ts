@@ -17,7 +17,7 @@ const restless: ChatModel = {
   },
 };
 
-/** A model whose only reply never ends. */
+/** A model whose reply never ends. */
 const endless: ChatModel = {
   ...about,
   async *stream(): AsyncGenerator<readonly ModelDelta[]> {
@@ -52,15 +52,18 @@ const agents = {
     }),
 };
 
-test.for(Object.entries(agents))('timers and aborts work beside %s', async ([, make]) => {
-  const controller = new AbortController();
-  let fired = 0;
-  setTimeout(() => (fired += 1));
-  setTimeout(() => controller.abort(), 5);
-  const result = await make().call('go', { signal: controller.signal });
-  expect(result.reason).toBe('aborted');
-  expect(fired).toBe(1);
-});
+test.for(Object.entries(agents))(
+  'timers and aborts work during a call with %s',
+  async ([, make]) => {
+    const controller = new AbortController();
+    let fired = 0;
+    setTimeout(() => (fired += 1));
+    setTimeout(() => controller.abort(), 5);
+    const result = await make().call('go', { signal: controller.signal });
+    expect(result.reason).toBe('aborted');
+    expect(fired).toBe(1);
+  },
+);
 
 test('`limits.timeoutMs` ends a run without I/O, even if the clock does not advance', async () => {
   const agent = new ReActAgent({

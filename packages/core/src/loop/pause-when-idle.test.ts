@@ -25,7 +25,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent, model };
 }
 
-test('a pause of an idle agent suspends its next call before the first request, once', async () => {
+test('a pause of an idle agent suspends only the next call, before its first model request', async () => {
   const { agent, model } = setUp(['Done.', 'Again.']);
   expect(agent.interrupt({ mode: 'pause' })).toBe(true);
   expect(agent.interrupt({ mode: 'pause' })).toBe(true);
@@ -49,7 +49,7 @@ test('a pause after a call pauses the next call', async () => {
   expect((await agent.call()).text).toBe('Again.');
 });
 
-test('tools with a decision run before the pause', async () => {
+test('tools with a decision run before the pause takes effect', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'pay', id: 'one' }] }, 'Done.']);
   await agent.call('go');
   agent.interrupt({ mode: 'pause' });
@@ -60,7 +60,7 @@ test('tools with a decision run before the pause', async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-test('a call that fails before its first request leaves the pause for the next call', async () => {
+test('if a call fails before its first model request, the pause applies to the next call', async () => {
   let bad = true;
   const guard: AgentOptions['use'] = [
     {
@@ -79,7 +79,7 @@ test('a call that fails before its first request leaves the pause for the next c
   expect((await agent.call()).text).toBe('Done.');
 });
 
-test('a loaded conversation does not take the pause of the one before it', async () => {
+test('loadState() discards the pause of the earlier conversation', async () => {
   const [one, other] = [setUp(['One.', 'Two.']), setUp([])];
   const saved = await saveState(other.agent);
   one.agent.interrupt({ mode: 'pause' });
@@ -89,7 +89,7 @@ test('a loaded conversation does not take the pause of the one before it', async
   expect((await one.agent.call('go')).reason).toBe('suspended');
 });
 
-test('a running call takes the pause itself', async () => {
+test('a pause during a call applies to this call', async () => {
   const { agent } = setUp(['Done now.', 'Done.', 'Next.']);
   const stream = agent.stream('go');
   for await (const event of stream)
@@ -99,7 +99,7 @@ test('a running call takes the pause itself', async () => {
   expect((await agent.call('next')).text).toBe('Next.');
 });
 
-test('agents of one preset do not share the pause', async () => {
+test('agents with the same preset do not share the pause', async () => {
   const use = [springAiAlibaba()];
   const [one, other] = [setUp(['One.'], { use }), setUp(['Other.'], { use })];
   one.agent.interrupt({ mode: 'pause' });
@@ -107,7 +107,7 @@ test('agents of one preset do not share the pause', async () => {
   expect((await one.agent.call('go')).reason).toBe('suspended');
 });
 
-test('other interrupts of an idle agent do nothing, and neither does a pause by default', async () => {
+test('an idle agent ignores other interrupts, and without `pauseWhenIdle` it ignores a pause too', async () => {
   const { agent } = setUp(['Done.']);
   expect(agent.interrupt()).toBe(false);
   expect(agent.interrupt('stop')).toBe(false);

@@ -72,7 +72,7 @@ const memories: readonly (readonly [string, () => Memory | undefined])[] = [
   ['a memory without `replace`', plainMemory],
 ];
 
-test.for(memories)('the model and %s get a person’s edit', async ([, make]) => {
+test.for(memories)('the model and %s get the edit that a person made', async ([, make]) => {
   const memory = make();
   const { agent, model } = setUp([twoCalls, 'done', 'more'], { ...(memory && { memory }) });
   await agent.call('go');
@@ -97,7 +97,7 @@ test.for(memories)('the model and %s get a person’s edit', async ([, make]) =>
   expect(inputsOf(model.requests[2]!.messages)).toEqual([10, 2]);
 });
 
-test('edits during a suspension reach the log, the next request and the events, also several at once', async () => {
+test('edits by `decide` change the log, the next request and the events, also if several are made at once', async () => {
   const decide = ({ toolUseId }: { toolUseId: string }) =>
     ({ type: 'edit', input: { n: toolUseId === 'c1' ? 10 : 20 } }) as const;
   const { agent, model } = setUp([twoCalls, 'done'], { use: [humanInTheLoop({ decide })] });
@@ -121,7 +121,7 @@ test('edits during a suspension reach the log, the next request and the events, 
   ]);
 });
 
-test('hooks are not called again for an edited call, and readers get the edit before its result', async () => {
+test('hooks are not called again for an edited tool call, and readers get the edit before its result', async () => {
   const asked: unknown[] = [];
   const { agent } = setUp([twoCalls, 'done'], {
     use: [{ on: { 'pre-acting': ({ toolUse }) => void asked.push(toolUse.input) } }],
@@ -142,7 +142,7 @@ test('hooks are not called again for an edited call, and readers get the edit be
   ]);
 });
 
-test('the log has an invalid edit beside the error that explains it', async () => {
+test('the log contains an invalid edit and the error result that explains the problem', async () => {
   for (const atOnce of [true, false]) {
     const wrong = edit('c1', { n: 'ten' });
     const { agent, model } = setUp(
@@ -164,7 +164,7 @@ test('the log has an invalid edit beside the error that explains it', async () =
   }
 });
 
-test('a call that is edited twice keeps the model’s arguments as the original', async () => {
+test('a tool call that is edited twice keeps the model’s arguments as the original', async () => {
   let rounds = 0;
   const patient = tool({
     name: 'patient',
@@ -187,7 +187,7 @@ test('a call that is edited twice keeps the model’s arguments as the original'
   ]);
 });
 
-test('the message of the result has the edit while another call is still pending', async () => {
+test('the result’s message contains the edit while another tool call is still pending', async () => {
   const { agent } = setUp([twoCalls, 'done']);
   await agent.call('go');
   const result = await agent.call([edit('c1', { n: 10 })]);
@@ -195,7 +195,7 @@ test('the message of the result has the edit while another call is still pending
   expect(inputsOf([result.message])).toEqual([10, 2]);
 });
 
-test('an edited external call waits for its result with the new arguments', async () => {
+test('an edited external tool call waits for its result with the new arguments', async () => {
   const { agent, model } = setUp([
     { toolCalls: [{ name: 'ask', id: 'c1', input: { n: 1 } }] },
     'done',
@@ -208,7 +208,7 @@ test('an edited external call waits for its result with the new arguments', asyn
   expect(inputsOf(model.requests[1]!.messages)).toEqual([2]);
 });
 
-test('a parameter that is hidden from the model stays out of the log, even if a person sets it', async () => {
+test('a parameter that is hidden from the model is not stored, even if a person sets it', async () => {
   const { agent, model } = setUp([twoCalls, 'done']);
   await agent.call('go');
   await agent.call([edit('c1', { n: 10, key: 'secret' }), { toolUseId: 'c2', type: 'approve' }]);
@@ -216,7 +216,7 @@ test('a parameter that is hidden from the model stays out of the log, even if a 
   expect(JSON.stringify(await agent.messages())).not.toContain('secret');
 });
 
-test("a `pre-acting` hook's change goes only to the tool", async () => {
+test('a change by a `pre-acting` hook affects only the tool, not the log', async () => {
   const { agent, model } = setUp([twoCalls, 'done'], {
     use: [
       {
@@ -236,7 +236,7 @@ test("a `pre-acting` hook's change goes only to the tool", async () => {
   expect(inputsOf(await agent.messages())).toEqual([1, 2]);
 });
 
-test('an edit without a change leaves the message unchanged', async () => {
+test('an edit that changes nothing leaves the message unchanged', async () => {
   const { agent } = setUp([twoCalls, 'done']);
   await agent.call('go');
   const before = (await agent.messages())[1];
@@ -244,7 +244,7 @@ test('an edit without a change leaves the message unchanged', async () => {
   expect((await agent.messages())[1]).toEqual(before);
 });
 
-test('a process that dies between the edit and the tool executes the edit once', async () => {
+test('after a host died between the edit and the tool, the next host executes the edit once', async () => {
   const store = new MemoryStore();
   let dies = true;
   const dying = new (class extends SessionMemory {
@@ -291,7 +291,7 @@ test('exported records, a saved state and a compacted log keep an edit', async (
   expect(inputsOf(await new SessionMemory(store, 's').read())).toEqual([10, 2]);
 });
 
-test('rejects an edit without a JSON form, and the call can still be decided', async () => {
+test('an edit without a JSON form is rejected, and the tool call can still be decided', async () => {
   const cyclic: { self?: unknown } = {};
   cyclic.self = cyclic;
   const { agent } = setUp([twoCalls, 'done']);
@@ -313,7 +313,7 @@ test('changing the arguments object after the edit has no effect', async () => {
   expect(inputsOf(await agent.messages())).toEqual([10, 2]);
 });
 
-test('an edit of an aborted call changes nothing', async () => {
+test('an edit in an aborted call changes nothing', async () => {
   const { agent } = setUp([twoCalls, 'done']);
   await agent.call('go');
   const controller = new AbortController();
@@ -322,7 +322,7 @@ test('an edit of an aborted call changes nothing', async () => {
   expect(inputsOf(await agent.messages())).toEqual([1, 2]);
 });
 
-/** A model whose calls have provider metadata. */
+/** A model whose tool calls have provider metadata. */
 class ProviderModel extends ScriptedModel {
   override async *stream(
     request: ModelRequest,
@@ -345,7 +345,7 @@ class ProviderModel extends ScriptedModel {
   }
 }
 
-test('removes the provider’s copy of an edited call and keeps signatures', async () => {
+test('an edit removes the provider’s own reference to the reply, and keeps signatures', async () => {
   const model = new ProviderModel([
     { thinking: 'Hm.', toolCalls: twoCalls.toolCalls! },
     { toolCalls: [{ name: 'pay', id: 'c3', input: { n: 3 } }] },
@@ -370,12 +370,12 @@ test('removes the provider’s copy of an edited call and keeps signatures', asy
   ]);
   expect(JSON.stringify(reply.content[1])).not.toContain('fc_1');
 
-  // The next reply came after the edit, so a request may name its response again.
+  // The next reply came after the edit, so a request may refer to that reply’s response id again.
   await agent.call([{ toolUseId: 'c3', type: 'approve' }], { providerOptions: previous });
   expect(model.requests[2]!.providerOptions).toEqual(previous);
 });
 
-test('a decision inside the tool does not edit its call', async () => {
+test('a decision that a tool handles itself does not edit the tool call', async () => {
   const asked: unknown[] = [];
   const parent = tool({
     name: 'parent',

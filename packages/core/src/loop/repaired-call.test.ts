@@ -52,27 +52,30 @@ test.for([
     /do not fit its schema:\n- query/,
   ],
   ['is not JSON', { name: 'search', input: '{"query": ' }, /not valid JSON/],
-] as const)('pre-acting gets a call that %s, and a hook repairs it', async ([, call, problem]) => {
-  const seen: Acting[] = [];
-  const alone = await run(call, { use: [onActing((event) => void seen.push(event))] });
-  expect(seen.map((event) => event.problem)).toEqual([expect.stringMatching(problem)]);
-  expect(alone.acting.map((event) => event.problem)).toEqual([expect.stringMatching(problem)]);
-  expect(alone.result).toMatchObject({ state: 'error' });
-  expect(alone.text).toBe(`Error: ${seen[0]!.problem}`);
-  expect(alone.ended.toolsUsed).toEqual([]);
-  expect(ran).toEqual([]);
+] as const)(
+  'a pre-acting hook gets a tool call that %s, and can repair the tool call',
+  async ([, call, problem]) => {
+    const seen: Acting[] = [];
+    const alone = await run(call, { use: [onActing((event) => void seen.push(event))] });
+    expect(seen.map((event) => event.problem)).toEqual([expect.stringMatching(problem)]);
+    expect(alone.acting.map((event) => event.problem)).toEqual([expect.stringMatching(problem)]);
+    expect(alone.result).toMatchObject({ state: 'error' });
+    expect(alone.text).toBe(`Error: ${seen[0]!.problem}`);
+    expect(alone.ended.toolsUsed).toEqual([]);
+    expect(ran).toEqual([]);
 
-  const toolUse = { name: 'search', input: { query: 'y' } };
-  const repair = onActing((event) => ({ ...event, toolUse: { ...event.toolUse, ...toolUse } }));
-  const repaired = await run(call, { use: [repair, onActing((event) => void seen.push(event))] });
-  expect(repaired.result).toMatchObject({ state: 'success', output: 'found y' });
-  expect(seen[1]).not.toHaveProperty('problem');
-  expect(repaired.acting).toMatchObject([{ toolUse }]);
-  expect(repaired.acting[0]).not.toHaveProperty('problem');
-  expect(repaired.ended.toolsUsed).toEqual(['search']);
-});
+    const toolUse = { name: 'search', input: { query: 'y' } };
+    const repair = onActing((event) => ({ ...event, toolUse: { ...event.toolUse, ...toolUse } }));
+    const repaired = await run(call, { use: [repair, onActing((event) => void seen.push(event))] });
+    expect(repaired.result).toMatchObject({ state: 'success', output: 'found y' });
+    expect(seen[1]).not.toHaveProperty('problem');
+    expect(repaired.acting).toMatchObject([{ toolUse }]);
+    expect(repaired.acting[0]).not.toHaveProperty('problem');
+    expect(repaired.ended.toolsUsed).toEqual(['search']);
+  },
+);
 
-test('a valid call has no problem; a hook that breaks it causes one for the next hook', async () => {
+test('a valid tool call has no problem, and a hook that makes it invalid causes a problem for the next hook', async () => {
   const seen: (string | undefined)[] = [];
   const note = onActing((event) => void seen.push(event.problem));
   const spoil = onActing((event) => ({ ...event, toolUse: { ...event.toolUse, name: 'other' } }));
@@ -85,13 +88,13 @@ test('a valid call has no problem; a hook that breaks it causes one for the next
   expect(text).toBe(`Error: ${seen[1]}`);
 });
 
-test('removing the problem from the event repairs nothing', async () => {
+test('removing the problem from the event does not repair the tool call', async () => {
   const hide = onActing(({ problem: _problem, ...event }) => event);
   const { text } = await run({ name: 'none' }, { use: [hide] });
   expect(text).toContain('Tool not found: none');
 });
 
-test('a hook can reject a call that cannot run', async () => {
+test('a hook can reject a tool call that cannot run', async () => {
   const refuse: Middleware = {
     on: { 'pre-acting': (event, { reject }) => void (event.problem && reject('Use search.')) },
   };
@@ -99,7 +102,7 @@ test('a hook can reject a call that cannot run', async () => {
   expect(result).toMatchObject({ state: 'denied', output: 'Tool call rejected: Use search.' });
 });
 
-test('an inactive tool and a tool outside of `allowTools` are problems too', async () => {
+test('the event also reports a problem if the tool is inactive or not in `allowTools`', async () => {
   const off = tool({ name: 'off', description: '', input: {}, group: 'g', execute: () => 'ran' });
   const tools = new Toolkit([off], { groups: [{ name: 'g', description: '', active: false }] });
   const { acting } = await run({ name: 'off' }, { tools });
@@ -112,7 +115,7 @@ test('an inactive tool and a tool outside of `allowTools` are problems too', asy
   expect(problems).toEqual(['Tool not allowed: search.']);
 });
 
-test('a repaired call that needs approval waits for it and runs with the repair', async () => {
+test('a repaired tool call that needs approval waits and then runs with the repair', async () => {
   ran.length = 0;
   const model = new ScriptedModel([{ toolCalls: [{ name: 'serach' }] }, 'done']);
   const repair = onActing((event) => ({
@@ -128,7 +131,7 @@ test('a repaired call that needs approval waits for it and runs with the repair'
   expect(ran).toEqual([{ query: 'z' }]);
 });
 
-test('a call that stays broken does not count towards the limit of a tool', async () => {
+test('a tool call that stays invalid does not count toward the limit of toolCallLimit()', async () => {
   const use = [toolCallLimit({ tool: 'search', session: 1 })];
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'search', input: {} }] },
@@ -143,7 +146,7 @@ test('a call that stays broken does not count towards the limit of a tool', asyn
   ]);
 });
 
-test('a repaired call counts towards the limit of tool calls', async () => {
+test('a repaired tool call counts toward `limits.toolCalls`', async () => {
   const repair = onActing((event) => ({
     ...event,
     toolUse: { ...event.toolUse, name: 'search', input: { query: 'x' } },

@@ -29,18 +29,18 @@ const events = [
   'post-acting',
 ] as const;
 
-test.for(events)('the result reports a stop at %s', async (at) => {
+test.for(events)('the result’s `stoppedAt` reports stop() at %s', async (at) => {
   const result = await call({ [at]: (_event: unknown, { stop }: { stop(): void }) => stop() });
   expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: at });
 });
 
-test('the result also reports a stop at pre-summary', async () => {
+test('the result’s `stoppedAt` reports stop() at pre-summary', async () => {
   const result = await call({ 'pre-summary': (_event, { stop }) => stop() }, 1);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: 'pre-summary' });
 });
 
 test.for(['post-reasoning', 'post-acting'] as const)(
-  'the result reports a jump to the end from %s, with or without an answer, unless it has another reason',
+  "`stoppedAt` reports jumpTo('end') at %s with or without an answer, unless the jump gives another reason",
   async (at) => {
     expect(
       await call({ [at]: (_event: never, { jumpTo }: never) => (jumpTo as Jump)('end') }),
@@ -59,7 +59,7 @@ test.for(['post-reasoning', 'post-acting'] as const)(
 
 type Jump = (to: 'end', messages?: string, reason?: 'stop') => void;
 
-test('the result reports the stop that ended the call; other ends report none', async () => {
+test('`stoppedAt` names the event of the stop that ended the call, and is absent after other ends', async () => {
   const both = await call({
     'post-acting': (_event, control) => {
       control.gotoReasoning([]);
@@ -70,7 +70,7 @@ test('the result reports the stop that ended the call; other ends report none', 
   expect(await call({})).not.toHaveProperty('stoppedAt');
 });
 
-test('run-end reports the stop, and a resumed call reports its own', async () => {
+test('the run-end event has `stoppedAt`, and a resumed call reports its own value', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const agent = new ReActAgent({ name: 'a', model, tools: [look] });
   const off = agent.addHook({ on: { 'post-reasoning': (_event, { stop }) => stop() } });

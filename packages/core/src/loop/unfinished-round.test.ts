@@ -58,7 +58,7 @@ test.for<[which: string, known: readonly string[], outputs: readonly string[]]>(
   ['second', ['2'], ['looked 1', 'known 2', 'looked 3']],
   ['last two, the wrong way round', ['3', '2'], ['looked 1', 'known 2', 'known 3']],
 ])(
-  'a loaded log that has the results of the %s: only the other calls run',
+  'a loaded log has the result of the %s of three tool calls, and only the others run',
   async ([, known, outputs]) => {
     const memory = new InMemoryMemory();
     await memory.append([
@@ -73,7 +73,7 @@ test.for<[which: string, known: readonly string[], outputs: readonly string[]]>(
   },
 );
 
-test("a result in the call's input: only the other calls run", async () => {
+test('if the input of the call contains a tool result, only the other tool calls run', async () => {
   const memory = new InMemoryMemory();
   await memory.append([userMessage('go'), asked]);
   const { agent, model } = setUp(['Done.'], { memory });
@@ -82,7 +82,7 @@ test("a result in the call's input: only the other calls run", async () => {
   await expectWhole(agent, model, ['looked 1', 'brought', 'looked 3']);
 });
 
-test('results that arrive one at a time: pending calls stay pending, finished ones do not run again', async () => {
+test('if results arrive one at a time, the other tool calls stay pending, and finished ones do not run again', async () => {
   const replies = [
     { toolCalls: [{ name: 'external' }, { name: 'look', input: { n: 2 } }, { name: 'external' }] },
     'Done.',
@@ -102,7 +102,7 @@ test('results that arrive one at a time: pending calls stay pending, finished on
   await expectWhole(agent, model, ['one', 'looked 2', 'three']);
 });
 
-test('a hook that answers some calls and jumps to the tools: only the others run', async () => {
+test('if a hook gives some results and jumps to the tools, only the other tool calls run', async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': ({ iteration }, { jumpTo }) =>
@@ -116,7 +116,7 @@ test('a hook that answers some calls and jumps to the tools: only the others run
   await expectWhole(agent, model, ['looked 1', 'by hook', 'looked 3']);
 });
 
-test('a hook that answers all calls and jumps to the tools: none runs, and the model continues', async () => {
+test('if a hook gives all results and jumps to the tools, no tool runs, and the model continues', async () => {
   const results = [result('call_1', 'by hook')];
   const hook: Hook = {
     on: {
@@ -132,7 +132,7 @@ test('a hook that answers all calls and jumps to the tools: none runs, and the m
   await expectWhole(agent, model, ['by hook']);
 });
 
-test('a hook that gives jumpTo an invalid message fails the call', async () => {
+test('a hook that passes an invalid message to jumpTo() fails the call', async () => {
   const { agent } = setUp([], {
     use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }],
   });

@@ -36,7 +36,7 @@ function rejectionOf(verdict: readonly Msg[] | Rejection) {
 
 const pass: InputStage = { name: 'pass', check: (given) => given };
 
-test('each stage gets the messages that the previous one returned; the first rejection ends the chain', async () => {
+test('each stage gets the messages that the previous stage returned, and the first rejection ends the check', async () => {
   const seen: string[] = [];
   const say = (name: string): InputStage => ({
     name,
@@ -74,7 +74,7 @@ const rubbish: readonly unknown[] = [
 ];
 
 test.each(rubbish.map((value) => [value]))(
-  'a stage that returns %o rejects the input, and the user sees none of its data',
+  'a stage that returns %o rejects the input, and the user sees nothing of that value',
   async (value) => {
     const onError = vi.fn();
     const error = rejectionOf(
@@ -91,7 +91,7 @@ test.each(rubbish.map((value) => [value]))(
   },
 );
 
-test('a stage that throws rejects the input, even if the listener throws as well', async () => {
+test('a stage that throws rejects the input, even if `onError` throws too', async () => {
   const bad: InputStage = {
     name: 'bad',
     check: () => {
@@ -111,7 +111,7 @@ test('a stage that throws rejects the input, even if the listener throws as well
   });
 });
 
-test('rejection messages follow the locale or the custom texts', async () => {
+test('rejection messages use the locale or the custom texts', async () => {
   const no: InputStage = { name: 'no', check: () => ({ category: 'UNAUTHORIZED' }) };
   expect(rejectionOf(await guard([no], input, { locale: 'ko' })).message).toBe(
     '이 작업을 할 권한이 없습니다.',
@@ -125,7 +125,7 @@ test('rejection messages follow the locale or the custom texts', async () => {
   expect(rejectionOf(await guard([own])).message).toBe('Ask Ann.');
 });
 
-test('an agent with guards reports a rejected call, does not store it, and accepts the next call', async () => {
+test('with input guards, call() returns a rejection, stores no input, and the next call works', async () => {
   const model = new ScriptedModel(['fine']);
   const agent = new ReActAgent({
     name: 'a',
@@ -141,7 +141,7 @@ test('an agent with guards reports a rejected call, does not store it, and accep
   expect(await agent.call('ok')).toMatchObject({ reason: 'stop', text: 'fine' });
 });
 
-test('aborting the call ends the wait for a stage that never answers', async () => {
+test('an abort ends the wait for a stage that never answers', async () => {
   const controller = new AbortController();
   const hang: InputStage = {
     name: 'hang',
@@ -160,7 +160,7 @@ test('aborting the call ends the wait for a stage that never answers', async () 
   expect(onError).not.toHaveBeenCalled();
 });
 
-test('each stage gets the cost of each call, even a failed one, and cannot change the result', async () => {
+test('each stage gets the usage of each call, even of a failed call, and a failing `after` does not change the result', async () => {
   const after = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined);
   const onError = vi.fn();
   const model = new ScriptedModel(['one', { error: new Error('broken') }], { modelId: 'm' });
@@ -181,7 +181,7 @@ test('each stage gets the cost of each call, even a failed one, and cannot chang
   expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'pass');
 });
 
-test('inputLength counts trimmed text, accepts media without text, and ignores calls without a message', async () => {
+test('inputLength() counts trimmed text, accepts media without text, and ignores input without a user message', async () => {
   const stage = inputLength({ min: 2, max: 4 });
   const verdict = (text: string) => stage.check([userMessage(text)], context);
   for (const text of ['ab', ' abcd\n', '\ud800\udc00']) expect(verdict(text)).toHaveLength(1);
@@ -206,7 +206,7 @@ test('inputLength counts trimmed text, accepts media without text, and ignores c
   });
 });
 
-test('classify and permission accept only an explicit yes', async () => {
+test('classify() and permission() accept the input only if the callback explicitly allows the input', async () => {
   const by = (value: unknown) => classify(() => value as 'pass');
   expect(await guard([by('pass')])).toBe(input);
   expect(rejectionOf(await guard([by('OFF_TOPIC')])).details).toEqual({
@@ -240,7 +240,7 @@ test('classify and permission accept only an explicit yes', async () => {
   }
 });
 
-test('masks personal data before anything is stored, in tool results too', async () => {
+test('maskPii() as an input guard masks personal data before it is stored, also in tool results', async () => {
   const model = new ScriptedModel(['noted']);
   const agent = new ReActAgent({ name: 'a', model, use: [inputGuards([maskPii()])] });
   await agent.call('I am ann@example.test, card 4111 1111 1111 1111.');
@@ -267,7 +267,7 @@ test.each<[string, () => unknown]>([
   ['inputLength(): min 6', () => inputLength({ min: 6, max: 5 })],
   ['classify(): classifier', () => classify('x' as never)],
   ['permission(): allows', () => permission(undefined as never)],
-])('validates %s', (message, make) => {
+])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',

@@ -36,7 +36,7 @@ const stores: readonly [string, () => CounterStore][] = [
 ];
 
 test.each(stores)(
-  'allows ten calls a minute from the first one, counts rejected calls, and counts per user: %s',
+  'rateLimit() allows ten calls a minute per user and counts rejected calls, with counters in %s',
   async (_name, store) => {
     const { clock, stage, verdicts } = limited({ store: store() });
     expect(await verdicts(11, 'ann')).toBe('++++++++++-');
@@ -52,7 +52,7 @@ test.each(stores)(
   },
 );
 
-test('allows a hundred calls an hour; calls that the minute limit rejects do not count for the hour', async () => {
+test('rateLimit() allows a hundred calls an hour, without those that the minute limit rejected', async () => {
   const { clock, verdicts } = limited();
   for (let minute = 0; minute < 10; minute++) {
     expect(await verdicts(12, 'ann')).toBe('++++++++++--');
@@ -63,21 +63,21 @@ test('allows a hundred calls an hour; calls that the minute limit rejects do not
   expect(await verdicts(1, 'ann')).toBe('+');
 });
 
-test('a call without a user counts for the user anonymous; `key` replaces the user', async () => {
+test('a call without a user counts for the user "anonymous", and `key` replaces the user', async () => {
   const { verdicts } = limited({ perMinute: 1 });
   expect((await verdicts(1)) + (await verdicts(1, 'anonymous'))).toBe('+-');
   const shared = limited({ perMinute: 1, key: () => 'all' });
   expect((await shared.verdicts(1, 'ann')) + (await shared.verdicts(1, 'bob'))).toBe('+-');
 });
 
-test('setting the clock back locks nobody out', async () => {
+test('after the clock was set back, rateLimit() still accepts calls', async () => {
   const { clock, verdicts } = limited({ perMinute: 1 });
   expect(await verdicts(2, 'ann')).toBe('+-');
   clock.now -= 500_000;
   expect(await verdicts(2, 'ann')).toBe('+-');
 });
 
-test('a failing store, an invalid count and an invalid key reject the call', async () => {
+test('a store that fails, an invalid count and an invalid key reject the call', async () => {
   const stages = [
     rateLimit({ store: { add: () => Promise.reject(new Error('down')) } }),
     rateLimit({ store: { add: () => ({}) as never } }),
@@ -94,7 +94,7 @@ test('a failing store, an invalid count and an invalid key reject the call', asy
   }
 });
 
-test('counters in memory are bounded: the oldest is removed', async () => {
+test('memoryCounters() keeps at most `maxKeys` counters and removes the oldest', async () => {
   const store = memoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number) =>
     (await store.add(key, amount, { ms: 10, now: 0 })).total;
@@ -105,7 +105,7 @@ test('counters in memory are bounded: the oldest is removed', async () => {
   expect([await total('a', 0), await total('b', 0), await total('c', 0)]).toEqual([0, 1, 1]);
 });
 
-test('a counter that starts again is the newest', async () => {
+test('a counter whose window starts again becomes the newest counter', async () => {
   const store = memoryCounters({ maxKeys: 2 });
   const total = async (key: string, amount: number, now: number) =>
     (await store.add(key, amount, { ms: 10, now })).total;
@@ -127,7 +127,7 @@ test('reading a counter writes nothing, and a call without cost is not counted',
   expect(await kv.keys('')).toEqual([]);
 });
 
-test('counts concurrent calls of several writers, with any characters in the key', async () => {
+test('storedCounters() counts concurrent calls of several writers, with any characters in the key', async () => {
   const kv = new MemoryStore();
   const one = storedCounters(kv);
   const other = storedCounters(kv);
@@ -144,7 +144,7 @@ test('counts concurrent calls of several writers, with any characters in the key
   expect(await without.add('k', 0, window)).toMatchObject({ total: 20 });
 });
 
-test('a failing counter does not block the next one', async () => {
+test('a write that fails does not block the next write', async () => {
   const kv = new MemoryStore();
   const get = kv.get.bind(kv);
   let reads = 0;
@@ -161,7 +161,7 @@ test('a failing counter does not block the next one', async () => {
   ]);
 });
 
-test('adds up the spending of calls, failed ones too, until the window ends', async () => {
+test('spendCap() adds up the tokens of calls, including failed calls, until the window ends', async () => {
   const clock = { now: 0 };
   const cap = spendCap({ limit: 30, window: 1000, now: () => clock.now });
   const agentOf = (replies: ConstructorParameters<typeof ScriptedModel>[0]) =>
@@ -188,7 +188,7 @@ test('adds up the spending of calls, failed ones too, until the window ends', as
   expect(await agent.call('Hi')).toMatchObject({ text: 'three' });
 });
 
-test('counts money with `price`; a price that throws or returns no amount costs the whole limit', async () => {
+test('spendCap() counts money with `price`; a price that throws or is invalid uses up the whole limit', async () => {
   const prices: unknown[] = [];
   const priced = spendCap({
     limit: 1.2,
@@ -225,7 +225,7 @@ test.each<[string, () => unknown]>([
   ['spendCap(): price', () => spendCap({ limit: 1, price: 5 as never })],
   ['The store of storedCounters(): get', () => storedCounters({} as never)],
   ['memoryCounters(): maxKeys', () => memoryCounters({ maxKeys: 'x' as never })],
-])('validates %s', (message, make) => {
+])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',

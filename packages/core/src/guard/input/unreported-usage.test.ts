@@ -18,7 +18,10 @@ const silent = (words: string): ScriptedReply => ({
   deltas: [...words].map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
 });
 
-/** Creates an agent with output guards outside. The input guards report the cost of each call. */
+/**
+ * Creates an agent with input and output guards. `costs` gets the usage of each call from the input
+ * guard.
+ */
 function setUp(
   replies: readonly ScriptedReply[],
   options: Partial<AgentOptions> = {},
@@ -49,7 +52,7 @@ function inputOf(model: ScriptedModel, request = 0): number {
 }
 
 test.each([8, 'all'] as const)(
-  'a reply that is rejected in mid-stream costs the part that was read: lookahead %s',
+  'a reply that is rejected while it streams costs the part that was read: lookahead %s',
   async (lookahead) => {
     const { agent, model, costs } = setUp(
       [silent('This word is forbidden, and so on.')],
@@ -66,7 +69,7 @@ test.each([8, 'all'] as const)(
   },
 );
 
-test('a reply that fails in mid-stream costs its text; one that fails before the first word costs nothing', async () => {
+test('a reply that fails while it streams costs its text; a reply that fails before its first word costs nothing', async () => {
   const error = new Error('broken');
   const { agent, model, costs } = setUp([
     { deltas: [[{ type: 'text', id: 't', delta: 'Some words' }]], error },
@@ -102,13 +105,13 @@ test('an interrupted or aborted reply costs the part that was read', async () =>
   }
 });
 
-test('an interrupt before the first word costs nothing', async () => {
+test('an interrupt before the first word of the reply costs nothing', async () => {
   const { agent, costs } = setUp([{ hang: true }]);
   for await (const { type } of agent.stream('Hi')) if (type === 'pre-reasoning') agent.interrupt();
   expect(costs).toEqual([{ inputTokens: 0, outputTokens: 0 }]);
 });
 
-test('estimates each request of a provider that reports no usage, and none of one that does', async () => {
+test('the usage of a request is estimated only if the provider reports no usage', async () => {
   const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
   const call: ScriptedReply = {
     deltas: [[{ type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' }]],
@@ -124,7 +127,7 @@ test('estimates each request of a provider that reports no usage, and none of on
   expect(telling.costs).toEqual([{ inputTokens: 20, outputTokens: 10 }]);
 });
 
-test('a user who interrupts replies still reaches the cap, counted by the given profile', async () => {
+test('spendCap() counts interrupted replies, with the token profile of inputGuards()', async () => {
   const profile = { ...arc, countText: (text: string): number => text.length * 100 };
   const cap = inputGuards([spendCap({ limit: 500 })], { profile });
   const agent = new ReActAgent({

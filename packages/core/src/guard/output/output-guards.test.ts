@@ -43,7 +43,8 @@ async function eventsOf(agent: ReActAgent, input = 'Hi'): Promise<AgentEvent[]> 
 }
 
 /**
- * Returns the text on a reader's page at the end, all text it ever saw, and the number of resets.
+ * Returns the text that a reader shows at the end, all text that the reader received, and the
+ * number of resets.
  */
 function read(events: readonly AgentEvent[]): { text: string; seen: string; resets: number } {
   const page = { text: '', seen: '', resets: 0 };
@@ -71,7 +72,7 @@ const secret = regexRule({ pattern: /secret-\d{4}/ });
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
 
 test.each([0, 5, 64, 1000, 'all'] as const)(
-  'nobody sees the text that a rule changes: lookahead %s',
+  'readers never see the text that a rule replaces: lookahead %s',
   async (lookahead) => {
     const said: string[] = [];
     const { agent } = setUp(
@@ -90,7 +91,7 @@ test.each([0, 5, 64, 1000, 'all'] as const)(
     const { text: shown, seen, resets } = read(events);
     expect(shown).toBe('Well: *** and ***.');
     expect(said.join('')).toBe(seen);
-    // Only a lookahead that is shorter than the finding has to take text back.
+    // Text has to be taken back only if the lookahead is shorter than the finding.
     expect(resets).toBe(lookahead === 0 || lookahead === 5 ? 1 : 0);
     if (!resets) expect(seen).not.toMatch(/1234|9999/);
     expect(textOf((await agent.messages())[1]!)).toBe('Well: *** and ***.');
@@ -98,7 +99,7 @@ test.each([0, 5, 64, 1000, 'all'] as const)(
 );
 
 test.for(seeds({ quick: 50, full: 500 }))(
-  'however a reply is split, it ends like the whole text, and readers never see a finding: seed %i',
+  'with any split into deltas, the result equals that of the whole text, and readers never see a finding: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
@@ -138,7 +139,7 @@ test.for(seeds({ quick: 50, full: 500 }))(
   },
 );
 
-test('streams text at once, except for the lookahead', async () => {
+test('outputGuards() streams text immediately, except for the last characters within the lookahead', async () => {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   const { agent } = setUp([[{ text: 'x'.repeat(100) }, { wait, text: 'end' }]], [secret], {
@@ -156,7 +157,7 @@ test('streams text at once, except for the lookahead', async () => {
   expect(seen).toBe(`${'x'.repeat(100)}end`);
 });
 
-test('an interrupted reply keeps the text that was streamed and drops the held text', async () => {
+test('an interrupted reply keeps the text that was streamed, and drops the text that was held back', async () => {
   const { agent } = setUp(
     [{ text: 'Long enough to be given out in part, then secret-12', hang: true }],
     [secret],
@@ -173,7 +174,7 @@ test('an interrupted reply keeps the text that was streamed and drops the held t
   expect(textOf(partial)).not.toContain('secret');
 });
 
-test('never streams half of a surrogate pair', async () => {
+test('outputGuards() never streams half of a surrogate pair', async () => {
   const { agent } = setUp([{ deltas: [...'😀'.repeat(9)].map((pair) => [text(pair)]) }], [secret], {
     lookahead: 3,
   });
@@ -187,7 +188,7 @@ test('never streams half of a surrogate pair', async () => {
 });
 
 test.each([64, 'all'] as const)(
-  'a rejected reply ends the call with the guard’s message and leaves no text: lookahead %s',
+  'a rejected reply ends the call with the guard’s message and stores no text: lookahead %s',
   async (lookahead) => {
     const long = `${'word '.repeat(40)}FORBIDDEN`;
     const { agent, model } = setUp(
@@ -217,7 +218,7 @@ test.each([64, 'all'] as const)(
   },
 );
 
-test('call() returns the same as a stream, and a rejected reply counts as usage', async () => {
+test('call() returns the same result as a stream, and a rejected reply counts as usage', async () => {
   const { agent } = setUp(['It is forbidden.', 'My secret-1234.'], [secret, never]);
   expect(await agent.call('Hi')).toMatchObject({
     reason: 'rejected',
@@ -226,7 +227,7 @@ test('call() returns the same as a stream, and a rejected reply counts as usage'
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'My ***.' });
 });
 
-test('each rule checks the text that the previous one returned', async () => {
+test('each rule checks the text that the previous rule returned', async () => {
   const hide = regexRule({ pattern: /forbidden/, replacement: 'hidden' });
   expect(await setUp(['forbidden'], [hide, never]).agent.call('Hi')).toMatchObject({
     text: 'hidden',
@@ -270,7 +271,7 @@ const rubbish: readonly (readonly [string, Partial<OutputRule>])[] = [
   ['a review that retries for ever', { review: () => ({ retry: 'Again.' }) }],
 ];
 
-test.each(rubbish)('%s rejects the reply', async (_what, rule) => {
+test.each(rubbish)('%s rejects the reply with SYSTEM_ERROR', async (_what, rule) => {
   const onError = vi.fn();
   const { agent } = setUp(['One two.', 'Three.'], [{ name: 'bad', ...rule }], { onError });
   const result = await agent.call('Hi');
@@ -284,7 +285,7 @@ test.each(rubbish)('%s rejects the reply', async (_what, rule) => {
   expect(onError).toHaveBeenCalledWith(expect.any(Error), 'bad');
 });
 
-test('a review that changes streamed text takes it back', async () => {
+test('if a review changes text that was already streamed, a step-reset takes the text back', async () => {
   const upper: OutputRule = {
     name: 'upper',
     review: async (said): Promise<Review> => ({ text: said.toUpperCase() }),
@@ -304,7 +305,7 @@ test('a review that changes streamed text takes it back', async () => {
   });
 });
 
-test('tool calls pass behind the text before them, and their rounds are guarded too', async () => {
+test('tool calls are streamed after the text before them, and replies with tool calls are guarded too', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -324,7 +325,7 @@ test('tool calls pass behind the text before them, and their rounds are guarded 
   expect(messages[1]!.content[1]).toMatchObject({ type: 'tool_use', input: { a: 'secret-1234' } });
 });
 
-test('a reply that continues its text after a call ends with the right text', async () => {
+test('a reply with text before and after a tool call ends with the guarded text', async () => {
   const call: ModelDelta = { type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' };
   const look = tool({
     name: 'look',
@@ -345,12 +346,12 @@ test('a reply that continues its text after a call ends with the right text', as
   expect(said!.content).toHaveLength(2);
 });
 
-test('guards the closing summary', async () => {
+test('outputGuards() checks the summary at the limit of iterations', async () => {
   const { agent } = setUp(['It was secret-1234.'], [secret], {}, { limits: { iterations: 0 } });
   expect(read(await eventsOf(agent)).seen).toBe('It was ***.');
 });
 
-test('thinking passes unchanged, or is checked and loses its signature if a rule changed it', async () => {
+test('thinking is not checked by default; with `thinking: true`, changed thinking loses its signature', async () => {
   const thinking = (delta: string, more = {}): ModelDelta => ({
     type: 'thinking',
     id: 'k',
@@ -391,7 +392,7 @@ test('thinking passes unchanged, or is checked and loses its signature if a rule
   });
 });
 
-test('the guards start again when the model restarts its reply', async () => {
+test('if the model restarts its reply, the guards restart too', async () => {
   const reset: ModelDelta = { type: 'reset', reason: 'retry' };
   const { agent } = setUp(
     [{ deltas: [[text('forbid')], [reset, text('den fruit is')], [text(' fine')], [finish]] }],
@@ -400,12 +401,12 @@ test('the guards start again when the model restarts its reply', async () => {
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'den fruit is fine' });
 });
 
-test('a model failure passes on its error and drops the held text', async () => {
+test('a model failure rejects with the model’s error, and text that was held back is dropped', async () => {
   const { agent } = setUp([{ text: 'Half a ', error: new Error('broken') }], [secret]);
   await expect(agent.call('Hi')).rejects.toMatchObject({ message: 'broken' });
 });
 
-test('texts of several blocks keep their blocks and their order', async () => {
+test('several text blocks stay separate and keep their order', async () => {
   const { agent } = setUp(
     [{ deltas: [[text('One secret-', 'a')], [text('Two.', 'b')], [text('1234', 'a')], [finish]] }],
     [secret],
@@ -417,7 +418,7 @@ test('texts of several blocks keep their blocks and their order', async () => {
   ]);
 });
 
-test('cuts a long reply off at the limit with a mark, and readers never see the rest', async () => {
+test('outputLength() cuts a long reply and adds a mark, and readers never see the rest', async () => {
   const { agent } = setUp(
     [`${'x'.repeat(99)}😀 and more`.replaceAll('', '\u200b').replaceAll('\u200b', '')],
     [outputLength({ max: 100 })],
@@ -435,7 +436,7 @@ test('cuts a long reply off at the limit with a mark, and readers never see the 
   ).toMatchObject({ text: '12345…' });
 });
 
-test('a short reply causes a warning, a second attempt or a failure', async () => {
+test('a reply shorter than `min` causes a warning, a second attempt or a rejection, as `mode` says', async () => {
   const warned = setUp(['Yes.'], [outputLength({ min: 10 })]);
   expect(await warned.agent.call('Hi')).toMatchObject({
     text: 'Yes.',
@@ -474,7 +475,7 @@ test('a short reply causes a warning, a second attempt or a failure', async () =
   expect((await failed.agent.messages()).map(textOf)).toEqual(['Hi']);
 });
 
-test('a reply with tool calls needs no minimum length', async () => {
+test('the minimum length does not apply to a reply with tool calls', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -490,7 +491,7 @@ test('a reply with tool calls needs no minimum length', async () => {
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'It is all right.' });
 });
 
-test('guards a JSON text value before it is parsed', async () => {
+test('outputGuards() checks a structured value in text before the text is parsed', async () => {
   const { agent } = setUp(['{"code":"secret-1234"}'], [secret]);
   const schema = { type: 'object', properties: { code: { type: 'string' } } } as const;
   expect(await agent.call('Hi', { output: structured(schema, { mode: 'prompt' }) })).toMatchObject({
@@ -498,7 +499,7 @@ test('guards a JSON text value before it is parsed', async () => {
   });
 });
 
-test('masks a number in a JSON text value so that the value stays valid', async () => {
+test('masking a number in a JSON text keeps the JSON valid', async () => {
   const { agent } = setUp(['{"card": 4111111111111111, "to": "ann@example.com"}'], [maskPii()]);
   const result = await agent.call('Hi', { output: jsonMode() });
   expect(result.output).toEqual({ card: '[CARD]', to: '[EMAIL]' });
@@ -511,21 +512,27 @@ test.each([
     { toolCalls: [{ name: 'generate_response', input: { word: 'x'.repeat(50) } }] },
   ],
   ['by JSON text', jsonMode(), `{"word":"${'x'.repeat(50)}"}`],
-])('rejects a long value instead of cutting it: %s', async (_, output, reply) => {
-  const seen: unknown[] = [];
-  const { agent } = setUp(
-    [reply],
-    [outputLength({ max: 20, onViolation: (violation) => seen.push(violation) })],
-  );
-  const result = await agent.call('Hi', { output });
-  const details = { category: 'OUTPUT_REJECTED', stage: 'outputLength', length: 61, max: 20 };
-  expect(result).toMatchObject({ reason: 'rejected', error: { code: 'GUARD_REJECTED', details } });
-  expect(seen).toMatchObject([{ rule: 'max', value: 61, limit: 20 }]);
-  const fits = setUp(['{"a":1}'], [outputLength({ max: 20 })]);
-  expect((await fits.agent.call('Hi', { output: jsonMode() })).output).toEqual({ a: 1 });
-});
+])(
+  'outputLength() rejects a structured value that is too long, instead of cutting it: %s',
+  async (_, output, reply) => {
+    const seen: unknown[] = [];
+    const { agent } = setUp(
+      [reply],
+      [outputLength({ max: 20, onViolation: (violation) => seen.push(violation) })],
+    );
+    const result = await agent.call('Hi', { output });
+    const details = { category: 'OUTPUT_REJECTED', stage: 'outputLength', length: 61, max: 20 };
+    expect(result).toMatchObject({
+      reason: 'rejected',
+      error: { code: 'GUARD_REJECTED', details },
+    });
+    expect(seen).toMatchObject([{ rule: 'max', value: 61, limit: 20 }]);
+    const fits = setUp(['{"a":1}'], [outputLength({ max: 20 })]);
+    expect((await fits.agent.call('Hi', { output: jsonMode() })).output).toEqual({ a: 1 });
+  },
+);
 
-test('no rule applies to a summary of the history, which only the model sees', async () => {
+test('no output rule applies to a summary of the history, which only the model sees', async () => {
   const history = Array.from({ length: 6 }, (_, n) => [
     userMessage(`q${n} ${'word '.repeat(60)}`),
     assistantMessage(`a${n}`),
@@ -549,7 +556,7 @@ test('no rule applies to a summary of the history, which only the model sees', a
   expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
 });
 
-test('stops reading a reply that is rejected in mid-stream', async () => {
+test('outputGuards() stops reading a reply that is rejected while it streams', async () => {
   const { agent, model } = setUp([`A forbidden word. ${'more '.repeat(200)}`], [never], {
     lookahead: 16,
   });
@@ -557,7 +564,7 @@ test('stops reading a reply that is rejected in mid-stream', async () => {
   expect(model.reads).toBeLessThan(20);
 });
 
-test('a rule sees the text before the window', async () => {
+test('a rule also gets the text before the lookahead window', async () => {
   const behind = regexRule({ pattern: /(?<=number )\d{4}(?!\d)/, replacement: '#' });
   const whole = 'The number 1234, a number 99999, and number 5678.';
   const { agent } = setUp([{ deltas: [...whole].map((char) => [text(char)]) }], [behind], {
@@ -570,7 +577,7 @@ test('a rule sees the text before the window', async () => {
   });
 });
 
-test('an empty match is not masked but can reject; flags of the pattern do not matter', async () => {
+test('an empty match is not masked but can reject, and the flags of the pattern do not matter', async () => {
   expect(await setUp(['abc'], [regexRule({ pattern: /x?/gy })]).agent.call('Hi')).toMatchObject({
     text: 'abc',
   });
@@ -582,7 +589,7 @@ test('an empty match is not masked but can reject; flags of the pattern do not m
   ).toMatchObject({ reason: 'rejected' });
 });
 
-test('blocks keep their order, although text is held and thinking passes', async () => {
+test('blocks keep their order, although text is held back and thinking is not', async () => {
   const deltas: ModelDelta[][] = [
     [text('Held.')],
     [{ type: 'thinking', id: 'k', delta: 'Passes.' }],
@@ -596,7 +603,7 @@ test('blocks keep their order, although text is held and thinking passes', async
   ]);
 });
 
-test('unchanged text keeps its provider data, changed text loses it; the reply keeps its metadata', async () => {
+test('unchanged text keeps its provider data, changed text loses it, and the message keeps its metadata', async () => {
   const tied = (said: string): ScriptedReply => ({
     deltas: [
       [{ type: 'text', id: 't', delta: said, providerMetadata: { a: 1 } }],
@@ -615,7 +622,7 @@ test('unchanged text keeps its provider data, changed text loses it; the reply k
   expect(own!.metadata).toMatchObject({ model: 'x', warnings: [{ min: 99 }] });
 });
 
-test('a reply that restarts is counted, kept and rejected from the start', async () => {
+test('if a reply restarts, length and rules apply only to the new text', async () => {
   const reset: ModelDelta = { type: 'reset', reason: 'retry' };
   const call: ModelDelta = { type: 'tool-input', index: 0, id: 'c', name: 'gone', delta: '{}' };
   const { agent } = setUp(
@@ -640,7 +647,7 @@ test('a reply that restarts is counted, kept and rejected from the start', async
   expect(await changed.agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'SHORT AND LONG' });
 });
 
-test('a review can add a text to an empty reply, and can merge several texts', async () => {
+test('a review can add text to an empty reply and can merge several text blocks', async () => {
   const say: OutputRule = { name: 'say', review: () => ({ text: 'Said.' }) };
   const { agent } = setUp(
     [{ deltas: [[finish]] }, { deltas: [[text('One.', 'a')], [text('Two.', 'b')], [finish]] }],
@@ -650,7 +657,7 @@ test('a review can add a text to an empty reply, and can merge several texts', a
   expect((await agent.call('Hi')).message.content).toEqual([{ type: 'text', text: 'Said.' }]);
 });
 
-test('retries after an empty reply; both replies cost, even if the second is rejected', async () => {
+test('an empty reply is retried, and both replies count as usage even if the second is rejected', async () => {
   const { agent, model } = setUp(
     [{ deltas: [[finish]] }, { deltas: [[text('forbidden')], [finish]] }],
     [never, outputLength({ min: 1, mode: 'retry' })],
@@ -662,7 +669,7 @@ test('retries after an empty reply; both replies cost, even if the second is rej
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
 });
 
-test('the wrapped model keeps its provider, id and features', () => {
+test('the model that outputGuards() returns keeps the provider, id and features of the wrapped model', () => {
   const model = new ScriptedModel([], { modelId: 'm' });
   const wrapped = outputGuards([]).wrapModel!(model) as ChatModel;
   expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
@@ -672,7 +679,7 @@ test('the wrapped model keeps its provider, id and features', () => {
   ]);
 });
 
-test('searches a reply of single characters a bounded number of times', async () => {
+test('the number of searches in a reply of single-character deltas is bounded', async () => {
   let searched = 0;
   const count: OutputRule = { name: 'count', find: (said) => ((searched += said.length), []) };
   const long = 'x'.repeat(20_000);
@@ -683,7 +690,7 @@ test('searches a reply of single characters a bounded number of times', async ()
     }).agent.call('Hi');
     expect(searched).toBeLessThan(80 * long.length);
   }
-  // Returns a finding that grows with the text, from its beginning to its end.
+  // This rule’s finding covers the whole text, so it grows with each delta.
   const all: OutputRule = {
     name: 'all',
     find: (said) => ((searched += said.length), [{ start: 0, end: said.length, replacement: '#' }]),
@@ -706,7 +713,7 @@ test.each<[string, () => unknown]>([
   ['regexRule(): action', () => regexRule({ pattern: /x/, action: 'drop' as never })],
   ['outputLength(): mode', () => outputLength({ mode: 'x' as never })],
   ['outputLength(): min 6', () => outputLength({ min: 6, max: 5 })],
-])('validates %s', (message, make) => {
+])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
   expect(make).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
@@ -719,7 +726,7 @@ const schema = z.object({ mail: z.string(), card: z.union([z.number(), z.string(
 const person = structured(schema);
 const says = (input: JsonValue | string) => ({ toolCalls: [{ name: 'generate_response', input }] });
 
-test('guards a value in the arguments of the output tool like an answer', async () => {
+test('a structured value in the arguments of the output tool is guarded like an answer', async () => {
   const { agent } = setUp(
     [says('{ "mail": "ann\\u0040example.com", "card": 4111111111111111 }')],
     [maskPii()],
@@ -733,7 +740,7 @@ test('guards a value in the arguments of the output tool like an answer', async 
   expect(JSON.stringify([seen, await agent.messages()])).not.toMatch(/ann.{1,6}example|4111/);
 });
 
-test('rejects, reviews and retries a value like an answer', async () => {
+test('a structured value is rejected, reviewed and retried like an answer', async () => {
   const rejected = setUp([says({ mail: 'a "forbidden" word' })], [never]);
   expect(await rejected.agent.call('Hi', { output: person })).toMatchObject({
     reason: 'rejected',
@@ -757,7 +764,7 @@ test('rejects, reviews and retries a value like an answer', async () => {
   expect((await changed.agent.call('Hi', { output: person })).output).toEqual({ mail: 'b' });
 });
 
-test('unchanged arguments stay as they were written, and calls of other tools pass', async () => {
+test('unchanged arguments of the output tool keep their exact text, and other tool calls are not checked', async () => {
   const given = '{"mail" :"x\\u0021", "card":1.50e+1}';
   const late: ModelDelta[] = [
     { type: 'tool-input', index: 0, id: 'c1', delta: '{"to":' },
@@ -784,7 +791,7 @@ test('unchanged arguments stay as they were written, and calls of other tools pa
   ]);
 });
 
-test('escapes in JSON text hide nothing from a rule', async () => {
+test('rules see the characters that escape sequences in JSON text stand for', async () => {
   const said = '{ "mail": "\\u0041nn\\u0040example.com, \\uc548\\ub155", "card": 1 }';
   for (const lookahead of [0, 'all'] as const) {
     const rules = [maskPii(), regexRule({ pattern: /안녕/ })];
@@ -801,7 +808,7 @@ test('escapes in JSON text hide nothing from a rule', async () => {
   });
 });
 
-test('reports what each rule did, and a listener that throws changes nothing', async () => {
+test('`onAction` and `onViolation` report what each rule did, and a callback that throws changes nothing', async () => {
   const told: unknown[] = [];
   const listen = (what: unknown): void => {
     told.push(what);

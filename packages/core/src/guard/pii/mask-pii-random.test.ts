@@ -7,7 +7,7 @@ import { replaceFindings } from '../output/replace-findings.ts';
 
 const kinds = [...new Set(piiFinders().map(({ kind }) => kind))];
 
-/** Values of every kind, near misses, and text that may be around or within them. */
+/** Values of every kind, similar values that are invalid, and text that may stand between them. */
 const parts = [
   [
     'ann@example.test',
@@ -101,7 +101,7 @@ const parts = [
   ],
 ].flat();
 
-test('finds the same as straightforward matching in random texts', () => {
+test('maskPii() finds the same as a simple reference implementation in random texts', () => {
   const stage = maskPii({ kinds });
   const found = new Set<string>();
   for (const seed of seeds({ quick: 1000, full: 10_000 })) {
@@ -137,7 +137,7 @@ function straightforward(raw: string): string {
       from = match.index + (length || 1);
     }
   }
-  // Merges overlapping ranges into one, named after the first and longest.
+  // Merges overlapping ranges. The merged range has the kind of its first and longest range.
   matches.sort((a, b) => a.start - b.start || b.end - a.end);
   matches.forEach(({ start, end }, index) => {
     const group = owner[start] ?? index;

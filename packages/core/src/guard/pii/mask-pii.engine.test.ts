@@ -54,7 +54,7 @@ test.each([
   ['주소는www.example.test/길입니다, ftp://x.test', '주소는[URL], [URL]'],
   ['见https://example.test/a，谢谢。', '见[URL]，谢谢。'],
   ['2001:db8::ff00:42:8329 2001:0db8:85a3:0000:0000:8a2e:0370:7334', '[IP] [IP]'],
-])('%s', (text, masked) => {
+])('maskPii() masks personal data: %s', (text, masked) => {
   expect(mask(text)).toBe(masked);
 });
 
@@ -74,22 +74,22 @@ test.each([
   '00:1A:2B:3C:4D and 00:1A:2B:3C:4D:5E:6F and 00-1A:2B-3C:4D-5E; http:// and www. and awww.example.test',
   'ISBN 978-3-16-148410-0 and page 123-456.',
   '가격은 10,000원이고 2024년 1월입니다.',
-])('finds nothing in: %s', (text) => {
+])('maskPii() finds nothing in: %s', (text) => {
   expect(mask(text)).toBe(text);
 });
 
-test('keeps invisible characters around a finding, and merges overlapping findings', () => {
+test('maskPii() keeps invisible characters around a finding, and merges overlapping findings', () => {
   expect(mask('\u200bann@example.test\u200b!')).toBe('\u200b[EMAIL]\u200b!');
   expect(mask('010-1234-5678@example.test', { kinds: ['email', 'phone'] })).toBe('[EMAIL]');
   expect(mask('+14155550123@example.test', { kinds: ['phone', 'email'] })).toBe('[EMAIL]');
   expect(mask('4111 1111 1111 1111@example.test')).toBe('[CARD]');
 });
 
-test('keeps lone surrogates and control characters', () => {
+test('maskPii() keeps lone surrogates and control characters', () => {
   expect(mask('\ud800 \u0000 \udfff')).toBe('\ud800 \u0000 \udfff');
 });
 
-test('applies the strategies mask, redact, hash and block', () => {
+test('maskPii() has the strategies mask, redact, hash and block', () => {
   const text = 'ann@example.test 4111 1111 1111 1111 192.168.0.1';
   expect(mask(text, { kinds: allKinds, strategy: 'mask' })).toBe(
     'a***@example.test **** **** **** 1111 192.*.*.*',
@@ -113,7 +113,7 @@ test('applies the strategies mask, redact, hash and block', () => {
   ]);
 });
 
-test('names the invalid option', () => {
+test('a CONFIGURATION error rejects an invalid option of maskPii()', () => {
   for (const options of [
     { kinds: ['shoe'] },
     { kinds: 'email' },
@@ -146,7 +146,7 @@ test.each([
   'www.',
   'http://a',
   'http://)(',
-])('masks a million characters of %j quickly', (unit) => {
+])('maskPii() masks a million characters of %j quickly', (unit) => {
   expect(mask(unit.repeat(1_000_000 / unit.length)).length).toBeGreaterThan(0);
 });
 
@@ -158,7 +158,7 @@ test.each([
   'x'.repeat(56),
   'x'.repeat(64),
   'x'.repeat(1000),
-])('its sha256 of %j equals the platform’s', async (text) => {
+])('sha256() returns the same hash of %j as the platform’s SHA-256', async (text) => {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   expect(sha256()(text)).toBe(
     Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''),

@@ -36,14 +36,14 @@ function setUp(
 }
 const look: ScriptedReply = { toolCalls: [{ name: 'look' }] };
 
-test('by default masks the input of a call and nothing else', async () => {
+test('by default piiGuard() masks only the input of a call', async () => {
   const { agent, model, results } = setUp({}, [look, `It is ${mail}`]);
   const { text } = await agent.call(`I am ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe('I am [EMAIL]');
   expect([text, await results()]).toEqual([`It is ${mail}`, [['success', `Ask ${mail}`]]]);
 });
 
-test('masks input, results and replies, streamed ones too', async () => {
+test('with all options, piiGuard() masks input, tool results and replies, also streamed replies', async () => {
   const { agent, model, results } = setUp({ output: true, toolResults: true, strategy: 'mask' }, [
     look,
     { text: `It is ${mail} indeed` },
@@ -58,7 +58,7 @@ test('masks input, results and replies, streamed ones too', async () => {
   expect(await results()).toEqual([['success', 'Ask a***@example.test']]);
 });
 
-test('each place can be turned off', async () => {
+test('piiGuard() can be turned off for each of input, output and tool results', async () => {
   const { agent, model } = setUp({ input: false, toolResults: true }, [look, mail]);
   const { text } = await agent.call(mail);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(mail);
@@ -68,7 +68,7 @@ test('each place can be turned off', async () => {
   ]);
 });
 
-test('blocks input and replies by ending the call, and withholds a blocked result', async () => {
+test('with the strategy block, input and replies are rejected, and a tool result is withheld', async () => {
   const blocking: PiiGuardOptions = { strategy: 'block', output: true, toolResults: true };
   const input = setUp(blocking, []);
   expect(await input.agent.call(mail)).toMatchObject({
@@ -90,7 +90,7 @@ test('blocks input and replies by ending the call, and withholds a blocked resul
   expect(await clean.results()).toEqual([['success', 'Nobody']]);
 });
 
-test('checks a result that is the answer like a reply', async () => {
+test('piiGuard() checks a tool result that is the answer like a reply', async () => {
   const { agent } = setUp({ output: true }, [look]);
   expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({
     reason: 'return-direct',
@@ -102,7 +102,7 @@ test('checks a result that is the answer like a reply', async () => {
   });
 });
 
-test('checks the texts of a result with several blocks and passes media', async () => {
+test('piiGuard() checks the text blocks of a tool result and does not change media', async () => {
   const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
   const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], {
     content: [{ type: 'text', text: mail }, image],
@@ -111,16 +111,16 @@ test('checks the texts of a result with several blocks and passes media', async 
   expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
 });
 
-test('accepts the kinds and strategies of maskPii', async () => {
+test('piiGuard() accepts the kinds and strategies of maskPii()', async () => {
   const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
   await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);
 });
 
-test('withholds a result that it cannot check', async () => {
+test('piiGuard() withholds a tool result that it cannot check', async () => {
   const onError = vi.fn<(error: unknown, stage: string) => void>();
   const { agent, results } = setUp({ toolResults: true, onError }, [look, 'fine']);
-  // An earlier hook puts a number where a text belongs.
+  // This hook runs before the guard and puts a number where a text belongs.
   const text = 5 as never;
   agent.addHook({
     on: {
@@ -140,7 +140,7 @@ test('withholds a result that it cannot check', async () => {
   expect(onError).toHaveBeenCalledOnce();
 });
 
-test('rejects a position behind models that it could not see', () => {
+test('the agent rejects piiGuard() after fallback(), whose models the guard could not check', () => {
   const model = new ScriptedModel([]);
   const other = new ScriptedModel([]);
   expect(
@@ -160,7 +160,7 @@ test.each([
   { kinds: ['shoe'] },
   { lookahead: -1 },
   { locale: 5 },
-])('rejects the options %o', (options) => {
+])('piiGuard() rejects the options %o', (options) => {
   expect(() => piiGuard(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -21,7 +21,7 @@ function assemble(deltas: readonly ModelDelta[]) {
   };
 }
 
-test('blocks keep the order of their start, tool calls come last, signatures stay', () => {
+test('blocks keep the order in which they started, tool calls come last, and signatures are kept', () => {
   const { content } = assemble([
     { type: 'thinking', id: 't0', delta: 'hm' },
     { type: 'thinking', id: 't0', delta: '', signature: 'sig' },
@@ -38,7 +38,7 @@ test('blocks keep the order of their start, tool calls come last, signatures sta
   ]);
 });
 
-test('arguments that wait for a late name are released with it', () => {
+test('arguments that arrive before the tool’s name are released together with the name', () => {
   const { pieces } = assemble([
     { type: 'tool-input', index: 0, id: 'c', delta: '{"a"' },
     { type: 'tool-input', index: 0, name: 'f', delta: ':1' },
@@ -57,7 +57,7 @@ test.for([
   ['{"a": 1}', { a: 1 }, '{"a": 1}'],
   ['{"a":', null, '{"a":'],
   ['null', null, undefined],
-] as const)('parses the arguments %j', ([delta, input, raw]) => {
+] as const)('ReplyAssembler parses the arguments %j', ([delta, input, raw]) => {
   const { content } = assemble([{ type: 'tool-input', index: 0, id: 'c', name: 'f', delta }]);
   expect(content[0]).toEqual({
     type: 'tool_use',
@@ -68,7 +68,7 @@ test.for([
   });
 });
 
-test('a cut reply has no tool calls', () => {
+test('a partial reply has no tool calls', () => {
   const { partial } = assemble([
     { type: 'text', id: 'x', delta: 'so' },
     { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '{"a' },
@@ -76,7 +76,7 @@ test('a cut reply has no tool calls', () => {
   expect(partial).toEqual([{ type: 'text', text: 'so' }]);
 });
 
-test('a file becomes a block of its kind', () => {
+test('a file delta becomes a block of its kind', () => {
   const { content } = assemble([
     { type: 'file', mediaType: 'image/png', data: 'AA' },
     { type: 'file', mediaType: 'application/pdf', data: 'BB' },
@@ -87,7 +87,7 @@ test('a file becomes a block of its kind', () => {
   ]);
 });
 
-test('joins signatures and metadata that come in parts', () => {
+test('signatures and metadata that arrive in parts are joined', () => {
   const { content } = assemble([
     { type: 'thinking', id: 't', delta: 'hm', signature: 'one', providerMetadata: { a: 1 } },
     { type: 'thinking', id: 't', delta: '', signature: 'two', providerMetadata: { b: 2 } },

@@ -40,7 +40,7 @@ const rejection: Rejection = {
   error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } }).toJSON(),
 };
 
-test('guards change the input one after the other, before anything is stored or emitted', async () => {
+test('guards change the input one after the other, before the input is stored or emitted', async () => {
   const seen: unknown[] = [];
   const redact = (from: string, to: string): Middleware => ({
     guard: async (input, { sessionId, userId }) => {
@@ -63,7 +63,7 @@ test('guards change the input one after the other, before anything is stored or 
   expect(events.every(({ userId }) => userId === 'u')).toBe(true);
 });
 
-test("a rejected input ends the call with the guard's message; nothing is stored or requested, and the next call works", async () => {
+test("an input that a guard rejects ends the call with the guard's message, nothing is stored or requested, and the next call works", async () => {
   const recalled: string[] = [];
   const first: Middleware = {
     guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
@@ -95,7 +95,7 @@ test("a rejected input ends the call with the guard's message; nothing is stored
   expect(recalled).toEqual(['guard good', 'good']);
 });
 
-test('a recall gets the conversation with the input at its end, and the provided context', async () => {
+test('`recall` gets the conversation with the input at its end, and the provided context', async () => {
   const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
   const seen: unknown[] = [];
   const looking: Middleware = {
@@ -117,7 +117,7 @@ test('a recall gets the conversation with the input at its end, and the provided
   ]);
 });
 
-test('a rejected input leaves open calls unchanged', async () => {
+test('an input that a guard rejects leaves open tool calls unchanged', async () => {
   const pay = tool({
     name: 'pay',
     description: '',
@@ -158,7 +158,7 @@ test('an abort while a guard checks the input aborts the call, and nothing is st
   expect(model.requests).toHaveLength(0);
 });
 
-test('the guards also check a call that is injected into a running one', async () => {
+test('guards also check a call that is injected into a running call', async () => {
   const guard: Middleware = {
     guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
   };
@@ -172,7 +172,7 @@ test('the guards also check a call that is injected into a running one', async (
 });
 
 test.each([{ iterations: 10 }, { iterations: 0 }])(
-  'a reply that fails as rejected ends the call with its message: limits %o',
+  'a model that fails with a rejection ends the call with the rejection’s message: limits %o',
   async (limits) => {
     const rejected = AgentError.fromJSON(rejection.error);
     const model = modelOf(
@@ -207,7 +207,7 @@ test.each([{ iterations: 10 }, { iterations: 0 }])(
   },
 );
 
-test('wrappers of model, tools and calls: the first is the outermost', async () => {
+test('among wrappers of models, tools and runs, the first is the outermost', async () => {
   const order: string[] = [];
   const named = (name: string): Middleware => ({
     wrapModel: (next) => ({
@@ -260,7 +260,7 @@ test('wrappers of model, tools and calls: the first is the outermost', async () 
 const text = (delta: string): ModelDelta => ({ type: 'text', id: 't', delta });
 const usage = { inputTokens: 3, outputTokens: 2 };
 
-/** Emits the deltas of one reply, one array after the other. */
+/** Creates a model whose reply consists of these arrays of deltas. */
 function modelOf(reads: readonly (readonly ModelDelta[])[], error?: AgentError): ChatModel {
   return {
     provider: 'test',
@@ -273,7 +273,7 @@ function modelOf(reads: readonly (readonly ModelDelta[])[], error?: AgentError):
   };
 }
 
-test('a model that restarts resets its first attempt: text, calls and media', async () => {
+test('if the model restarts its reply, a step-reset discards the text, tool calls and media of the first attempt', async () => {
   const model = modelOf([
     [
       { type: 'thinking', id: 'k', delta: 'hm' },
@@ -303,7 +303,7 @@ test('a model that restarts resets its first attempt: text, calls and media', as
   expect(historyFaults(messages)).toEqual([]);
 });
 
-test('a reply that is cut off after a reset keeps the part after the reset', async () => {
+test('a partial reply that contains a reset keeps only the part after the reset', async () => {
   const controller = new AbortController();
   const model = modelOf([
     [text('Wrong')],
@@ -317,7 +317,7 @@ test('a reply that is cut off after a reset keeps the part after the reset', asy
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'Ri']);
 });
 
-test('a summary that restarts emits a reset', async () => {
+test('if the model restarts its summary, a step-reset is emitted', async () => {
   const model = modelOf([[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('In short')]]);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
   const events = await eventsOf(agent, 'Hi');
@@ -329,6 +329,11 @@ test('a summary that restarts emits a reset', async () => {
   expect(events.at(-1)).toMatchObject({ result: { text: 'In short', reason: 'max-iterations' } });
 });
 
-test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])('%s must be a function', (key) => {
-  expect(() => setUp([], [{ [key]: 'no' } as Middleware])).toThrow(`A middleware: ${key} must be`);
-});
+test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])(
+  'a middleware’s `%s` must be a function',
+  (key) => {
+    expect(() => setUp([], [{ [key]: 'no' } as Middleware])).toThrow(
+      `A middleware: ${key} must be`,
+    );
+  },
+);

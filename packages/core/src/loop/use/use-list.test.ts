@@ -9,7 +9,7 @@ const part = (name: string, mark: string): Middleware => ({
 const marks = (parts: readonly Middleware[]): readonly string[] =>
   parts.map(({ defaults }) => defaults?.recoveryMessage ?? 'none');
 
-test('a nested list is replaced by its parts in place', () => {
+test('partsOf() replaces a nested list with its parts in place', () => {
   const use = [part('a', 'a'), [part('b', 'b'), [part('c', 'c')]], part('d', 'd')];
   expect(marks(partsOf(use))).toEqual(['a', 'b', 'c', 'd']);
 });
@@ -23,11 +23,11 @@ test('a later part replaces a preset’s part of the same name', () => {
   ]);
 });
 
-test('a name alone removes a preset’s part', () => {
+test('an entry with only a name removes the preset’s part of that name', () => {
   expect(marks(partsOf([[part('retry', 'preset')], { name: 'retry' }]))).toEqual(['none']);
 });
 
-test('all parts that are listed directly stay, also behind a preset', () => {
+test('all parts that are listed directly are kept, also after a preset', () => {
   const own = [part('limit', 'one'), part('limit', 'two')];
   expect(marks(partsOf(own))).toEqual(['one', 'two']);
   expect(marks(partsOf([[part('limit', 'preset')], ...own]))).toEqual(['one', 'two']);
@@ -37,7 +37,7 @@ test('all parts that are listed directly stay, also behind a preset', () => {
   ]);
 });
 
-test('the agent’s options override the later preset, which overrides the earlier one', () => {
+test('the agent’s options override a later preset, which overrides an earlier preset', () => {
   const earlier: Middleware = {
     defaults: {
       limits: { iterations: 1, toolCalls: 1, tokens: 1 },
@@ -62,7 +62,7 @@ test('the agent’s options override the later preset, which overrides the earli
   });
 });
 
-test('two parts with one name in the same nested list both stay', () => {
+test('two parts with the same name in one nested list are both kept', () => {
   const team = [part('guard', 'one'), part('guard', 'two')];
   expect(marks(partsOf([team]))).toEqual(['one', 'two']);
   expect(marks(partsOf([[[part('retry', 'inner')], part('retry', 'outer')]]))).toEqual(['outer']);

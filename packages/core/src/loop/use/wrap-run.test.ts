@@ -29,7 +29,7 @@ async function eventsOf(agent: ReActAgent): Promise<readonly AgentEvent[]> {
   return events;
 }
 
-test('`run-start` comes before the first wrapper, `run-end` after the outermost one, with its result', async () => {
+test('`run-start` comes before the outermost `wrapRun`, and `run-end` comes after it, with its result', async () => {
   const marks: string[] = [];
   const named = (name: string): Middleware => ({
     wrapRun: (next) => async (input, context) => {
@@ -50,7 +50,7 @@ test('`run-start` comes before the first wrapper, `run-end` after the outermost 
   expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'done inner outer' } });
 });
 
-test('`next` rejects if the run fails; `error` and `run-end` come after the wrappers', async () => {
+test('in `wrapRun`, `next` rejects if the run fails, and `error` and `run-end` come after the wrappers', async () => {
   const seen: string[] = [];
   const watching: Middleware = {
     wrapRun: (next) => async (input, context) => {
@@ -68,7 +68,7 @@ test('`next` rejects if the run fails; `error` and `run-end` come after the wrap
   expect(types.slice(-2)).toEqual(['error', 'run-end']);
 });
 
-test('a wrapper must pass on its own context', async () => {
+test('`wrapRun` must pass on its own context', async () => {
   const copying: Middleware = {
     wrapRun: (next) => (input, context) => next(input, { ...context }),
   };
@@ -76,7 +76,7 @@ test('a wrapper must pass on its own context', async () => {
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('readers get the events that `mapEvent` returns; hooks and the log do not', async () => {
+test('readers get the events that `mapEvent` returns, but hooks and the log do not', async () => {
   const shouting: Middleware = {
     mapEvent: (event) =>
       event.type === 'run-end'
@@ -91,7 +91,7 @@ test('readers get the events that `mapEvent` returns; hooks and the log do not',
   expect(ends).toEqual(['done']);
 });
 
-test('the context exposes the run and can change its tools and its system prompt', async () => {
+test('the run context shows the run and can change its system prompt', async () => {
   const shown: unknown[] = [];
   const changing: Middleware = {
     wrapRun: (next) => (input, context) => {
@@ -109,7 +109,7 @@ test('the context exposes the run and can change its tools and its system prompt
   expect(shown).toEqual([['a'], undefined, 'Be brief.', 2, true, 3, []]);
 });
 
-test('a tool interrupts its own run after its calls have ended', async () => {
+test('a tool can interrupt its own run through its context', async () => {
   const stop = tool({
     name: 'stop',
     description: '',
@@ -121,7 +121,7 @@ test('a tool interrupts its own run after its calls have ended', async () => {
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'That is enough.' });
 });
 
-test('the agent decides about exceptions in hooks, unless the hook has its own option', async () => {
+test('`onHookError` of the agent applies to exceptions in hooks, unless the hook has its own `onError`', async () => {
   const failing: Middleware = {
     on: {
       'post-call': () => {
@@ -154,7 +154,7 @@ test.each<[string, Middleware, Parameters<typeof tool>[0]['execute']]>([
     () => '',
   ],
   ['tool', {}, () => Promise.reject(new AgentError('TOOL_ERROR', 'down'))],
-])('a %s that ends the call also does so under wrappers', async (_what, part, execute) => {
+])('a %s that ends the call also ends it inside wrappers', async (_what, part, execute) => {
   const passing: Middleware = { wrapRun: (next) => (input, context) => next(input, context) };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }]);
   const step = tool({
@@ -167,7 +167,7 @@ test.each<[string, Middleware, Parameters<typeof tool>[0]['execute']]>([
   await expect(agent.call('go')).rejects.toThrow('down');
 });
 
-test('a run also ends if a wrapper returns a result of its own', async () => {
+test('a run also ends if `wrapRun` returns a result of its own', async () => {
   const answering: Middleware = {
     wrapRun: (next) => async (input, context) => {
       try {
@@ -191,7 +191,7 @@ test('a run also ends if a wrapper returns a result of its own', async () => {
   expect(await new SessionMemory(store, 's').read()).toHaveLength(1);
 });
 
-test('a call that a busy agent rejects passes no wrapper', async () => {
+test('a call that a busy agent rejects does not run `wrapRun`', async () => {
   const wrapped: string[] = [];
   const counting: Middleware = {
     wrapRun: (next) => (input, context) => {
@@ -210,7 +210,7 @@ test('a call that a busy agent rejects passes no wrapper', async () => {
   expect(wrapped).toHaveLength(1);
 });
 
-test('a `mapEvent` that throws fails the call, and does not hide another failure', async () => {
+test('a `mapEvent` that throws fails the call, but does not hide an earlier failure', async () => {
   const failing: Middleware = {
     name: 'mapper',
     mapEvent(event) {
@@ -227,7 +227,7 @@ test('a `mapEvent` that throws fails the call, and does not hide another failure
   expect(heard.at(-1)).toBe('run-end');
 });
 
-test('rejects an invalid result of a wrapper, and a missing context', async () => {
+test('an invalid result of `wrapRun` and a missing context are rejected', async () => {
   const wrong = (wrapRun: () => unknown): ReActAgent =>
     setUp(['done'], [{ wrapRun: () => wrapRun as never }]).agent;
   await expect(wrong(async () => undefined).call('go')).rejects.toMatchObject({
@@ -239,7 +239,7 @@ test('rejects an invalid result of a wrapper, and a missing context', async () =
   });
 });
 
-test('an interrupt waits for the guards: nothing is stored without their check', async () => {
+test('after an interrupt, the input is stored only after the guards have changed it', async () => {
   let judge = (): void => {};
   const judged = new Promise<void>((resolve) => (judge = resolve));
   const masking: Middleware = {
