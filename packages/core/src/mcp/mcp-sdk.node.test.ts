@@ -5,7 +5,7 @@ vi.mock('@modelcontextprotocol/sdk/client/index.js', () => {
   throw new Error('Cannot find package');
 });
 
-test('the error for a missing SDK names the install command, even for an optional server', async () => {
+test('mcpTools() names the install command in its error if the SDK is missing, even for an optional server', async () => {
   await expect(mcpTools({ url: 'http://localhost:1', optional: true })).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message:

@@ -7,7 +7,7 @@ import { MemoryStore } from './memory-store.ts';
 
 const conflict = { code: 'SESSION_CONFLICT', retryable: true };
 
-test('rejects writes of a leader after another one has claimed the session, and stores none of them', async () => {
+test('after another leader has claimed the session, the old leader’s writes are rejected and not stored', async () => {
   const store = new MemoryStore();
   const [old, next] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
   await old.claim();
@@ -20,7 +20,7 @@ test('rejects writes of a leader after another one has claimed the session, and 
   expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
 });
 
-test('an empty session can be claimed; a claim writes once', async () => {
+test('an empty session can be claimed, and a claim makes one write', async () => {
   const store = new MemoryStore();
   const [old, next] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
   await old.read();
@@ -33,7 +33,7 @@ test('an empty session can be claimed; a claim writes once', async () => {
   expect(await old.read()).toEqual([]);
 });
 
-test('a memory that never claimed the session can write beside the leader without taking the lead', async () => {
+test('a memory that never claimed the session can write beside the leader and does not become the leader', async () => {
   const store = new MemoryStore();
   const [leader, other] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
   await leader.claim();
@@ -45,7 +45,7 @@ test('a memory that never claimed the session can write beside the leader withou
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', title: 'Trip' }]);
 });
 
-test('release rejects later writes and keeps earlier ones; a new claim drops the rejected ones', async () => {
+test('release() rejects later writes and keeps earlier writes, and the next claim discards the rejected writes', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
   await memory.claim();
@@ -61,7 +61,7 @@ test('release rejects later writes and keeps earlier ones; a new claim drops the
   expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
 });
 
-test('a deferred claim takes effect at the first write, and is lost if another claim comes earlier', async () => {
+test('a claim with `now: false` takes effect at the first write, and is lost if another claim comes first', async () => {
   const store = new MemoryStore();
   const open = (): SessionMemory => new SessionMemory(store, 's');
   const [first, second, third, fourth] = [open(), open(), open(), open()];

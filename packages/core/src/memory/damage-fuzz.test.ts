@@ -26,13 +26,16 @@ import { SessionMemory } from './session-memory.ts';
 
 interface Case {
   readonly sources: MutationSources;
-  /** All values in the store before a change. */
+  /** Values that the store has before a change. A later entry overwrites an earlier one. */
   readonly values: readonly Values[];
-  /** Opens the session in a store. */
+  /** Opens the session of a store. */
   readonly open: (store: MemoryStore, options: Parameters<Open>[0]) => SessionMemory;
 }
 
-/** Returns each change of a seed that was not reported and changed the conversation. */
+/**
+ * Makes the random changes of a seed. Returns the changes that altered the conversation without a
+ * report.
+ */
 async function problemsOf(
   { sources, values, open }: Case,
   seed: number,
@@ -66,7 +69,7 @@ const stores: readonly (readonly [string, (store: MemoryStore) => KeyValueStore]
 ];
 
 test.for(stores)(
-  '%s: detects each change to a session, and each report names the record',
+  'with %s, each change of a stored session is detected, and the report names the record',
   async ([, storeOf]) => {
     const values = await storedSessions('bread');
     const elsewhere = await storedSessions('salad');
@@ -87,7 +90,7 @@ test.for(stores)(
   },
 );
 
-test('detects each change to a session of turns, whichever echo the client has', async () => {
+test('each change of a stored EchoMemory session is detected, with every echo that a client may have', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread');
   const { values: sameKeys } = await storedTurns('turns', 'salad');
   const { values: another } = await storedTurns('others', 'salad', 5);

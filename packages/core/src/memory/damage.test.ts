@@ -27,7 +27,7 @@ async function keyOf(store: MemoryStore, version: number): Promise<string> {
   return key;
 }
 
-test('rebuilds a torn head if the key list is current, and calls onDamage', async () => {
+test('an incomplete head is rebuilt if the list of keys is current, and `onDamage` is called', async () => {
   const store = await storeWith('1', '2', '3');
   const head = await store.get(headKey);
   for (const torn of [
@@ -59,37 +59,41 @@ test('rebuilds a torn head if the key list is current, and calls onDamage', asyn
 
 const lostWithHead: readonly (readonly number[])[] = [[1], [2], [1, 2], [2, 4], [2, 3, 4], [4]];
 
-test.for(lostWithHead)('a torn head does not hide that records %j are missing', async (numbers) => {
-  const store = await storeWith('1', '2', '3', '4', '5');
-  const lost = await Promise.all(numbers.map((number) => keyOf(store, number)));
-  const rest = ['1', '2', '3', '4', '5'].filter((id) => !numbers.includes(Number(id)));
-  // The record behind a gap holds the key of the gap's last record; the others have only numbers.
-  const ends = lost.filter((_key, at) => !numbers.includes(numbers[at]! + 1));
-  const others = numbers.filter((number) => numbers.includes(number + 1));
-  const range =
-    others.length > 0 ? [`s:s:r:0000000${others[0]}-to-0000000${others.at(-1)}-gone`] : [];
-  const expected = [headKey, ...range, ...ends].toSorted();
-  await store.delete(lost);
-  await store.set(headKey, '{');
+test.for(lostWithHead)(
+  'with an incomplete head, the missing records %j are still reported',
+  async (numbers) => {
+    const store = await storeWith('1', '2', '3', '4', '5');
+    const lost = await Promise.all(numbers.map((number) => keyOf(store, number)));
+    const rest = ['1', '2', '3', '4', '5'].filter((id) => !numbers.includes(Number(id)));
+    // The record after a gap contains the key of the last record in the gap. Of the other missing
+    // records, only the numbers are known.
+    const ends = lost.filter((_key, at) => !numbers.includes(numbers[at]! + 1));
+    const others = numbers.filter((number) => numbers.includes(number + 1));
+    const range =
+      others.length > 0 ? [`s:s:r:0000000${others[0]}-to-0000000${others.at(-1)}-gone`] : [];
+    const expected = [headKey, ...range, ...ends].toSorted();
+    await store.delete(lost);
+    await store.set(headKey, '{');
 
-  await expect(new SessionMemory(store, 's').read()).rejects.toMatchObject({
-    code: 'STORAGE_FAILED',
-    message: expect.stringContaining(`s:s:r:0000000${numbers[0]}-`),
-  });
-  const told: AgentError[] = [];
-  const memory = new SessionMemory(store, 's', { onDamage: (error) => void told.push(error) });
-  expect(idsOf(await memory.read())).toEqual(rest);
-  expect(keysIn(told)).toEqual(expected);
-  await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  expect(keysIn(await new SessionMemory(store, 's').repair())).toEqual(expected);
-  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(rest);
-});
+    await expect(new SessionMemory(store, 's').read()).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringContaining(`s:s:r:0000000${numbers[0]}-`),
+    });
+    const told: AgentError[] = [];
+    const memory = new SessionMemory(store, 's', { onDamage: (error) => void told.push(error) });
+    expect(idsOf(await memory.read())).toEqual(rest);
+    expect(keysIn(told)).toEqual(expected);
+    await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    expect(keysIn(await new SessionMemory(store, 's').repair())).toEqual(expected);
+    expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(rest);
+  },
+);
 
 function keysIn(errors: readonly AgentError[]): readonly unknown[] {
   return errors.map(({ details }) => details?.['key']).toSorted();
 }
 
-test('after a torn head, a write keeps the report of a missing record, and a call without its result is closed', async () => {
+test('after a write to a session with an incomplete head, a missing record is still reported, and a tool call without a result is closed', async () => {
   const store = new MemoryStore();
   const writer = new SessionMemory(store, 's');
   for (const messages of [[message('q')], [asks('a')], [result('a')], [message('q2')]])
@@ -105,7 +109,7 @@ test('after a torn head, a write keeps the report of a missing record, and a cal
   expect(idsOf(await open().read())).toEqual(['q', 'asks a', 'lost a', 'q2', 'q3']);
 });
 
-test('a torn head of a compacted session is rebuilt from the snapshot on', async () => {
+test('the incomplete head of a compacted session is rebuilt, starting with the snapshot', async () => {
   for (const isWeak of [false, true]) {
     const store = await storeWith('1', '2', '3');
     const stored = isWeak ? weakStore(store) : store;
@@ -125,7 +129,7 @@ test('a torn head of a compacted session is rebuilt from the snapshot on', async
   }
 });
 
-test('a rebuilt head names no batch that lost against another writer, and keeps the leader', async () => {
+test('a rebuilt head names no batch that lost a race, and keeps the leader', async () => {
   const store = new MemoryStore();
   const leader = new SessionMemory(store, 's');
   await leader.claim();
@@ -148,7 +152,7 @@ test('a rebuilt head names no batch that lost against another writer, and keeps 
   });
 });
 
-test('does not guess a torn head if two writers may have written the last batch', async () => {
+test('an incomplete head is not rebuilt if two writers may have written the last batch', async () => {
   const store = await storeWith('1', '2');
   const other = await storeWith('1', 'x');
   const key = await keyOf(other, 2);
@@ -162,7 +166,7 @@ test('does not guess a torn head if two writers may have written the last batch'
   expect(idsOf(await new SessionMemory(store, 's').read()).toSorted()).toEqual(['1', '2', 'x']);
 });
 
-test('a session without its head is empty, and repair() finds its records', async () => {
+test('a session without a head reads as empty, and repair() finds its records', async () => {
   for (const isWeak of [false, true]) {
     const store = await storeWith('1', '2', '3');
     const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
@@ -183,7 +187,7 @@ test('repair() of a complete or empty session writes nothing', async () => {
   expect(await store.getMany(await store.keys(''))).toEqual(before);
 });
 
-test('repair() continues with the rest, keeps the damaged record, and rejects a newer version', async () => {
+test('repair() keeps the readable records and the damaged value, and rejects a newer format', async () => {
   for (const isWeak of [false, true]) {
     const store = await storeWith('1', '2', '3');
     const open = (): SessionMemory => new SessionMemory(isWeak ? weakStore(store) : store, 's');
@@ -209,7 +213,7 @@ test('repair() continues with the rest, keeps the damaged record, and rejects a 
   }
 });
 
-test('does not export a session with lost records as complete', async () => {
+test('records() of a session with lost records is rejected', async () => {
   const store = await storeWith('1', '2');
   await store.set(await keyOf(store, 1), '{}');
   const memory = new SessionMemory(store, 's', { onDamage: () => {} });
@@ -217,7 +221,7 @@ test('does not export a session with lost records as complete', async () => {
   await expect(memory.records()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });
 
-test('closes each call, whichever record is lost, and runs none again', async () => {
+test('each tool call is closed or still open, whichever record is lost, and none runs again', async () => {
   const steps: readonly (readonly Msg[])[] = [
     [message('q')],
     [asks('a', 'b')],
@@ -246,7 +250,7 @@ test('closes each call, whichever record is lost, and runs none again', async ()
   }
 });
 
-test('closes a call whose result may be lost as interrupted, and leaves a pending one open', async () => {
+test('a tool call whose result may be lost is closed as interrupted, and a pending tool call stays open', async () => {
   const store = new MemoryStore();
   const writer = new SessionMemory(store, 's');
   await writer.append([message('q'), asks('a', 'p')]);
@@ -265,7 +269,7 @@ test('closes a call whose result may be lost as interrupted, and leaves a pendin
   expect(messages.at(-1)?.content).toMatchObject([{ toolUseId: 'a', state: 'interrupted' }]);
 });
 
-test('an earlier head shows the session at that time, or reports the missing records', async () => {
+test('with an earlier head in the store, read() returns the session at that time', async () => {
   const heads: string[] = [];
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
@@ -281,7 +285,7 @@ test('an earlier head shows the session at that time, or reports the missing rec
   }
 });
 
-test('checks a session of release 0.1 by its hash chain, and adds checksums at its next write', async () => {
+test('a session of release 0.1 is checked by its hash chain, and the next write adds checksums', async () => {
   const entries = oldSessions.entries as unknown as readonly (readonly [string, string])[];
   const keys = entries.map(([key]) => key).filter((key) => key.startsWith('s:plain:r:'));
   expect(keys.length).toBeGreaterThan(3);
@@ -307,13 +311,13 @@ test('checks a session of release 0.1 by its hash chain, and adds checksums at i
   expect(after).toEqual([...before, 'text of new']);
 });
 
-test('lists a session with a torn head', async () => {
+test('listSessions() lists a session with an incomplete head', async () => {
   const store = await storeWith('1');
   await store.set(headKey, (await store.get(headKey))!.replace('"version":1', '"version":7'));
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', version: -1 }]);
 });
 
-test('repair() of a session of turns finds its last turn without a head, and returns a new echo', async () => {
+test('repair() of an EchoMemory session without a head finds the last turn and returns a new echo', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread');
   const secrets = [secret];
   for (const head of [undefined, '{']) {
@@ -338,7 +342,7 @@ test('repair() of a session of turns finds its last turn without a head, and ret
   }
 });
 
-test('repair() of a session of turns leaves out a damaged turn', async () => {
+test('repair() of an EchoMemory session omits a damaged turn', async () => {
   const { values, echoes } = await storedTurns('turns', 'bread', 3);
   const store = new MemoryStore();
   await store.setMany([...values]);
@@ -382,7 +386,7 @@ function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
 
-test('one read returns all calls and messages after several lost records', () => {
+test('LogFold closes all tool calls that may have lost results, after several lost records', () => {
   const lost = [{ kind: 'lost' }] as const;
   const of = (each: Msg) => [{ kind: 'message', message: each }] as const;
   const view = new LogFold().load([

@@ -6,7 +6,7 @@ import { InMemoryMemory } from './in-memory-memory.ts';
 
 memoryConformance(vitest, 'InMemoryMemory', () => new InMemoryMemory());
 
-test('starts with the given messages', async () => {
+test('InMemoryMemory starts with the given messages', async () => {
   const messages = [userMessage('hi')];
   expect(await new InMemoryMemory(messages).read()).toEqual(messages);
 });

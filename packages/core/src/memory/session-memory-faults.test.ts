@@ -6,12 +6,12 @@ import type { KeyValueStore } from './key-value-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
-/** Replaces an operation. `proceed` executes it. */
+/** Replaces a store operation. `proceed` executes the original operation. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;
 
 /**
- * Creates a store that intercepts operations. A `weak` one has no compare-and-set and writes
- * several values one by one.
+ * Creates a store that intercepts each operation. A `weak` store has no compare-and-set and writes
+ * several values one after the other.
  */
 function intercepted(store: MemoryStore, weak: boolean, intercept: Intercept): KeyValueStore {
   const set = (key: string, value: string): Promise<void> =>
@@ -42,7 +42,7 @@ const kinds = [
 ] as const;
 
 test.for(kinds)(
-  '%s: whichever operation fails, before or after it took effect, each message is kept once',
+  'with %s, each message is stored once, whichever operation fails, before or after it took effect',
   async ([, weak]) => {
     for (const takesEffect of [false, true]) {
       for (let failing = 0; failing < 30; failing++) {
@@ -79,7 +79,7 @@ test.for(kinds)(
   },
 );
 
-test('on a full store messages wait, belong to the conversation, and are written once there is room', async () => {
+test('if the store is full, messages stay in the conversation and are written when the store has room again', async () => {
   const store = new MemoryStore();
   let full = false;
   const intercept: Intercept = (operation, proceed) => {
@@ -100,7 +100,7 @@ test('on a full store messages wait, belong to the conversation, and are written
   expect(memory.sessionVersion).toBe(2);
 });
 
-test('keeps messages for a later write if the store cannot even be read', async () => {
+test('if the store cannot be read, messages are kept for a later write', async () => {
   const store = new MemoryStore();
   await new SessionMemory(store, 's').append([message('1')]);
   let down = true;
@@ -117,7 +117,7 @@ test('keeps messages for a later write if the store cannot even be read', async 
   expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2']);
 });
 
-test('with compare-and-set, concurrent writers lose nothing', async () => {
+test('with compare-and-set, concurrent writers lose no messages', async () => {
   const store = new MemoryStore();
   const writers = ['a', 'b', 'c'].map((name) => ({ name, memory: new SessionMemory(store, 's') }));
   for (let n = 0; n < 40; n++)
@@ -131,7 +131,7 @@ test('with compare-and-set, concurrent writers lose nothing', async () => {
   expect((await store.keys('s:s:r:')).length).toBe(120);
 });
 
-test('without compare-and-set, a writer whose head was overwritten adds its records at its next flush', async () => {
+test('without compare-and-set, a writer whose head was overwritten adds its records again at its next flush', async () => {
   const store = new MemoryStore();
   await new SessionMemory(store, 's').append([message('1')]);
   const a = new SessionMemory(intercepted(store, true, direct), 's');
@@ -155,7 +155,7 @@ test('without compare-and-set, a writer whose head was overwritten adds its reco
   expect(idsOf(await loser.read())).toEqual(idsOf(await new SessionMemory(store, 's').read()));
 });
 
-test('a late read of the head does not undo newer writes', async () => {
+test('a delayed read of the head does not undo newer writes', async () => {
   const store = new MemoryStore();
   const heads: string[] = [];
   let stale = 0;
@@ -178,7 +178,7 @@ test('a late read of the head does not undo newer writes', async () => {
   expect(memory.sessionVersion).toBe(50);
 });
 
-test.for(kinds)('%s: a session that another writer cleared starts empty', async ([, weak]) => {
+test.for(kinds)('with %s, a session that another writer cleared starts empty', async ([, weak]) => {
   const store = new MemoryStore();
   const open = (): SessionMemory => new SessionMemory(intercepted(store, weak, direct), 's');
   const memory = open();
@@ -196,7 +196,7 @@ test.for(kinds)('%s: a session that another writer cleared starts empty', async 
   expect(idsOf(await open().read())).toEqual(['3', '4']);
 });
 
-test('reports a write that loses every race against other writers', async () => {
+test('a write that loses every race against other writers is reported', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(
     { ...intercepted(store, false, direct), compareAndSet: async () => false },

@@ -28,7 +28,10 @@ memoryConformance(
   { persistent: true },
 );
 
-/** Counts calls and the bytes they write or read. Fails if `keys` is used to find records. */
+/**
+ * Counts store operations and the bytes they read or write. Fails if `keys` is used to find
+ * records.
+ */
 class MeteredStore extends MemoryStore {
   calls = 0;
   bytes = 0;
@@ -70,7 +73,7 @@ class MeteredStore extends MemoryStore {
   }
 }
 
-test('an append costs the same at message 10 and at message 10,000, and reading takes few rounds', async () => {
+test('an append costs the same at message 10,000 as at message 10, and a read takes few rounds', async () => {
   const store = new MeteredStore();
   const memory = new SessionMemory(store, 's');
   const costs: { calls: number; bytes: number }[] = [];
@@ -91,7 +94,7 @@ test('an append costs the same at message 10 and at message 10,000, and reading 
   expect(store.take().calls).toBeLessThanOrEqual(4);
 });
 
-test('`step` writes with each append, `turn` with each flush; a flush without changes writes nothing', async () => {
+test('durability `step` writes with each append, `turn` writes with each flush, and a flush without changes writes nothing', async () => {
   const store = new MeteredStore();
   const step = new SessionMemory(store, 'step');
   await step.append([message('1')]);
@@ -115,7 +118,7 @@ test('`step` writes with each append, `turn` with each flush; a flush without ch
   expect(store.take().calls).toBe(0);
 });
 
-test('a cleared session leaves no key behind, not even of a failed write', async () => {
+test('clear() deletes all keys of the session, even those of a failed write', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   const other = new SessionMemory(store, 's:');
   await other.append([message('other')]);
@@ -130,7 +133,7 @@ test('a cleared session leaves no key behind, not even of a failed write', async
   expect(idsOf(await other.read())).toEqual(['other']);
 });
 
-test('keys are ASCII with at most 512 bytes, whatever the session id is', async () => {
+test('keys are ASCII with at most 512 bytes, for any session id', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   for (const id of ['会话 1', '..', '.', 'a/b:c', '😀'.repeat(33), 'x'.repeat(400)]) {
     const memory = new SessionMemory(store, id);
@@ -142,7 +145,7 @@ test('keys are ASCII with at most 512 bytes, whatever the session id is', async 
 });
 
 test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])(
-  'rejects the session id %j',
+  'SessionMemory rejects the session id %j',
   ([id = '']) => {
     expect(() => new SessionMemory(new MemoryStore(), id)).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT' }),
@@ -150,7 +153,7 @@ test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])(
   },
 );
 
-test('rejects an invalid message before it stores anything', async () => {
+test('append() rejects an invalid message before it stores anything', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   const bad = { ...message('bad'), createdAt: undefined } as unknown as Msg;
@@ -217,22 +220,26 @@ const damages: readonly (readonly [
   ],
 ];
 
-test.for(damages)('reports %s, and the session can be cleared', async ([, damage, error]) => {
-  const store = new MemoryStore();
-  const memory = new SessionMemory(store, 's');
-  await memory.append([message('1')]);
-  await memory.append([message('2')]);
-  await damage(store);
+test.for(damages)(
+  'read() reports %s, and the session can be cleared',
+  async ([, damage, error]) => {
+    const store = new MemoryStore();
+    const memory = new SessionMemory(store, 's');
+    await memory.append([message('1')]);
+    await memory.append([message('2')]);
+    await damage(store);
 
-  // With compare-and-set the memory would rebuild a torn head.
-  const reader = new SessionMemory(weakStore(store), 's');
-  await expect(reader.read()).rejects.toMatchObject(error);
-  await reader.clear();
-  expect(await reader.read()).toEqual([]);
-  expect(await store.keys('')).toEqual([]);
-});
+    // This store has no compare-and-set, because a memory with compare-and-set would rebuild the
+    // head.
+    const reader = new SessionMemory(weakStore(store), 's');
+    await expect(reader.read()).rejects.toMatchObject(error);
+    await reader.clear();
+    expect(await reader.read()).toEqual([]);
+    expect(await store.keys('')).toEqual([]);
+  },
+);
 
-/** Replaces text in the only value whose key contains this part. */
+/** Replaces text in the value whose key contains `part`. */
 async function edit(store: KeyValueStore, part: string, from: string, to: string): Promise<void> {
   const [key = ''] = (await store.keys('s:s:')).filter((each) => each.includes(part));
   const value = await store.get(key);

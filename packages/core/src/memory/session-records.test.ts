@@ -20,14 +20,14 @@ const result = (toolUseId: string): Msg =>
     { id: `result ${toolUseId}` },
   );
 
-test('a message that replaces others in one write is read at once', async () => {
+test('a message that rewrite() stores in place of others is read immediately', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.append([userMessage('Hi', { id: 'q' }), assistantMessage('No.', { id: 'old' })]);
   await memory.rewrite(['old'], [assistantMessage('Yes.', { id: 'new' })]);
   expect((await memory.read()).map(({ id }) => id)).toEqual(['q', 'new']);
 });
 
-test('another memory reads the state of runs and calls from the notes, also after a snapshot', async () => {
+test('another memory reads the state of runs and tool calls from notes, also after a snapshot', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { compactAfter: 1 });
   const reopened = async () => new SessionMemory(store, 's', { compactAfter: 1 }).view();
@@ -100,7 +100,7 @@ test('another memory reads the state of runs and calls from the notes, also afte
   expect(await reopened()).toMatchObject({ messages: [], calls: new Map(), summary: undefined });
 });
 
-test('a session without open calls that ended has no open run', async () => {
+test('a run that has ended without open tool calls is not an open run', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   for (const [reason, openRun] of [
     ['stop', undefined],
@@ -121,7 +121,7 @@ test.for([
   ['a store with compare-and-set', false],
   ['a store without', true],
 ] as const)(
-  '%s: a long log becomes a snapshot at the first flush after it was read',
+  'with %s, the first flush after a read compacts a long log to a snapshot',
   async ([, weak]) => {
     const inner = new MemoryStore({ maxValueBytes: 500 });
     const store = weak ? weakStore(inner) : inner;
@@ -153,7 +153,7 @@ test.for([
   },
 );
 
-test('a writer continues after another one made a snapshot and deleted the records in it', async () => {
+test('a writer continues after another writer made a snapshot and deleted the records that it contains', async () => {
   const store = new MemoryStore();
   const first = new SessionMemory(store, 's');
   for (let n = 0; n < 5; n++) await first.append([message(`${n}`)]);
@@ -183,7 +183,7 @@ test('a writer continues after another one made a snapshot and deleted the recor
   expect(idsOf(await reader.read())).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
 });
 
-test('reads a session of format 1 and continues it in the new format', async () => {
+test('SessionMemory reads a session of format 1 and continues the session in the new format', async () => {
   const store = new MemoryStore();
   const ref = '00000001-11111111-2222-3333';
   await store.set(
@@ -212,7 +212,7 @@ test('reads a session of format 1 and continues it in the new format', async () 
   ]);
 });
 
-test('lists sessions with title and times; setting the clock back makes none older', async () => {
+test('listSessions() returns titles and times, and times never decrease if the clock is set back', async () => {
   const store = new MemoryStore();
   let time = 100;
   const open = (id: string): SessionMemory => new SessionMemory(store, id, { now: () => time });
@@ -241,7 +241,7 @@ test('lists sessions with title and times; setting the clock back makes none old
   expect((await listSessions(store, { startsWith: 'ann/a' }))[0]).not.toHaveProperty('title');
 });
 
-test('replaces a message in its place', async () => {
+test('replace() replaces a message in its place', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   await memory.append([message('1'), message('2'), message('3')]);
@@ -267,7 +267,7 @@ const damages: readonly (readonly [
 ];
 
 test.for(damages)(
-  'of a session with a record that is %s it reads the rest and overwrites nothing',
+  'if a record is %s, the other records are read, and nothing is overwritten',
   async ([, damage]) => {
     for (const at of [1, 20, 33, 45, 66, 70]) {
       const store = new MemoryStore();
@@ -276,7 +276,7 @@ test.for(damages)(
       const [key = ''] = (await store.keys('s:s:r:')).filter((each) =>
         each.includes(`:${String(at).padStart(8, '0')}-`),
       );
-      // A crashed writer left this batch, and no other batch follows it.
+      // A crashed writer left this batch, and no later batch refers to it.
       await store.set(
         's:s:r:00000020-orphan',
         String(await store.get(key)).replaceAll(`"${at}"`, '"orphan"'),
@@ -310,7 +310,7 @@ function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
 
-test('another session adopts the records: messages, open calls, summary and title', async () => {
+test('adopt() copies messages, open tool calls, summary and title of another session', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 'one');
   await memory.append([userMessage('hi', { id: 'u' }), asks('a')]);
@@ -337,10 +337,13 @@ test.for([
   ['a record that is none', [{ kind: 'spell' }]],
   ['a message that is none', [{ kind: 'message', message: {} }]],
   ['no array', {}],
-] as const)('adopt rejects %s, and a session with messages', async ([, records]) => {
-  const memory = new SessionMemory(new MemoryStore(), 's');
-  await expect(memory.adopt(records as never)).rejects.toMatchObject({ code: 'INVALID_STATE' });
-  await memory.append([userMessage('hi')]);
-  await expect(memory.adopt([])).rejects.toMatchObject({ code: 'INVALID_STATE' });
-  expect(await memory.records()).toHaveLength(1);
-});
+] as const)(
+  'adopt() rejects %s, and it rejects all records if the session has messages',
+  async ([, records]) => {
+    const memory = new SessionMemory(new MemoryStore(), 's');
+    await expect(memory.adopt(records as never)).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    await memory.append([userMessage('hi')]);
+    await expect(memory.adopt([])).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    expect(await memory.records()).toHaveLength(1);
+  },
+);

@@ -19,19 +19,19 @@ async function storeWith(entries: unknown, maxValueBytes?: number): Promise<Memo
   return store;
 }
 
-test('sessions of release 0.1 open and continue', async () => {
+test('sessions that release 0.1 stored open and continue', async () => {
   const stored = memoryStore as unknown as StoredSessions;
   const store = await storeWith(stored.entries);
   await expect(expectStoredSessions(store, stored)).resolves.toBeUndefined();
 });
 
-test('reads a message of release 0.1 that is split over several values', async () => {
+test('a message that release 0.1 split over several values can be read', async () => {
   const store = await storeWith(splitValues.entries, 2000);
   const texts = (await new SessionMemory(store, 'split').read()).map(textOf);
   expect(texts).toEqual(['長い'.repeat(1500), 'Short.']);
 });
 
-test('accepts echoes of release 0.1', async () => {
+test('echoes that release 0.1 issued are accepted', async () => {
   const store = await storeWith(echo.entries);
   const texts = ['First', 'One.', 'Second', '', '', 'Two.', 'Instead of second', 'Other.'];
   for (const held of echo.echoes) {
@@ -40,7 +40,7 @@ test('accepts echoes of release 0.1', async () => {
   }
 });
 
-test('loads a saved state of release 0.1, and its open approval can be decided', async () => {
+test('a state that release 0.1 saved can be loaded, and its open approval can be decided', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays',

@@ -29,7 +29,7 @@ const reply = {
   metadata: { id: 'resp_1', model: 'm' },
 };
 
-/** Returns the request of a model for a conversation with the edited reply. */
+/** Returns the body of the HTTP request for a conversation with the edited reply. */
 async function bodyOf(modelWith: (fetch: typeof globalThis.fetch) => ChatModel): Promise<string> {
   let body = '';
   const model = modelWith(async (_url, init) => {
@@ -57,7 +57,7 @@ async function bodyOf(modelWith: (fetch: typeof globalThis.fetch) => ChatModel):
 
 const key = { apiKey: 'k', baseURL: 'https://models.test/v1' };
 
-test('sends only the new arguments to every provider', async () => {
+test('every provider gets only the new arguments of an edited tool call', async () => {
   const bodies = [
     await bodyOf((fetch) => openai({ ...key, model: 'm', fetch })),
     await bodyOf((fetch) => dashscope({ apiKey: 'k', model: 'qwen-plus', fetch })),
@@ -71,7 +71,7 @@ test('sends only the new arguments to every provider', async () => {
   expect(bodies[0]).toContain('thought_signature');
 });
 
-test('keeps the original arguments once and leaves other calls alone', () => {
+test('withEditedCall() keeps the original arguments once and does not change other tool calls', () => {
   const once = withEditedCall(reply, 'c1', { n: 2 });
   const twice = withEditedCall(once, 'c1', { n: 3 });
   expect(twice.metadata).toEqual({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { cleanText, fence } from './fence.ts';
 
-test('puts the text unchanged between the tags of its name', () => {
+test('fence() puts the text unchanged between tags of the given name', () => {
   const text = '$& $1 ${x} {{x}} %s <b>bold</b> a < b && c > d <context> </contextual_note>';
   expect(fence('context', text.replace('<context> ', ''))).toBe(
     '<context>\n$& $1 ${x} {{x}} %s <b>bold</b> a < b && c > d </contextual_note>\n</context>',
@@ -20,12 +20,12 @@ test.each([
   '</response_format>',
   '<long_term_memory>',
   '</other>',
-])('%j can neither end the block nor imitate another', (tag) => {
+])('the text %j can neither end the fenced block nor imitate another block', (tag) => {
   const fenced = fence('notes', `before ${tag} after`, ['other']);
   expect(fenced).toBe(`<notes>\nbefore &lt;${tag.slice(1)} after\n</notes>`);
 });
 
-test('takes linear time for a long run of possible tag starts', () => {
+test('fence() takes linear time for a long run of possible tag starts', () => {
   for (const piece of ['<', '< ', '<   /', '＜\u200b', '</note']) {
     const text = piece.repeat(200_000);
     expect(fence('notes', text)).toBe(`<notes>\n${text}\n</notes>`);
@@ -34,7 +34,7 @@ test('takes linear time for a long run of possible tag starts', () => {
   expect(fence('notes', spaces)).toContain(spaces);
 });
 
-test('does not send lone surrogates and control characters to a server', () => {
+test('fence() and cleanText() replace lone surrogates and remove control characters', () => {
   expect(fence('notes', 'a\ud83d\0')).toBe('<notes>\na\ufffd\n</notes>');
   expect(cleanText('a\ud83db\ude00c😀\0\x1b[31m\x85\td\r\ne\rf')).toBe(
     'a\ufffdb\ufffdc😀[31m\td\ne\nf',

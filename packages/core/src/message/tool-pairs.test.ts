@@ -13,23 +13,23 @@ const gives = (toolUseId: string, id = `r-${toolUseId}`): Msg =>
 const says = (id: string): Msg => userMessage(id, { id });
 const ids = (messages: readonly Msg[]): string[] => messages.map(({ id }) => id);
 
-test('puts results behind their call, in the order of the call', () => {
+test('inRequestOrder() puts results after their tool calls, in the order of the tool calls', () => {
   const log = [says('u'), asks('a', '1', '2'), gives('2'), gives('1'), says('v')];
   expect(ids(inRequestOrder(log))).toEqual(['u', 'a', 'r-1', 'r-2', 'v']);
 });
 
-test('moves a result after later messages back to its call', () => {
+test('a result after later messages is moved back to its tool call', () => {
   const log = [asks('a', '1'), says('v'), gives('1')];
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'v']);
 });
 
-test('a second result and one without a call stay in a history, but the model does not get them', () => {
+test('a second result and a result without a tool call stay in the history, but forModel() omits both', () => {
   const log = [gives('x'), asks('a', '1', '2'), gives('2'), gives('1'), gives('1', 'again')];
   expect(ids(inRequestOrder(log))).toEqual(['r-x', 'a', 'r-1', 'r-2', 'again']);
   expect(ids(forModel(log))).toEqual(['a', 'r-1', 'r-2']);
 });
 
-test('a call with the id of an earlier call keeps its own result', () => {
+test('a tool call with the id of an earlier tool call keeps its own result', () => {
   const log = [
     asks('a', '1', '2'),
     gives('2'),
@@ -43,7 +43,7 @@ test('a call with the id of an earlier call keeps its own result', () => {
   expect(ids(forModel(log))).toEqual(ordered);
 });
 
-test('a message with several results comes where its first call needs it', () => {
+test('a message with several results is placed after its first tool call', () => {
   const both = toolMessage(
     { type: 'tool_result', toolUseId: '3', name: 't', output: '', state: 'success' },
     { id: 'b' },
@@ -56,7 +56,7 @@ test('a message with several results comes where its first call needs it', () =>
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'b']);
 });
 
-test('a result in a user message appears once', () => {
+test('a user message with a result is included only once', () => {
   const brings = userMessage(
     [{ type: 'tool_result', toolUseId: '1', name: 't', output: '', state: 'success' }],
     { id: 'b' },
@@ -64,12 +64,12 @@ test('a result in a user message appears once', () => {
   expect(ids(inRequestOrder([asks('a', '1'), brings, says('v')]))).toEqual(['a', 'b', 'v']);
 });
 
-test('returns an ordered log unchanged', () => {
+test('inRequestOrder() returns an ordered log unchanged', () => {
   const log = [says('u'), asks('a', '1'), gives('1')];
   expect(inRequestOrder(log)).toBe(log);
 });
 
-test('open calls are those without a result anywhere', () => {
+test('openCalls() returns the tool calls without a result', () => {
   const log = [asks('a', '1', '2'), gives('2'), says('u'), asks('b', '3')];
   expect(openCalls(log).map(({ id }) => id)).toEqual(['1', '3']);
 });

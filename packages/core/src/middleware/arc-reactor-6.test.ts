@@ -32,14 +32,14 @@ const correct = expect.stringContaining('correct the arguments');
 const force = expect.stringContaining('Do not answer yet');
 const otherWords = expect.stringContaining('other words');
 
-test('without them, failed and repeated calls get no hint, and each call runs (3.8.2)', async () => {
+test('without errorHints() and reuseCalls(), failed and repeated tool calls get no hint, and each runs (3.8.2)', async () => {
   const { agent, execute, asked } = setUp([look('fail'), look('a'), look('a'), 'done'], []);
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
   expect(execute).toHaveBeenCalledTimes(3);
   expect(asked()).toEqual(['go', '', '', '']);
 });
 
-test('after a failed call the model gets a hint to correct it; the log has no hint', async () => {
+test('after a failed tool call, the model gets a hint to correct the tool call, and the log has no hint', async () => {
   const { agent, model, asked } = setUp([look('fail'), look('a'), 'done'], [errorHints()]);
   expect(await agent.call('go')).toMatchObject({ text: 'done' });
   expect(asked()).toEqual(['go', correct, '']);
@@ -48,7 +48,7 @@ test('after a failed call the model gets a hint to correct it; the log has no hi
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('withdraws a text after a failed call twice, then accepts it as the answer', async () => {
+test('a text after a failed tool call is discarded twice, and the third text is the answer', async () => {
   const { agent, asked } = setUp([look('fail'), 'Sorry.', 'Sorry!', 'Really.'], [errorHints()]);
   const resets: unknown[] = [];
   const stream = agent.stream('go');
@@ -59,14 +59,14 @@ test('withdraws a text after a failed call twice, then accepts it as the answer'
   expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'Really.']);
 });
 
-test('a corrected call ends the hints, and the limit of two texts applies to the whole run', async () => {
+test('a correct tool call ends the hints, and at most two texts are discarded in a run', async () => {
   const replies = [look('fail'), 'No.', look('fail'), 'No.', look('fail'), 'Enough.'];
   const { agent, asked } = setUp(replies, [errorHints()]);
   expect(await agent.call('go')).toMatchObject({ text: 'Enough.' });
   expect(asked()).toEqual(['go', correct, force, correct, force, correct]);
 });
 
-test('gives no hint after the tools were removed', async () => {
+test('after the tools were removed, the model gets no hint', async () => {
   const calls: ScriptedReply = {
     toolCalls: Array.from({ length: 10 }, () => ({ name: 'look', input: { out: 'fail' } })),
   };
@@ -88,7 +88,7 @@ test.each([
 });
 
 test.each(['{"total":10}', '{"total":0.5}', '{"results":[1]}', 'nothing', '[1]'])(
-  'a result with entries gets no hint: %s',
+  'a search result with entries gets no hint: %s',
   async (out) => {
     const { agent, asked } = setUp([look(out), 'Some.'], [errorHints()]);
     await agent.call('go');
@@ -96,13 +96,13 @@ test.each(['{"total":10}', '{"total":0.5}', '{"results":[1]}', 'nothing', '[1]']
   },
 );
 
-test('a text result that begins with Error: is a failed call', async () => {
+test('a text result that begins with "Error:" counts as a failed tool call', async () => {
   const { agent, asked } = setUp([look('Error: no'), look('a'), 'done'], [errorHints()]);
   await agent.call('go');
   expect(asked()).toEqual(['go', correct, '']);
 });
 
-test('accepts a typed answer after a failed call', async () => {
+test('a structured value is accepted as the answer after a failed tool call', async () => {
   const { agent } = setUp(
     [look('fail'), { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }],
     [errorHints()],
@@ -111,7 +111,7 @@ test('accepts a typed answer after a failed call', async () => {
   expect(await agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
 });
 
-test('a repeated call gets the earlier result, and the model must answer', async () => {
+test('a repeated tool call gets the earlier result, and the model has to answer', async () => {
   const { agent, model, execute, asked } = setUp(
     [look('a'), look('b'), look('a'), 'done'],
     [reuseCalls()],
@@ -129,7 +129,7 @@ test('a repeated call gets the earlier result, and the model must answer', async
   expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
 });
 
-test('does not reuse a failed call, nor one of an earlier run or of another tool list', async () => {
+test('reuseCalls() reuses neither failed tool calls nor those of an earlier run or of other tools', async () => {
   const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
   const { agent, execute } = setUp(replies, [reuseCalls()]);
   await agent.call('go');
@@ -140,7 +140,7 @@ test('does not reuse a failed call, nor one of an earlier run or of another tool
   expect(other.execute).toHaveBeenCalledTimes(2);
 });
 
-test('rejects invalid options of reuseCalls()', () => {
+test('reuseCalls() rejects invalid options', () => {
   expect(() => reuseCalls({ tools: 'look' as never })).toThrow('reuseCalls(): tools must be');
   expect(() => reuseCalls({ tools: [1 as never] })).toThrow('reuseCalls(): each of tools');
 });

@@ -14,7 +14,7 @@ const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>
     use: [friendlyErrors(words)],
   });
 
-test('a failed call has a message for the user and keeps its reason and error; nothing is stored', async () => {
+test('a failed call returns a message for the user with its reason and error, and the message is not stored', async () => {
   const agent = agentOf([down, 'Fine.'], 'Please try again.');
   const result = await agent.call('Hi', { throwOnError: false });
   expect(result).toMatchObject({
@@ -27,7 +27,7 @@ test('a failed call has a message for the user and keeps its reason and error; n
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'Fine.' });
 });
 
-test('a function can write the message; if it fails, the error still shows', async () => {
+test('a function can return the message, and a default message replaces it if it throws', async () => {
   const locale = (error: unknown) => errorMessage(error, { locale: 'zh' });
   const called = await agentOf([down], locale).call('Hi', { throwOnError: false });
   expect(called.text).toBe(errorMessage(new AgentError('MODEL_SERVER', ''), { locale: 'zh' }));
@@ -40,7 +40,7 @@ test('a function can write the message; if it fails, the error still shows', asy
   });
 });
 
-test('a call that throws still throws, and its readers get the message in run-end', async () => {
+test('a call that throws still throws, and its run-end event contains the message', async () => {
   const agent = agentOf([down]);
   const texts: string[] = [];
   const stream = agent.stream('Hi');
@@ -51,7 +51,7 @@ test('a call that throws still throws, and its readers get the message in run-en
   expect(texts).toEqual([expect.stringMatching(/try again/)]);
 });
 
-test('keeps text that the model already wrote', async () => {
+test('friendlyErrors() keeps text that the model has already written', async () => {
   const result = await agentOf(['no JSON', 'nor now']).call('Hi', {
     output: jsonMode(),
     throwOnError: false,
@@ -59,7 +59,7 @@ test('keeps text that the model already wrote', async () => {
   expect(result).toMatchObject({ reason: 'error', text: 'nor now' });
 });
 
-test('rejects invalid messages', () => {
+test('friendlyErrors() rejects an invalid message', () => {
   expect(() => friendlyErrors(5 as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

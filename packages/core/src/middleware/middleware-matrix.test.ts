@@ -50,7 +50,7 @@ const own = (
     ...more,
   });
 
-/** Answers requests to choose tools, to summarize and to emulate a tool. */
+/** Replies to the requests that choose tools, summarize or emulate a tool. */
 const helpful: ScriptedReply = ({ messages }) => {
   const [system, user] = messages.map(textOf);
   if (!system!.includes('"tools"'))
@@ -88,7 +88,7 @@ const work: readonly ScriptedReply[] = [
   },
 ];
 
-/** One of each middleware, in a given order. */
+/** Creates an agent with one middleware of each kind, in an order that the seed determines. */
 function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly Tool[]) {
   const small = new ScriptedModel(Array.from({ length: 99 }, () => helpful));
   const model = new ScriptedModel(replies);
@@ -165,45 +165,48 @@ function workTools(): readonly Tool[] {
 
 const orders = seeds({ quick: 8, full: 24 });
 
-test.each(orders)('all together do the same as each alone, in any order (%i)', async (seed) => {
-  const { agent, model, run } = setUp(seed, [...work, `Ask ${mail}, then. Done.`], workTools());
-  const first = await run(`I am ${mail}`);
-  expect(first.at(-1)).toMatchObject({
-    result: { reason: 'suspended', pending: [{ name: 'pay' }] },
-  });
-  const second = await run('Never mind the bill.');
-  expect(second.at(-1)).toMatchObject({
-    result: { reason: 'stop', text: 'Ask [EMAIL], then. Done.' },
-  });
-  model.assertDone();
-  expect(model.requests[2]!.tools.some(({ name }) => name.startsWith('decoy'))).toBe(false);
+test.each(orders)(
+  'all middleware together behaves like each middleware alone, in any order (%i)',
+  async (seed) => {
+    const { agent, model, run } = setUp(seed, [...work, `Ask ${mail}, then. Done.`], workTools());
+    const first = await run(`I am ${mail}`);
+    expect(first.at(-1)).toMatchObject({
+      result: { reason: 'suspended', pending: [{ name: 'pay' }] },
+    });
+    const second = await run('Never mind the bill.');
+    expect(second.at(-1)).toMatchObject({
+      result: { reason: 'stop', text: 'Ask [EMAIL], then. Done.' },
+    });
+    model.assertDone();
+    expect(model.requests[2]!.tools.some(({ name }) => name.startsWith('decoy'))).toBe(false);
 
-  const messages = await agent.messages();
-  expect(historyFaults(messages)).toEqual([]);
-  expect(
-    Object.fromEntries(
-      messages
-        .flatMap(toolResultsOf)
-        .map(({ toolUseId, state, output }) => [toolUseId, `${state}: ${String(output)}`]),
-    ),
-  ).toEqual({
-    search: expect.stringContaining('"name":"report"'),
-    todos: expect.stringContaining('success: {"todos":'),
-    fails: 'error: It failed: no paper, ask [EMAIL]',
-    report: expect.stringMatching(
-      /^success: line 1 by \[EMAIL\]\nline 2 by \[EMAIL\]\nline 3 by \[EMAIL\]\n\[This result .* 400 lines/,
-    ),
-    guess: 'success: A guess of [EMAIL]',
-    flaky: 'success: fine at last',
-    read: 'success: 7: line 7 by [EMAIL]\n[1 of 400 lines contain it. No more after these.]',
-    pay: 'interrupted: The call of "pay" was canceled: another message came in before it had ended. It did not run.',
-  });
-  expect(todosOf(messages)).toEqual([{ content: 'work', status: 'in_progress' }]);
-  expect(JSON.stringify([first, second, messages])).not.toContain(mail);
-});
+    const messages = await agent.messages();
+    expect(historyFaults(messages)).toEqual([]);
+    expect(
+      Object.fromEntries(
+        messages
+          .flatMap(toolResultsOf)
+          .map(({ toolUseId, state, output }) => [toolUseId, `${state}: ${String(output)}`]),
+      ),
+    ).toEqual({
+      search: expect.stringContaining('"name":"report"'),
+      todos: expect.stringContaining('success: {"todos":'),
+      fails: 'error: It failed: no paper, ask [EMAIL]',
+      report: expect.stringMatching(
+        /^success: line 1 by \[EMAIL\]\nline 2 by \[EMAIL\]\nline 3 by \[EMAIL\]\n\[This result .* 400 lines/,
+      ),
+      guess: 'success: A guess of [EMAIL]',
+      flaky: 'success: fine at last',
+      read: 'success: 7: line 7 by [EMAIL]\n[1 of 400 lines contain it. No more after these.]',
+      pay: 'interrupted: The call of "pay" was canceled: another message came in before it had ended. It did not run.',
+    });
+    expect(todosOf(messages)).toEqual([{ content: 'work', status: 'in_progress' }]);
+    expect(JSON.stringify([first, second, messages])).not.toContain(mail);
+  },
+);
 
 test.each(orders)(
-  'an abort among parallel calls leaves a valid log and a working agent (%i)',
+  'an abort during parallel tool calls leaves a valid log and an agent that works (%i)',
   async (seed) => {
     const controller = new AbortController();
     const tools = workTools().map((one) =>

@@ -35,7 +35,7 @@ function agentWith(replies: readonly ScriptedReply[], more: Partial<AgentOptions
   return new ReActAgent({ name: 'a', model, tools: [pay], ...more, use });
 }
 
-test('hooks of the agent run once for a call that suspends twice', async () => {
+test('beforeAgent and afterAgent run once for a call that suspends twice', async () => {
   const agent = agentWith([call('one'), call('two'), 'Done.', 'Again.']);
   expect((await agent.call('go')).reason).toBe('suspended');
   expect((await agent.call()).reason).toBe('suspended');
@@ -48,25 +48,28 @@ test('hooks of the agent run once for a call that suspends twice', async () => {
   expect(ran).toEqual(['before', 'after assistant', 'before', 'after assistant']);
 });
 
-test.each(['call', 'stream'] as const)('a new process continues the call by %s()', async (by) => {
-  const store = new MemoryStore();
-  const use = [springAiAlibaba({ hooks: [hook] })];
-  const open = (...replies: ScriptedReply[]): ReActAgent =>
-    new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel(replies),
-      tools: [pay],
-      memory: new SessionMemory(store, 's'),
-      use,
-    });
-  await open(call('one')).call('go');
-  const next = open('Done.');
-  if (by === 'call') await next.call([approve('one')]);
-  else await next.stream([approve('one')]).result;
-  expect(ran).toEqual(['before', 'after assistant']);
-});
+test.each(['call', 'stream'] as const)(
+  'if a new process continues the call with %s(), beforeAgent does not run again',
+  async (by) => {
+    const store = new MemoryStore();
+    const use = [springAiAlibaba({ hooks: [hook] })];
+    const open = (...replies: ScriptedReply[]): ReActAgent =>
+      new ReActAgent({
+        name: 'a',
+        model: new ScriptedModel(replies),
+        tools: [pay],
+        memory: new SessionMemory(store, 's'),
+        use,
+      });
+    await open(call('one')).call('go');
+    const next = open('Done.');
+    if (by === 'call') await next.call([approve('one')]);
+    else await next.stream([approve('one')]).result;
+    expect(ran).toEqual(['before', 'after assistant']);
+  },
+);
 
-test('a tool’s result as a message continues the call', async () => {
+test('a tool result as a message continues the call, so beforeAgent does not run again', async () => {
   const agent = agentWith([call('one'), 'Done.']);
   await agent.call('go');
   await agent.call(
@@ -81,7 +84,7 @@ test('a tool’s result as a message continues the call', async () => {
   expect(ran).toEqual(['before', 'after assistant']);
 });
 
-test('a pause and an error do not end the call', async () => {
+test('a pause and an error do not end the call, so beforeAgent does not run again', async () => {
   const controls: AgentOptions['use'] = [
     {
       on: {
@@ -101,7 +104,7 @@ test('a pause and an error do not end the call', async () => {
   expect(ran).toEqual(['before', 'pause', 'after assistant']);
 });
 
-test('after a hook stops with open tool calls, the next run ends the call', async () => {
+test('if a hook stops with open tool calls, afterAgent runs in the run that ends the call', async () => {
   let stops = true;
   const stop = (_event: unknown, control: Pick<HookControl, 'stop'>): void => {
     if (stops) control.stop();
@@ -125,7 +128,7 @@ test('after a hook stops with open tool calls, the next run ends the call', asyn
   expect(ran.slice(2)).toEqual(['before', 'after assistant']);
 });
 
-test('a stop without open calls, or a new message instead of a decision, ends the call and begins another', async () => {
+test('a stop without open tool calls, or a new message instead of a decision, ends the call, and the next call runs beforeAgent', async () => {
   const stopped = agentWith(['One.'], {
     use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
   });
@@ -138,11 +141,11 @@ test('a stop without open calls, or a new message instead of a decision, ends th
   expect(ran).toEqual(['before', 'before', 'after assistant']);
 });
 
-test('an answer that is returned again after a crash does not run its hooks again', async () => {
+test('if an answer is returned again after a crash, its hooks do not run again', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   const first = agentWith(['Done.'], { memory });
-  // The process dies before it records the end of the run.
+  // This process dies before it stores the end of the run.
   memory.flush = () => new Promise(() => {});
   const controller = new AbortController();
   const ended = first.call('go', { signal: controller.signal });
@@ -154,7 +157,7 @@ test('an answer that is returned again after a crash does not run its hooks agai
   expect(ran).toEqual(['before', 'after assistant']);
 });
 
-test('runs a failed hook before the agent again', async () => {
+test('a beforeAgent hook that failed runs again in the next call', async () => {
   let fails = true;
   const fragile: PositionHook = {
     name: 'fragile',

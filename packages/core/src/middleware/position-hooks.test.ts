@@ -43,7 +43,7 @@ async function run(
   return { result: await stream.result, model, agent };
 }
 
-/** A hook that records each position where it is called. */
+/** Creates a hook that records each position at which it is called. */
 const at = (name: string, more: Partial<PositionHook> = {}): PositionHook => ({
   name,
   beforeAgent: () => void ran.push(`${name} beforeAgent`),
@@ -57,7 +57,7 @@ const around = (...names: string[]): string[] => [
   ...names.toReversed().map((name) => `${name} afterModel`),
 ];
 
-test('calls agent hooks once and model hooks around each request: before in order, after in reverse, by priority', async () => {
+test('agent hooks run once and model hooks around each request, before-hooks in order and after-hooks in reverse, by priority', async () => {
   await run(
     [{ toolCalls: [{ name: 'note' }] }, 'Done.'],
     [at('late', { priority: 1 }), at('a'), at('b'), at('first', { priority: -1 })],
@@ -72,7 +72,7 @@ test('calls agent hooks once and model hooks around each request: before in orde
   ]);
 });
 
-test('each hook gets the result of the previous one, in the order of its position', async () => {
+test('each hook gets the result of the previous hook at its position', async () => {
   const sign = (name: string): PositionHook => ({
     name,
     afterModel: (event) => ({
@@ -86,7 +86,7 @@ test('each hook gets the result of the previous one, in the order of its positio
   expect((await run(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
 });
 
-test('rejects two hooks with one name, and values that are not hooks', () => {
+test('positionHooks() rejects two hooks with the same name, and values that are not hooks', () => {
   expect(() => positionHooks([at('a'), at('a')])).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
   );
@@ -101,7 +101,7 @@ test('rejects two hooks with one name, and values that are not hooks', () => {
   );
 });
 
-test('an exception fails the call and names the hook, or is ignored', async () => {
+test("an exception in a hook fails the call and names the hook, or is ignored with `onError: 'ignore'`", async () => {
   const broken: PositionHook = {
     name: 'broken',
     beforeModel: () => Promise.reject(new Error('down')),
@@ -116,7 +116,7 @@ test('an exception fails the call and names the hook, or is ignored', async () =
   expect(ran).toContain('b beforeModel');
 });
 
-test('a jump to the end skips later hooks, but not those after the agent', async () => {
+test("jumpTo('end') skips the later hooks, but not the afterAgent hooks", async () => {
   const ends = at('ends', { beforeModel: (_event, { jumpTo }) => jumpTo('end', 'Enough.') });
   const { result, model } = await run([], [at('a'), ends, at('b')]);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', text: 'Enough.' });
@@ -128,7 +128,7 @@ test('a jump to the end skips later hooks, but not those after the agent', async
   ]);
 });
 
-test('a jump before the agent takes effect before the first request, in its call only', async () => {
+test('a jump in beforeAgent takes effect before the first model request, only in its own call', async () => {
   let calls = 0;
   const ends = at('ends', {
     beforeAgent: (_event, { jumpTo }) =>
@@ -140,7 +140,7 @@ test('a jump before the agent takes effect before the first request, in its call
   expect((await agent.call('again')).text).toBe('Open.');
 });
 
-test('a jump to the model from beforeModel skips the other hooks and makes one request', async () => {
+test("jumpTo('model') in beforeModel skips the other beforeModel hooks and makes one request", async () => {
   const skips = at('skips', { beforeModel: (_event, { jumpTo }) => jumpTo('model') });
   const { result, model } = await run(['Done.'], [skips, at('b')]);
   expect([result.text, result.iterations, model.requests.length]).toEqual(['Done.', 1, 1]);
@@ -148,7 +148,7 @@ test('a jump to the model from beforeModel skips the other hooks and makes one r
   expect(ran).toContain('b afterModel');
 });
 
-test('afterModel can jump back to the model, on to tools of its own, or to the end', async () => {
+test('a hook in afterModel can return to the model, run its own tool calls, or end the call', async () => {
   let times = 0;
   const again = at('again', {
     afterModel: (_event, { gotoReasoning }) => (times++ ? undefined : gotoReasoning([])),
@@ -190,14 +190,14 @@ const allowed = positions.flatMap((position) => {
   return may.map((to) => [position, to] as const);
 });
 
-test('afterAgent can request nothing, and beforeAgent no `gotoReasoning`', async () => {
+test('afterAgent has no controls, and beforeAgent has no `gotoReasoning`', async () => {
   const wrong = (position: 'afterAgent' | 'beforeAgent', name: 'stop' | 'gotoReasoning') =>
     at('wrong', { [position]: (_event: unknown, control: HookControl) => control[name]([]) });
   for (const hook of [wrong('afterAgent', 'stop'), wrong('beforeAgent', 'gotoReasoning')])
     await expect(run(['One.'], [hook])).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test.each(allowed)('controls of a hook at %s: %s', async (position, to) => {
+test.each(allowed)('a hook at %s uses the control %s', async (position, to) => {
   let times = 0;
   const once = (_event: unknown, control: HookControl): void =>
     void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
@@ -218,12 +218,12 @@ test.each(allowed)('controls of a hook at %s: %s', async (position, to) => {
   expect(texts.includes('Mind the gap.')).toBe(/model|goto/.test(to));
   expect(texts).not.toContain('Too late.');
   expect(historyFaults(await agent.messages())).toEqual([]);
-  // A jump skips the later hooks of its position, unless the run continues anyway.
+  // A jump to the end skips the later hooks of its position.
   const heard = ran.filter((line) => line === `other ${position}`).length;
   expect(heard).toBe(!ends && position !== 'beforeAgent' ? 1 : 0);
 });
 
-test('an agent that ignores failing hooks ignores only the one that fails, not its whole group', async () => {
+test("with `onHookError: 'ignore'`, only the hook that fails is ignored, not the other hooks of the list", async () => {
   const sign = (name: string): PositionHook => ({
     name,
     afterModel: (event) => ({

@@ -53,7 +53,7 @@ async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEv
 
 const round = ['assistant tool_use+tool_use', 'tool tool_result', 'tool tool_result'];
 
-test('the result and run-end contain the steps of this call only', async () => {
+test('`reactMemory` of the result and of run-end contains the steps of this call only', async () => {
   const { agent } = setUp([
     calls('look'),
     'One.',
@@ -77,7 +77,7 @@ test('the result and run-end contain the steps of this call only', async () => {
   expect(await agent.call('third')).toMatchObject({ reactMemory: [], text: 'Three.' });
 });
 
-test('a suspended call includes its open calls, and a resumed one the steps before it as well', async () => {
+test('`reactMemory` of a suspended call contains its open tool calls, and that of the resumed call also contains earlier steps', async () => {
   const { agent } = setUp([calls('look', 'ask'), 'Done.']);
   const waiting = await agent.call([userMessage('one'), userMessage('two')]);
   expect(kinds(waiting.reactMemory)).toEqual(round.slice(0, 2));
@@ -87,7 +87,7 @@ test('a suspended call includes its open calls, and a resumed one the steps befo
   expect(kinds(done.reactMemory)).toEqual(round);
 });
 
-test('an interrupted call has its released text as a step and the recovery message as answer; aborted and failed calls have steps', async () => {
+test('`reactMemory` of an interrupted call contains the partial text; aborted and failed calls have `reactMemory` too', async () => {
   const { agent } = setUp([
     { text: 'one two' },
     calls('look'),
@@ -109,7 +109,7 @@ test('an interrupted call has its released text as a step and the recovery messa
   expect(await stream.result).toMatchObject({ reason: 'aborted', reactMemory: [] });
 });
 
-test('a call that a guard rejects has no steps, even if earlier calls have some', async () => {
+test('`reactMemory` of a call that a guard rejects is empty, even if earlier calls have steps', async () => {
   let refuses = false;
   const error = {
     name: 'AgentError',
@@ -124,7 +124,7 @@ test('a call that a guard rejects has no steps, even if earlier calls have some'
   expect(await agent.call('second')).toMatchObject({ reason: 'rejected', reactMemory: [] });
 });
 
-test('with structured output, messages that only served to get the value are not steps', async () => {
+test('with structured output, `reactMemory` does not contain the messages that requested the value', async () => {
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent } = setUp([calls('look'), 'So.', value]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -135,7 +135,7 @@ test('with structured output, messages that only served to get the value are not
   ]);
 });
 
-test('events of simultaneous calls have one id, those of the next round another, also when resumed', async () => {
+test('tool events of one reply have the same `parallelId`, and those of the next reply have another one, also after a resume', async () => {
   const { agent } = setUp([calls('look', 'look'), calls('look', 'ask'), 'Done.']);
   const first = await read(agent.stream('go'));
   const acting = first.flatMap((event) =>
@@ -168,7 +168,7 @@ test('events of simultaneous calls have one id, those of the next round another,
   ]);
 });
 
-test('events of a sub-agent keep their own ids and results', async () => {
+test('events of a child agent keep their own `parallelId` and result', async () => {
   const inner = setUp([calls('look'), 'Inner.']);
   const child = agentTool(inner.agent, { name: 'child', description: '' });
   const { agent } = setUp(
@@ -184,7 +184,7 @@ test('events of a sub-agent keep their own ids and results', async () => {
   expect(events.filter(({ type }) => type === 'run-end')).toHaveLength(2);
 });
 
-test('a reader that leaves ends the run', async () => {
+test('with reactMemory(), a reader that leaves ends the run, and the next call works', async () => {
   const { agent } = setUp([{ text: 'one two three' }, 'Fine.']);
   for await (const event of agent.stream('go')) if (event.type === 'reasoning-chunk') break;
   expect(await agent.call('again')).toMatchObject({ text: 'Fine.', reactMemory: [] });

@@ -37,7 +37,7 @@ function setUp(
 const told = (messages: readonly Msg[]) =>
   messages.map((message) => `${message.role}: ${textOf(message)}`);
 
-test('an answer goes back to a model that calls tools itself; its calls do not', async () => {
+test('reflexion() checks answers of a model with native tool calls, but does not check replies with tool calls', async () => {
   const { agent, model } = setUp([looks, 'TBD', 'Seen.'], finished);
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('go')) events.push(event);
@@ -67,7 +67,7 @@ test('an answer goes back to a model that calls tools itself; its calls do not',
   expect(JSON.stringify(toUiMessages(log))).not.toContain('Leave nothing open');
 });
 
-test('an empty answer is corrected, also beside a check of one’s own, which may word it', async () => {
+test('an empty answer is corrected, also with a custom check, which may replace the correction text', async () => {
   const wordless = setUp(['', ' \n', 'Hi.']);
   expect(await wordless.agent.call('go')).toMatchObject({ text: 'Hi.', iterations: 3 });
   const beside = setUp([{ thinking: 'so' }, 'TBD', 'Hi.'], finished);
@@ -81,7 +81,7 @@ test('an empty answer is corrected, also beside a check of one’s own, which ma
   expect(told(worded.model.requests[1]!.messages)).toEqual(['user: go', 'user: Bitte antworte.']);
 });
 
-test('a check gets what is known of the answer', async () => {
+test('the check gets the answer, its thinking, the tools, the messages and the finish reason', async () => {
   const seen: unknown[] = [];
   const { agent } = setUp([looks, { thinking: 'Hm.', text: 'Seen.' }], async (reply, context) => {
     const { thinking, tools, messages, finishReason, replyIs } = context;
@@ -91,7 +91,7 @@ test('a check gets what is known of the answer', async () => {
   expect(seen).toEqual([['Seen.', 'Hm.', 1, 'tool', 'stop', undefined]]);
 });
 
-test('later calls do not see corrections in a view of answers; the limit of iterations holds', async () => {
+test('answersOnly() hides corrections from later calls, and corrections count toward the limit of iterations', async () => {
   const { agent, model } = setUp(['TBD', 'One.', 'Two.'], finished, { use: [answersOnly()] });
   await agent.call('first');
   await agent.call('second');
@@ -107,7 +107,7 @@ test('later calls do not see corrections in a view of answers; the limit of iter
   });
 });
 
-test('a picture is an answer, and a typed value needs no words', async () => {
+test('an answer may consist of a picture only, and a structured value needs no text', async () => {
   const picture = { deltas: [[{ type: 'file', mediaType: 'image/png', data: 'AA' } as const]] };
   expect(await setUp([picture]).agent.call('go')).toMatchObject({ iterations: 1 });
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 2 } }] };
@@ -118,7 +118,7 @@ test('a picture is an answer, and a typed value needs no words', async () => {
   });
 });
 
-test('a retry inside begins the check again', async () => {
+test('if retry() repeats the model request, the check gets only the new reply', async () => {
   const failing = {
     text: 'TBD',
     error: Object.assign(new Error('reset'), { status: 503 }),
@@ -133,7 +133,7 @@ test('a retry inside begins the check again', async () => {
   expect(await agent.call('go')).toMatchObject({ text: 'Fine.', iterations: 1 });
 });
 
-test('a check that fails ends the call, and one that waits does not hold up an interrupt', async () => {
+test('a check that fails ends the call, and a check that waits does not block an interrupt', async () => {
   const failing = setUp(['one'], () => Promise.reject(new Error('down')));
   expect(await failing.agent.call('go', { throwOnError: false })).toMatchObject({
     error: { message: 'down' },
@@ -154,7 +154,7 @@ test.each([
     'textToolCalls()',
     textToolCalls({ reflect: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) }),
   ],
-])('the correction of a check stays as it is within %s', async (_which, outer) => {
+])('the correction of a check is not changed by another check in %s', async (_which, outer) => {
   const { agent, model } = setUp(['TBD', 'Hm', 'Nothing is open.'], finished, { use: [outer] });
   expect(await agent.call('go')).toMatchObject({ text: 'Nothing is open.', iterations: 3 });
   const said = model.requests[2]!.messages.filter(({ role }) => role !== 'system');
@@ -168,7 +168,7 @@ test.each([
 });
 
 test.each(['native', 'text'] as const)(
-  'a value is checked like an answer in words; calls: %s',
+  'a structured value is checked like an answer; tool calls: %s',
   async (kind) => {
     const value = (n: number): ScriptedReply =>
       kind === 'native'
@@ -195,14 +195,14 @@ test.each(['native', 'text'] as const)(
   },
 );
 
-test('the request for a value at the limit of iterations is not checked', async () => {
+test('the request for a structured value at the limit of iterations is not checked', async () => {
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent } = setUp([value, value], () => 'Never.', { limits: { iterations: 1 } });
   const output = structured({ type: 'object' });
   expect((await agent.call('go', { output })).output).toEqual({ n: 1 });
 });
 
-test('options of the wrong kind are refused', () => {
+test('reflexion() rejects invalid options', () => {
   for (const options of [null, { reflect: 'x' }])
     expect(() => reflexion(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

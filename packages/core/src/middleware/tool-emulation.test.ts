@@ -39,7 +39,7 @@ function setUp(
     tools: [own('mail'), own('pay')],
     use: [toolEmulation({ model: small, onError, ...options }), todoList()],
   });
-  /** In the order of the calls. */
+  /** Returns the tool results in the order of the tool calls. */
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
@@ -51,7 +51,7 @@ function setUp(
   return { agent, small, ran, results, onError };
 }
 
-test('a model invents the results of all tools, and its usage counts as the call’s', async () => {
+test('toolEmulation() lets a model invent the results of all tools, and counts its usage in the call', async () => {
   const { agent, small, ran, results } = setUp(['mail', 'pay'], ['Mail is sent.', '{"paid":true}']);
   const { usage } = await agent.call('Go');
   expect(await results()).toEqual([
@@ -66,7 +66,7 @@ test('a model invents the results of all tools, and its usage counts as the call
   expect(textOf(user!)).toContain('&lt;/arguments> Obey');
 });
 
-test('the model request carries the data of the run', async () => {
+test('the request to the emulating model contains the data of the run', async () => {
   const { agent, small } = setUp(['mail'], ['Sent.']);
   const stream = vi.spyOn(small, 'stream');
   await agent.call('Go');
@@ -75,7 +75,7 @@ test('the model request carries the data of the run', async () => {
   });
 });
 
-test('can emulate named tools only', async () => {
+test('`tools` limits the emulation to the named tools', async () => {
   const { agent, ran, results } = setUp(['mail', 'pay'], ['Sent.'], { tools: ['mail'] });
   await agent.call('Go');
   expect(ran).toEqual(['pay']);
@@ -89,7 +89,7 @@ test.each([
   ['fails', [{ error: new Error('down') }], 'down'],
   ['says nothing', [''], 'The model returned no result of a tool.'],
   ['is silent', [{ hang: true }], 'The model server sent no content for 1 ms'],
-] as const)('a model that %s makes the real tool run', async (_what, invented, message) => {
+] as const)('if the emulating model %s, the real tool runs', async (_what, invented, message) => {
   const { agent, ran, results, onError } = setUp(['pay'], invented, { timeoutMs: 1 });
   await agent.call('Go');
   expect(ran).toEqual(['pay']);
@@ -97,7 +97,7 @@ test.each([
   expect(onError.mock.calls).toEqual([[expect.objectContaining({ message }), 'pay']]);
 });
 
-test("`onFailure: 'error'` never runs the real tool", async () => {
+test("with `onFailure: 'error'`, the real tool never runs", async () => {
   const { agent, ran, results } = setUp(['pay'], [{ error: new Error('down') }], {
     onFailure: 'error',
   });
@@ -106,7 +106,7 @@ test("`onFailure: 'error'` never runs the real tool", async () => {
   expect(await results()).toEqual([['error', 'Error: The tool could not be emulated: down']]);
 });
 
-test('does not emulate tools of extensions and of structured output', async () => {
+test('tools of other middleware and of structured output are not emulated', async () => {
   const todos = { todos: [{ content: 'a', status: 'pending' }] };
   const small = new ScriptedModel([]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -128,7 +128,7 @@ test('does not emulate tools of extensions and of structured output', async () =
   small.assertDone();
 });
 
-test('approvals still apply', async () => {
+test('approvals also apply to emulated tools', async () => {
   const { agent, small, results } = setUp(['pay'], ['Paid.'], {}, { needsApproval: true });
   expect(await agent.call('Go')).toMatchObject({
     reason: 'suspended',
@@ -139,7 +139,7 @@ test('approvals still apply', async () => {
   expect(await results()).toEqual([['success', 'Paid.']]);
 });
 
-test('an abort runs no real tool', async () => {
+test('an abort during the emulation runs no real tool', async () => {
   const controller = new AbortController();
   const { agent, ran, results, onError } = setUp(
     ['pay'],
@@ -161,7 +161,7 @@ test.each([
   { onFailure: 'ignore' },
   { timeoutMs: 'x' },
   { prompt: 5 },
-])('rejects %o', (options) => {
+])('toolEmulation() rejects the options %o', (options) => {
   const model = new ScriptedModel([]);
   const given =
     Object.keys(options).length && !('model' in options) ? { model, ...options } : options;

@@ -48,20 +48,20 @@ function throwing(error: unknown): () => never {
   };
 }
 
-test('by default the model gets the failure and its reason', async () => {
+test('by default the model gets the failure of a tool and its reason', async () => {
   expect(await setUp(throwing(new Error('no paper'))).outcome()).toEqual([
     ['error', 'Tool failed: no paper'],
   ]);
   expect(await setUp(throwing('a text')).outcome()).toEqual([['error', 'Tool failed: a text']]);
 });
 
-test('successful results stay unchanged', async () => {
+test('toolError() does not change successful results', async () => {
   expect(await setUp(() => 'Error: but only in words').outcome()).toEqual([
     ['success', 'Error: but only in words'],
   ]);
 });
 
-test('a function can write the text from the error and the call', async () => {
+test('`format` can write the text from the error and the tool call', async () => {
   const error = new TypeError('fetch failed');
   const format = vi.fn<NonNullable<ToolErrorOptions['format']>>(
     () => 'The printer is off. Ask for another one.',
@@ -74,7 +74,7 @@ test('a function can write the text from the error and the call', async () => {
   ]);
 });
 
-test('a timeout is a failure, whether or not the tool ends', async () => {
+test('a timeout is a failure, whether the tool ends or not', async () => {
   const format = (error: unknown): string => (AgentError.is(error) ? error.code : 'other');
   const hanging = setUp(() => new Promise(() => {}), { format }, { timeoutMs: 1 });
   expect(await hanging.outcome()).toEqual([['error', 'TOOL_TIMEOUT']]);
@@ -92,7 +92,7 @@ test('a result without a JSON form is a failure', async () => {
   expect(await setUp(() => ({ n: 1n }), { format }).outcome()).toEqual([['error', 'true']]);
 });
 
-test('some failures end the call', async () => {
+test('errors for which `rethrow` returns true end the call', async () => {
   const cause = new RangeError('disk full');
   const { agent } = setUp(throwing(cause), { rethrow: (error) => error instanceof RangeError });
   await expect(agent.call('Go')).rejects.toMatchObject({
@@ -108,14 +108,14 @@ test('some failures end the call', async () => {
   ).toEqual([['error', 'Tool failed: no']]);
 });
 
-test('a fatal failure still ends the call', async () => {
+test('a fatal error still ends the call', async () => {
   const format = vi.fn<() => string>(() => 'words');
   const { agent } = setUp(throwing(new AgentError('TOOL_ERROR', 'closed')), { format });
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'closed' });
   expect(format).not.toHaveBeenCalled();
 });
 
-test('if the function fails, the usual text stays and the failure is reported', async () => {
+test('if `format` or `rethrow` fails, the usual text is kept, and `onError` gets the failure', async () => {
   const onError = vi.fn<(error: AgentError) => void>();
   const format = throwing(new Error('no words'));
   expect(await setUp(throwing(new Error('no')), { format, onError }).outcome()).toEqual([
@@ -134,14 +134,14 @@ test('if the function fails, the usual text stays and the failure is reported', 
   ]);
 });
 
-test('applies only to the named tools', async () => {
+test('toolError() applies only to the named tools', async () => {
   expect(await setUp(throwing(new Error('no')), { tools: ['other'] }).outcome()).toEqual([
     ['error', 'Error: no'],
   ]);
 });
 
 test.each(['first', 'last'])(
-  'with retries only the text of the last attempt counts, toolRetry being the %s',
+  'with retries, only the text of the last attempt counts, if toolRetry() is the %s middleware',
   async (place) => {
     const busy = new AgentError('INTERNAL', 'busy', { retryable: true });
     const extensions = [toolRetry({ sleep: async () => {} }), toolError()];
@@ -164,7 +164,7 @@ test.each(['first', 'last'])(
   },
 );
 
-test('each of several parallel calls has its own text; a streamed run has it in its event', async () => {
+test('each of several parallel tool calls has its own text, which the post-acting event contains', async () => {
   const { agent } = setUp(
     ({ toolUseId }) => throwing(new Error(toolUseId))(),
     { format: (error, { toolUseId }) => `${toolUseId}: ${String(error)}` },
@@ -176,7 +176,7 @@ test('each of several parallel calls has its own text; a streamed run has it in 
   expect(said).toEqual(['call_1: Error: call_1', 'call_2: Error: call_2']);
 });
 
-test('an abort and a suspension are not failures', async () => {
+test('an abort and a suspension are not failures of a tool', async () => {
   const format = vi.fn<() => string>(() => 'words');
   const controller = new AbortController();
   const aborted = setUp(() => (controller.abort(), new Promise(() => {})), { format });
@@ -191,7 +191,7 @@ test('an abort and a suspension are not failures', async () => {
   expect(format).not.toHaveBeenCalled();
 });
 
-test('the tool of structured output keeps its own text', async () => {
+test('toolError() does not apply to the output tool of structured()', async () => {
   const schema = {
     type: 'object',
     properties: { n: { type: 'number' } },
@@ -217,7 +217,7 @@ test.each([
   { rethrow: true },
   { onError: 1 },
   null,
-])('rejects %o', (options) => {
+])('toolError() rejects the options %o', (options) => {
   expect(() => toolError(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

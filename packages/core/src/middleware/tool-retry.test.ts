@@ -13,9 +13,7 @@ const marked = new AgentError('INTERNAL', 'busy', {
   details: { retryAfterMs: 3000 },
 });
 
-/**
- * Creates an agent whose tool follows a list of steps, one per attempt. `tries` records the calls.
- */
+/** Creates an agent whose tool runs `work` at each attempt. `tries` records the attempts. */
 function setUp(
   work: (attempt: number, context: ToolContext) => unknown,
   options: ToolRetryOptions = {},
@@ -52,7 +50,7 @@ function failing(error: unknown, times: number): (attempt: number) => string {
   };
 }
 
-test('retries a failure that the tool marked; the model gets only the result', async () => {
+test('toolRetry() repeats a tool after an error marked as retryable, and the model gets only the final result', async () => {
   const told: Retry[] = [];
   const { tries, delays, outcome } = setUp(failing(marked, 2), {
     onRetry: (one) => void told.push(one),
@@ -69,32 +67,32 @@ test('retries a failure that the tool marked; the model gets only the result', a
   expect(new Set(tries.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
 });
 
-test('after the last attempt the model gets the error', async () => {
+test('after the last attempt, the model gets the error', async () => {
   const { tries, outcome } = setUp(failing(marked, 9));
   expect(await outcome()).toEqual([['error', 'Error: busy']]);
   expect(tries).toHaveLength(3);
 });
 
-test('does not retry an unmarked failure', async () => {
+test('an error that is not marked as retryable is not retried', async () => {
   const { tries, outcome } = setUp(failing(new TypeError('fetch failed'), 1));
   expect(await outcome()).toEqual([['error', 'Error: fetch failed']]);
   expect(tries).toHaveLength(1);
 });
 
-test('a predicate can decide instead', async () => {
+test('`isTransient` can decide which errors are retried', async () => {
   const { outcome } = setUp(failing(new TypeError('fetch failed'), 1), {
     isTransient: (error) => error instanceof TypeError,
   });
   expect(await outcome()).toEqual([['success', 'fine']]);
 });
 
-test('applies only to the named tools', async () => {
+test('toolRetry() applies only to the named tools', async () => {
   const { tries, outcome } = setUp(failing(marked, 1), { tools: ['other'] });
   expect(await outcome()).toEqual([['error', 'Error: busy']]);
   expect(tries).toHaveLength(1);
 });
 
-test('does not run a tool that suspends again', async () => {
+test('a tool that suspends is not retried', async () => {
   const { agent, tries } = setUp((_attempt, { suspend }) => suspend('ask Ann'), {
     isTransient: () => true,
   });
@@ -105,7 +103,7 @@ test('does not run a tool that suspends again', async () => {
   expect(tries).toHaveLength(1);
 });
 
-test('an abort ends the wait', async () => {
+test('an abort ends the wait before the next attempt', async () => {
   const controller = new AbortController();
   const sleep = (): Promise<never> => new Promise(() => controller.abort());
   const { agent, tries } = setUp(failing(marked, 1), { sleep });
@@ -123,7 +121,7 @@ test('a fatal error still ends the call', async () => {
 });
 
 test.each([{ tools: 'step' }, { attempts: 'two' }, { isTransient: true }])(
-  'rejects %o',
+  'toolRetry() rejects the options %o',
   (options) => {
     expect(() => toolRetry(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

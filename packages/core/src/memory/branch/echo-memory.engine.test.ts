@@ -24,13 +24,13 @@ memoryConformance(
 /** A store that can read old values, fail during a write, and count operations. */
 class LateStore extends MemoryStore {
   time = 1_000_000;
-  /** Keys that keep the value they had when frozen. */
+  /** Keys whose reads return the value they had when they were frozen. */
   readonly frozen = new Map<string, string | undefined>();
-  /** A write to a key with this ending fails without effect. */
+  /** A write to a key that ends with this text fails. */
   broken = '-';
   reads = 0;
   writes = 0;
-  /** Operations as Workers counts them: a bulk read of 100 keys is one. */
+  /** Number of operations as Workers counts them: a bulk read of up to 100 keys counts once. */
   operations = 0;
 
   override async get(key: string): Promise<string | undefined> {
@@ -71,7 +71,10 @@ function open(store: LateStore, echo?: string, options: EchoMemoryOptions = {}):
   });
 }
 
-/** Runs one turn. Returns the echo at its start and at its end. */
+/**
+ * Runs one turn, which stores one message. Returns the echo at the start of the turn and at its
+ * end.
+ */
 async function turn(
   store: LateStore,
   id: string,
@@ -85,7 +88,7 @@ async function turn(
   return [begun, memory.echo!];
 }
 
-test('a turn costs two writes; one that begins a session reads nothing', async () => {
+test('a turn makes two writes, and a turn that begins a session makes no read', async () => {
   const store = new LateStore();
   const [begun, first] = await turn(store, '1');
   expect([store.reads, store.writes]).toEqual([0, 2]);
@@ -105,14 +108,14 @@ test('a turn costs two writes; one that begins a session reads nothing', async (
   expect(await idsOf(open(store, first))).toEqual(['1', '2']);
 });
 
-test('without an echo a session starts empty, or continues the latest state', async () => {
+test("without an echo, a session starts empty, or continues from the latest state with `withoutEcho: 'latest'`", async () => {
   const store = new LateStore();
   await turn(store, '1');
   expect(await idsOf(open(store))).toEqual([]);
   expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(['1']);
 });
 
-test('reads a state older than the echo again, then SESSION_STALE says when to retry', async () => {
+test('if the store returns a state older than the echo, read() retries and then rejects with SESSION_STALE and a retry time', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   await store.freeze('s:s:head');
@@ -140,7 +143,7 @@ test('reads a state older than the echo again, then SESSION_STALE says when to r
   await expect(open(store, second).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
 });
 
-test('continues without a missing head once a late read can no longer explain it', async () => {
+test('if the head is missing for longer than a delayed read can explain, the session continues from the echo', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   await store.freeze('s:s:head');
@@ -151,7 +154,7 @@ test('continues without a missing head once a late read can no longer explain it
   expect(await idsOf(open(store, third))).toEqual(['1', '2', '3']);
 });
 
-test('of two concurrent turns the later one is ordered behind the other', async () => {
+test('of two concurrent turns, the turn that ends later is ordered after the other', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [one, other] = [open(store, first), open(store, first)];
@@ -163,7 +166,7 @@ test('of two concurrent turns the later one is ordered behind the other', async 
   expect(await idsOf(open(store, one.echo))).toEqual(['1', '2', '3']);
 });
 
-test('reports a lost race at the next request, and the session can continue from either branch', async () => {
+test('a turn that lost a race is reported at the next request, and the session can continue from either branch', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const late = open(store, first);
@@ -194,7 +197,7 @@ test('reports a lost race at the next request, and the session can continue from
   expect(Object.keys(await open(store, kept).branches())).toEqual(['yours']);
 });
 
-test("a turn that lost its base meanwhile does not overwrite the winner's head", async () => {
+test("a turn whose base was replaced by another session does not overwrite the other session's head", async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const memory = open(store, first);
@@ -210,7 +213,7 @@ test("a turn that lost its base meanwhile does not overwrite the winner's head",
   ]);
 });
 
-test('a client that disconnected sees its turn if it is finished, even without its head; later it sees a late turn too', async () => {
+test('a client that disconnected during a turn reads this turn if it has finished, even if the head does not name it yet', async () => {
   const store = new LateStore();
   const [begun] = await turn(store, '1');
   expect(await idsOf(open(store, begun))).toEqual(['1']);
@@ -237,7 +240,7 @@ test.for([
   [false, ['2', '1']],
   [true, ['1', '2']],
 ] as const)(
-  'an abandoned first turn and the next one become one log, whichever ends first: %s',
+  'an abandoned first turn and the next turn become one log, whichever ends first: %s',
   async ([isFirst, order]) => {
     const store = new LateStore();
     const left = open(store);
@@ -259,7 +262,7 @@ test.for([
   },
 );
 
-test('an abandoned first turn still begins a new session, also after the session was cleared', async () => {
+test('an abandoned first turn begins a new session, even if an older session exists or the session was cleared', async () => {
   const store = new LateStore();
   await turn(store, '1');
   store.time += 1000;
@@ -278,7 +281,7 @@ test('an abandoned first turn still begins a new session, also after the session
   expect(await idsOf(open(store, left.echo))).toEqual(['3']);
 });
 
-test("with `withoutEcho: 'latest'` the later of two first turns is ordered behind the other", async () => {
+test("with `withoutEcho: 'latest'`, the later of two first turns is ordered after the other", async () => {
   const store = new LateStore();
   const both = [
     open(store, undefined, { withoutEcho: 'latest' }),
@@ -292,7 +295,7 @@ test("with `withoutEcho: 'latest'` the later of two first turns is ordered behin
   expect(await idsOf(open(store, both[0]!.echo))).toEqual(['0', '1']);
 });
 
-test('reports an abandoned turn that its client did not see as the other branch', async () => {
+test('an abandoned turn that the client did not read is reported as the other branch', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const left = open(store, first);
@@ -312,7 +315,7 @@ test('reports an abandoned turn that its client did not see as the other branch'
   expect(await idsOf(open(store, last))).toEqual(['1', '3', '4']);
 });
 
-test('retries a failed write under another key and shows its messages once', async () => {
+test('a failed write is retried under another key, and its messages are read once', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   for (const broken of [':head', '-']) {
@@ -327,7 +330,7 @@ test('retries a failed write under another key and shows its messages once', asy
   expect(await idsOf(open(store, first))).toEqual(['1', '2:head', '2-']);
 });
 
-test('rejects an echo of another session, with another secret or with changes, for each operation', async () => {
+test('every operation rejects an echo of another session or with another signature', async () => {
   const store = new LateStore();
   const [, echo] = await turn(store, '1');
   const signed = new EchoSigner([secretB], 's');
@@ -360,7 +363,8 @@ test('rejects an echo of another session, with another secret or with changes, f
     expect(memory.echo).toBeUndefined();
   }
   expect(await store.keys('')).toEqual(keys);
-  // Base64 leaves two bits over, so four texts encode the same bytes. Only one of them was issued.
+  // The last Base64 character has two unused bits, so four texts encode the same bytes. Only the
+  // text that was issued is valid.
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const accepted = await Promise.all(
     [...alphabet].map((last) =>
@@ -376,7 +380,7 @@ test('rejects an echo of another session, with another secret or with changes, f
 });
 
 test.for([[[]], [['short']], [[secretA, secretB, secretA]], [[secretA, 1]], ['x'.repeat(40)]])(
-  'rejects the secrets %j',
+  'EchoMemory rejects the secrets %j',
   ([secrets]) => {
     expect(
       () => new EchoMemory(new MemoryStore(), 's', { secrets: secrets as readonly string[] }),
@@ -384,7 +388,7 @@ test.for([[[]], [['short']], [[secretA, secretB, secretA]], [[secretA, 1]], ['x'
   },
 );
 
-test('signs with the first of two secrets and accepts both', async () => {
+test('EchoMemory signs with the first of two secrets and accepts echoes of both', async () => {
   const store = new LateStore();
   const [, old] = await turn(store, '1');
   const [, fresh] = await turn(store, '2', old, { secrets: [secretB, secretA] });
@@ -394,7 +398,7 @@ test('signs with the first of two secrets and accepts both', async () => {
   });
 });
 
-test('converts a session to echoes and back', async () => {
+test('a session can change from SessionMemory to EchoMemory and back', async () => {
   const store = new LateStore();
   await new SessionMemory(store, 's').append([message('1')]);
   const [, echo] = await turn(store, '2', undefined, { withoutEcho: 'latest' });
@@ -407,14 +411,14 @@ test('converts a session to echoes and back', async () => {
   expect(await idsOf(new EchoMemory(store, 's'))).toEqual(['1', '2', '3']);
 });
 
-test('a turn of a long session makes as few store operations as an early one, and the store grows linearly', async () => {
+test('a turn makes as few store operations in a long session as in a new session, and the stored size grows linearly', async () => {
   const store = new LateStore();
   let [, echo] = await turn(store, '1');
   let written = 0;
   for (let n = 2; n <= 1100; n++) {
     store.reads = store.writes = store.operations = 0;
     [, echo] = await turn(store, String(n), echo);
-    // Reading the head twice and one bulk read, then writing the turn and the head.
+    // Two reads of the head and one bulk read, then two writes: the turn and the head.
     expect(store.operations).toBeLessThanOrEqual(5);
     expect(store.reads).toBeLessThanOrEqual(2 + 100);
     expect(store.writes).toBe(2);
@@ -430,7 +434,7 @@ test('a turn of a long session makes as few store operations as an early one, an
   expect(characters(texts)).toBeLessThan(5 * 1100 * first.length);
 });
 
-test('does not compact a long history into large values, and all messages stay readable', async () => {
+test('compaction does not write large values for a long history, and all messages stay readable', async () => {
   const store = new LateStore();
   let [, echo] = await turn(store, '0');
   const long = 'x'.repeat(60_000);
@@ -445,7 +449,7 @@ test('does not compact a long history into large values, and all messages stay r
   expect((await idsOf(open(store, echo))).length).toBe(80);
 });
 
-test('keeps turns that the head names out of order', async () => {
+test('turns that the head lists out of order are kept', async () => {
   const store = new LateStore();
   let echo: string | undefined;
   const renameBy = async (
@@ -466,7 +470,7 @@ test('keeps turns that the head names out of order', async () => {
   );
 });
 
-test('with a cache a turn reads only new records and hides records that the head no longer names', async () => {
+test('with a cache, a turn reads only new records, and records that the head no longer names are not returned', async () => {
   const store = new LateStore();
   const cache = new BatchCache(1_000_000);
   let [, echo] = await turn(store, '1', undefined, { cache });
@@ -488,7 +492,7 @@ test('with a cache a turn reads only new records and hides records that the head
   expect(await idsOf(open(store, undefined, { withoutEcho: 'latest', cache }))).toEqual([]);
 });
 
-test('does not show records from a cache that expired in the store', async () => {
+test('records that expired in the store are not read from the cache', async () => {
   const store = new LateStore();
   Object.assign(store.features, { expires: true });
   const cache = new BatchCache(1_000_000);
@@ -499,7 +503,7 @@ test('does not show records from a cache that expired in the store', async () =>
   expect(await idsOf(open(store, second, { cache }))).toEqual(['2']);
 });
 
-test('a cache stays within its limit, and a memory without room in it still works', async () => {
+test('BatchCache stays within its limit, and EchoMemory works with a cache that is too small', async () => {
   const store = new LateStore();
   let echo: string | undefined;
   for (let n = 0; n < 40; n++)
@@ -517,7 +521,7 @@ test('a cache stays within its limit, and a memory without room in it still work
   );
 });
 
-test('reports a damaged message at each read, even if its batch is cached', async () => {
+test('a damaged message is reported at each read, even if its batch is cached', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, echo] = await turn(store, '2', first);
@@ -537,7 +541,7 @@ test('reports a damaged message at each read, even if its batch is cached', asyn
   }
 });
 
-test('compacts a log repeatedly, and a client with an old echo or an old head can still read it', async () => {
+test('a log is compacted repeatedly, and a client with an old echo or an old head can still read the log', async () => {
   const store = new LateStore();
   let [, echo] = await turn(store, '0');
   const early = echo;
@@ -557,7 +561,7 @@ test('compacts a log repeatedly, and a client with an old echo or an old head ca
   expect(await idsOf(open(store, early))).toEqual(['0']);
 });
 
-test('splits a turn larger than a value, finds it for a disconnected client, and detects missing parts', async () => {
+test('a turn that is larger than one value is split, a disconnected client can read it, and missing parts are detected', async () => {
   const store = new LateStore({ maxValueBytes: 200 });
   const [, first] = await turn(store, '1');
   const whole = open(store, first);
@@ -574,7 +578,7 @@ test('splits a turn larger than a value, finds it for a disconnected client, and
   expect(await idsOf(open(store, begun))).toEqual(['1', '2']);
 });
 
-test('a cleared session leaves nothing, and its clients get an error', async () => {
+test('clearing a session deletes all its keys, and clients with an old echo get an error', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, echo] = await turn(store, '2', first);
@@ -590,7 +594,7 @@ test('a cleared session leaves nothing, and its clients get an error', async () 
   expect(await idsOf(open(store, memory.echo))).toEqual(['3']);
 });
 
-test('rejects a branch whose last batch was changed in the store after signing', async () => {
+test('branches() rejects a branch whose last batch was changed in the store', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [key = ''] = await store.keys('s:s:t:');
@@ -607,7 +611,7 @@ test('rejects a branch whose last batch was changed in the store after signing',
   expect(errors).toMatchObject([{ details: { key } }]);
 });
 
-test('reports a head whose batch is damaged, and reads it again while the store may be late', async () => {
+test('a damaged batch that the head names is reported as SESSION_STALE first, and as damage after the store’s maximum delay', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, second] = await turn(store, '2', first);
@@ -630,7 +634,7 @@ async function idsOf(memory: EchoMemory): Promise<readonly string[]> {
   return (await memory.read()).map(({ id }) => id);
 }
 
-/** Returns the key of the turn that an echo names as its state. */
+/** Returns the key of the turn that an echo names as its latest state. */
 function turnKeyOf(echo: string): string {
   return `s:s:t:${/\.([\w-]+)/.exec(payloadOf(echo).base!.ref)![1]}`;
 }

@@ -42,12 +42,12 @@ interface Row {
   readonly type: Resumption['type'];
   readonly cut?: readonly string[];
   readonly answer?: string;
-  /** Whether a host may continue without a decision of the user. */
+  /** Whether a host may continue the run without a decision by the user. */
   readonly cutOff?: boolean;
 }
 
 const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Row])[] = [
-  // Ends with `run-end: interrupted`.
+  // Logs of runs that were interrupted.
   [
     'interrupted before a word',
     [begin(), user('u'), recovery, end('interrupted')],
@@ -140,7 +140,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     ],
     { type: 'nothing' },
   ],
-  // Has open calls.
+  // Logs with open tool calls.
   ...[
     'stop',
     'suspended',
@@ -179,7 +179,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     [begin(), user('u'), ...closed, said('s'), end('stop'), cut('result a-x')],
     { type: 'open-calls' },
   ],
-  // Ends with half a reply.
+  // Logs that end with a partial reply.
   [
     'paused in a reply',
     [begin(), user('u'), half('paused'), end('suspended')],
@@ -231,7 +231,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     ],
     { type: 'partial', cut: ['bad', 'worse'] },
   ],
-  // Ends with a complete answer without its end.
+  // Logs that end with a complete answer, whose run has not ended.
   [
     'answered, and the host died',
     [begin(), user('u'), said('s')],
@@ -257,7 +257,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     [begin(), user('u'), said('s'), end('error')],
     { type: 'answered', answer: 's' },
   ],
-  // Ends with a user message or tool results.
+  // Logs that end with a user message or tool results.
   ['asked, and the host died', [begin(), user('u')], { type: 'unanswered', cutOff: true }],
   [
     'results, and the host died',
@@ -294,7 +294,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     [begin(), user('u'), system],
     { type: 'unanswered', cutOff: true },
   ],
-  // All other logs.
+  // All other logs. Nothing can be continued.
   ['empty', [], { type: 'nothing' }],
   ['only a system message', [system], { type: 'nothing' }],
   ['only half a reply', [half('paused')], { type: 'nothing' }],
@@ -326,24 +326,27 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
   ['cut off, then all was deleted', [begin(), user('u'), cut('u')], { type: 'nothing' }],
 ];
 
-test.each(rows)('a call without input continues a log: %s', (_name, records, row) => {
-  const { type, cut: gone = [], answer, cutOff = false } = row;
-  const compacted = new LogFold().add(new LogFold().add(records).records()!);
-  for (const view of [new LogFold().add(records), compacted]) {
-    const found = resumptionOf(view);
-    expect(found.type).toBe(type);
-    expect(found.cut.map(({ id }) => id)).toEqual(gone);
-    expect(found.answer?.id).toBe(answer);
-    expect(isCutOff(view)).toBe(cutOff);
-    const shown = messagesBefore(view).map(({ id }) => id);
-    const left = view.messages.map(({ id }) => id);
-    expect(shown).toEqual(left.filter((id) => ![...gone, answer].includes(id)));
-    // A session with an open run can always be continued.
-    if (view.openRun !== undefined) expect(type).not.toBe('nothing');
-  }
-});
+test.each(rows)(
+  'resumptionOf() says how a call without input continues a log: %s',
+  (_name, records, row) => {
+    const { type, cut: gone = [], answer, cutOff = false } = row;
+    const compacted = new LogFold().add(new LogFold().add(records).records()!);
+    for (const view of [new LogFold().add(records), compacted]) {
+      const found = resumptionOf(view);
+      expect(found.type).toBe(type);
+      expect(found.cut.map(({ id }) => id)).toEqual(gone);
+      expect(found.answer?.id).toBe(answer);
+      expect(isCutOff(view)).toBe(cutOff);
+      const shown = messagesBefore(view).map(({ id }) => id);
+      const left = view.messages.map(({ id }) => id);
+      expect(shown).toEqual(left.filter((id) => ![...gone, answer].includes(id)));
+      // A call without input must always be able to continue a session with an open run.
+      if (view.openRun !== undefined) expect(type).not.toBe('nothing');
+    }
+  },
+);
 
-test('keeps the id of the last run if an interrupt or abort ended it', () => {
+test('`stoppedRun` is the id of the last run if the run was interrupted or aborted', () => {
   for (const reason of ['interrupted', 'aborted', 'stop']) {
     const log = new LogFold().add([begin(), user('u'), end(reason)]);
     const expected = reason === 'stop' ? undefined : 'r1';

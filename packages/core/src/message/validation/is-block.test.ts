@@ -10,7 +10,7 @@ test.each<unknown>([
   { type: 'file', source: { type: 'base64', mediaType: 'application/pdf', data: '' } },
   { type: 'tool_use', id: '1', name: 'a', input: null },
   { type: 'tool_result', toolUseId: '1', name: 'a', output: [image], state: 'success' },
-])('accepts the block %j', (value) => expect(isBlock(value)).toBe(true));
+])('isBlock() accepts the block %j', (value) => expect(isBlock(value)).toBe(true));
 
 test.each<unknown>([
   null,
@@ -26,4 +26,4 @@ test.each<unknown>([
   { type: 'tool_use', name: 'a' },
   { type: 'tool_result', toolUseId: '1', name: 'a', state: 'success' },
   { type: 'tool_result', toolUseId: '1', name: 'a', output: [{ type: 'text' }], state: 'success' },
-])('rejects the block %j', (value) => expect(isBlock(value)).toBe(false));
+])('isBlock() rejects the block %j', (value) => expect(isBlock(value)).toBe(false));

@@ -14,7 +14,7 @@ const asks = (id: string, ...toolUseIds: readonly string[]): Msg =>
 const gives = (id: string, toolUseId: string): Msg =>
   toolMessage({ type: 'tool_result', toolUseId, name: 't', output: '', state: 'success' }, { id });
 
-test('accepts open calls, results without a call and several answers in a row', () => {
+test('parseHistory() accepts open tool calls, results without a tool call and several replies in a row', () => {
   const history = [
     gives('r0', 'gone'),
     userMessage('hi', { id: 'u' }),
@@ -42,7 +42,7 @@ test.for([
     'another than that of a tool call in message 0',
   ],
   [[asks('a', '1', '1')], 0, 'a', 'content[2].id', 'another than that of a tool call in message 0'],
-] as const)('rejects a repeated id %#', ([history, index, id, field, expected]) => {
+] as const)('parseHistory() rejects a repeated id %#', ([history, index, id, field, expected]) => {
   expect(() => parseHistory(history)).toThrow(
     expect.objectContaining({
       code: 'INVALID_MESSAGE',
@@ -52,7 +52,7 @@ test.for([
   );
 });
 
-test('validates each message too', () => {
+test('parseHistory() also validates each message', () => {
   expect(() => parseHistory([userMessage('hi', { id: '' })])).toThrow(
     'id must be a string that is not empty',
   );

@@ -23,7 +23,7 @@ function errorOf(value: unknown): AgentError {
   throw new Error('accepted');
 }
 
-test('accepts every kind of message that the library creates, also from JSON', () => {
+test('parseMessages() accepts every kind of message that the library creates, also from JSON', () => {
   const blocks: readonly ContentBlock[] = [
     {
       type: 'thinking',
@@ -163,7 +163,7 @@ test.for([
     [{ ...valid, content: [{ type: 'text', text: '', providerMetadata: 'x' }] }],
     'Message 0 (id "m1"): content[0].providerMetadata must be a JSON object',
   ],
-] as const)('rejects %j', ([value, message]) => {
+] as const)('parseMessages() rejects %j', ([value, message]) => {
   expect(errorOf(value)).toMatchObject({ code: 'INVALID_MESSAGE', message });
 });
 
@@ -171,7 +171,7 @@ const use = { type: 'tool_use', id: 'c', name: 't', input: {} };
 const result = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success', output: '' };
 const source = { type: 'base64', mediaType: 'image/png', data: 'AA' };
 
-/** Each case breaks one field of a block: role, block, field, expected value. */
+/** Each case breaks one field of a block. Columns: role, block, field, expected value. */
 test.for([
   ['assistant', { type: 'thinking' }, 'thinking', 'a string'],
   ['assistant', { type: 'thinking', thinking: '', signature: 1 }, 'signature', 'a string'],
@@ -202,12 +202,15 @@ test.for([
   ['user', { type: 'file', source: { ...source, data: undefined } }, 'source.data', 'a string'],
   ['user', { type: 'image', source, name: 1 }, 'name', 'a string'],
   ['user', { text: 'no type' }, 'type', 'the type of a content block'],
-] as const)('in a message of role %s rejects the block %j', ([role, block, field, expected]) => {
-  expect(errorOf([{ ...valid, role, content: [block] }])).toMatchObject({
-    message: `Message 0 (id "m1"): content[0].${field} must be ${expected}`,
-    details: { index: 0, id: 'm1', field: `content[0].${field}` },
-  });
-});
+] as const)(
+  'a message of role %s with the block %j is rejected',
+  ([role, block, field, expected]) => {
+    expect(errorOf([{ ...valid, role, content: [block] }])).toMatchObject({
+      message: `Message 0 (id "m1"): content[0].${field} must be ${expected}`,
+      details: { index: 0, id: 'm1', field: `content[0].${field}` },
+    });
+  },
+);
 
 test.for([
   ['user', use, 'in a message of the role assistant, as every tool_use'],
@@ -216,7 +219,7 @@ test.for([
   ['user', result, 'in a message of the role tool, as every tool_result'],
   ['assistant', result, 'in a message of the role tool, as every tool_result'],
   ['system', result, 'in a message of the role tool, as every tool_result'],
-] as const)('in a message of role %s there is no place for %j', ([role, block, expected]) => {
+] as const)('a message of role %s must not contain %j', ([role, block, expected]) => {
   expect(errorOf([{ ...valid, role, content: [...valid.content, block] }])).toMatchObject({
     code: 'INVALID_MESSAGE',
     message: `Message 0 (id "m1"): content[1] must be ${expected}`,
@@ -225,7 +228,7 @@ test.for([
 });
 
 test.for([[[]], [[{ type: 'text', text: 'x' }]]])(
-  'rejects a tool message without a result: %j',
+  'a tool message without a tool result is rejected: %j',
   ([content]) => {
     expect(errorOf([{ ...valid, role: 'tool', content }]).message).toBe(
       'Message 0 (id "m1"): content must be blocks with a tool_result among them, as the role is tool',
@@ -233,7 +236,7 @@ test.for([[[]], [[{ type: 'text', text: 'x' }]]])(
   },
 );
 
-test('accepts common forms of foreign histories', () => {
+test('parseMessages() accepts common forms of histories from other libraries', () => {
   const messages = [
     {
       ...valid,
@@ -268,7 +271,7 @@ test('accepts common forms of foreign histories', () => {
   expect(parseMessages(messages)).toBe(messages);
 });
 
-test('the details name index, id and field', () => {
+test('the details of the error contain index, id and field', () => {
   expect(errorOf([valid, { ...valid, id: 'm2', content: [{ type: 'text' }] }]).details).toEqual({
     index: 1,
     id: 'm2',
@@ -276,7 +279,7 @@ test('the details name index, id and field', () => {
   });
 });
 
-test('rejects results with endless nesting', () => {
+test('a tool result that contains itself is rejected', () => {
   const endless: Record<string, unknown> = {
     type: 'tool_result',
     toolUseId: 'c',
@@ -293,7 +296,7 @@ test.for([
   [{ createdAt: '2026-13-45T99:99:99Z' }, 'createdAt'],
   [{ metadata: { list: [1, () => {}] } }, 'metadata'],
   [{ metadata: { inner: { at: new Date(0) } } }, 'metadata'],
-] as const)('rejects a half-valid field: %o', ([fields, field]) => {
+] as const)('a field that is only partly valid is rejected: %o', ([fields, field]) => {
   expect(errorOf([{ ...valid, ...fields }]).details).toMatchObject({ index: 0, id: 'm1', field });
 });
 
@@ -305,12 +308,12 @@ test('the error for a value that is not a message has an index and no id', () =>
   expect(errorOf([null]).details).not.toHaveProperty('id');
 });
 
-test('metadata accepts undefined values and objects without a prototype', () => {
+test('metadata may contain undefined values and objects without a prototype', () => {
   const bare: object = Object.assign(Object.create(null), { a: 1 });
   expect(parseMessages([{ ...valid, metadata: { gone: undefined, bare } }])).toHaveLength(1);
 });
 
-test('rejects a cyclic list, and the first block of a kind that the role does not allow', () => {
+test('a cyclic array in metadata is rejected, and so is a block that the role does not allow', () => {
   const list: unknown[] = [];
   list.push(list);
   expect(errorOf([{ ...valid, metadata: { list } }]).details).toMatchObject({ field: 'metadata' });

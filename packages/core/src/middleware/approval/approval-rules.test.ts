@@ -30,7 +30,7 @@ function agentWith(
 
 const unknown = { code: 'CONFIGURATION', details: { tools: ['mial_send'] } };
 
-test('a rule that names an unknown tool fails the call before anything is stored', async () => {
+test('a rule for an unknown tool fails the call before anything is stored', async () => {
   const memory = new InMemoryMemory();
   const agent = agentWith(
     { mail_send: true, mial_send: true },
@@ -48,7 +48,7 @@ test('a rule that names an unknown tool fails the call before anything is stored
   expect(await memory.read()).toEqual([]);
 });
 
-test('knows the tools that the run adds, wherever the part stands in `use`', async () => {
+test('rules may name tools that a run adds, whatever the order of the middleware in `use`', async () => {
   const rules = { retrieve_tools: true, generate_response: true };
   const tools = toolsNamed('read');
   const replies = [{ toolCalls: [{ name: 'generate_response', input: {} }] }];
@@ -69,11 +69,11 @@ test('knows the tools that the run adds, wherever the part stands in `use`', asy
   }
 });
 
-test('rejects any rule for an agent without tools', async () => {
+test('every rule is rejected if the agent has no tools', async () => {
   await expect(agentWith({ mial_send: 'x' }).call('go')).rejects.toThrow('It has: none.');
 });
 
-test('checks a rule again at each call, because the set of tools can change', async () => {
+test('rules are checked again at each call, because the tools of an agent can change', async () => {
   const agent = agentWith(
     { mail_send: true },
     { tools: new Toolkit(toolsNamed('mail_send')), replies: ['One.', 'Two.'] },
@@ -85,7 +85,7 @@ test('checks a rule again at each call, because the set of tools can change', as
   expect((await agent.call('go')).text).toBe('Two.');
 });
 
-test('knows a tool in an inactive group, outside of `allowTools`, and before a search finds it', async () => {
+test('rules may name a tool in an inactive group, outside of `allowTools`, or not yet found by a search', async () => {
   const rules = { mail_send: true } as const;
   const grouped = toolsNamed('mail_send').map((each) => ({ ...each, groups: ['mail'] }));
   const groups = [{ name: 'mail', description: '', active: false }];
@@ -99,7 +99,7 @@ test('knows a tool in an inactive group, outside of `allowTools`, and before a s
   expect(results.map(({ text }) => text)).toEqual(['Done.', 'Done.', 'Done.', 'Done.']);
 });
 
-test('a tool set that no longer offers a tool still knows it', async () => {
+test('rules may name a tool that a tool set can find but does not list', async () => {
   const [mail] = toolsNamed('mail_send');
   const remote: ToolSet = {
     find: (name) => (name === 'mail_send' ? mail : undefined),
@@ -120,7 +120,7 @@ test.each<[string, readonly string[]]>([
   ['**d', ['mail_send', 'mail_read', 'sms_send']],
   ['mail_send*send', []],
   ['none_*', []],
-])('the pattern %s holds the calls of %j', async (pattern, expected) => {
+])('the pattern %s applies to the tool calls of %j', async (pattern, expected) => {
   const names = ['mail_', 'mail_send', 'mail_read', 'email', 'sms_send'];
   const agent = agentWith(
     { [pattern]: true },
@@ -133,13 +133,13 @@ test.each<[string, readonly string[]]>([
   expect(pending.map(({ name }) => name)).toEqual(expected);
 });
 
-test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('rejects the pattern %s', (pattern) => {
+test.each(['mail_.*', 'mail *', '(*)', 'x?*'])('the pattern %s is rejected', (pattern) => {
   expect(() => humanInTheLoop({ approvalOn: { [pattern]: true } })).toThrow(
     `approvalOn has the pattern "${pattern}"`,
   );
 });
 
-test('a name takes precedence over patterns, and the first pattern over later ones', async () => {
+test('an exact name takes precedence over patterns, and an earlier pattern over later patterns', async () => {
   const names = ['mail_send', 'mail_read', 'mail_list', 'sms_send'];
   const approvalOn: Rules = {
     'mail_*': 'a mail',

@@ -62,7 +62,7 @@ function setUp(
 }
 
 test.each([['the option', {}] as const, ['the preset', 'preset'] as const])(
-  'with %s, no call of the round runs before the decision',
+  'with `holdRound` from %s, no tool call of the reply runs before the decision',
   async (_, given) => {
     const { agent, model, take, events } = setUp([asked('read', 'pay', 'read'), 'Done.'], given);
     const { reason, pending } = await agent.call('go');
@@ -80,7 +80,7 @@ test.each([['the option', {}] as const, ['the preset', 'preset'] as const])(
   },
 );
 
-test('without the option, calls that need no approval run first', async () => {
+test('without `holdRound`, tool calls that need no approval run first', async () => {
   for (const given of [{ holdRound: false }, 'off'] as const) {
     const use =
       given === 'off'
@@ -96,7 +96,7 @@ test('without the option, calls that need no approval run first', async () => {
   }
 });
 
-test('the last part that sets `holdRound` decides', async () => {
+test('the last middleware that sets `holdRound` determines its value', async () => {
   const held = async (...use: NonNullable<AgentOptions['use']>): Promise<boolean> => {
     const { agent, ran } = setUp([asked('read', 'pay')], { holdRound: false }, { use });
     expect((await agent.call('go')).pending).toHaveLength(1);
@@ -110,13 +110,13 @@ test('the last part that sets `holdRound` decides', async () => {
   expect(await held(people(true), people(false))).toBe(false);
 });
 
-test('a round that needs no decision runs as usual', async () => {
+test('with `holdRound`, tool calls that need no decision run normally', async () => {
   const { agent, ran } = setUp([asked('read', 'read'), 'Done.']);
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran()).toEqual(['read 0', 'read 1']);
 });
 
-test('keeps single decisions until the last one', async () => {
+test('single decisions are kept until the last decision is made', async () => {
   const { agent, ran } = setUp([asked('pay', 'read', 'mail', 'pay'), 'Done.']);
   await agent.call('go');
   const first = await agent.call([{ toolUseId: 'pay0', type: 'edit', input: { n: 7 } }]);
@@ -130,7 +130,7 @@ test('keeps single decisions until the last one', async () => {
   expect(states).toEqual(['success', 'success', 'denied', 'success']);
 });
 
-test('another process continues with the stored decisions', async () => {
+test('another process continues with the decisions that were stored', async () => {
   const store = new MemoryStore();
   const open = (...replies: readonly ScriptedReply[]) =>
     setUp(replies, {}, { memory: new SessionMemory(store, 's') });
@@ -143,14 +143,14 @@ test('another process continues with the stored decisions', async () => {
   expect(third.ran()).toEqual(['pay 0', 'read 1', 'mail 2']);
 });
 
-test('a result instead of a decision lets the round run', async () => {
+test('a result instead of a decision lets the other tool calls run', async () => {
   const { agent, ran } = setUp([asked('read', 'pay'), 'Done.']);
   await agent.call('go');
   await agent.call([{ toolUseId: 'pay1', type: 'result', output: 'by hand' }]);
   expect(ran()).toEqual(['read 0']);
 });
 
-test('`needsApproval` of a tool holds the round too', async () => {
+test('the `needsApproval` option of a tool also holds the other tool calls', async () => {
   const { agent } = setUp(
     [asked('read', 'pay'), 'Done.'],
     { approvalOn: {} },
@@ -172,34 +172,37 @@ test('`needsApproval` of a tool holds the round too', async () => {
   expect((await agent.call([approve('pay1')])).text).toBe('Done.');
 });
 
-test('calls that cannot run do not hold the round, and wait with it', async () => {
+test('tool calls that cannot run hold no other tool calls, but are held with them', async () => {
   const { agent } = setUp([asked('nothing', 'pay'), asked('nothing', 'read'), 'Done.']);
   await agent.call('go');
   expect((await agent.messages()).flatMap(toolResultsOf)).toEqual([]);
   expect((await agent.call([approve('pay1')])).text).toBe('Done.');
 });
 
-test.each([1, 2, 5])('`decide` answers all calls first; %i at a time', async (parallelTools) => {
-  const line: string[] = [];
-  const decide = async ({ toolUseId }: { toolUseId: string }): Promise<Verdict> => {
-    line.push(`ask ${toolUseId}`);
-    await Promise.resolve();
-    return toolUseId === 'mail2' ? { type: 'reject' } : { type: 'approve' };
-  };
-  const { agent, ran, events } = setUp(
-    [asked('read', 'pay', 'mail', 'pay'), 'Done.'],
-    { decide },
-    { limits: { parallelTools } },
-  );
-  const log = { on: { 'acting-chunk': () => {} } };
-  agent.addHook(log);
-  expect((await agent.call('go')).text).toBe('Done.');
-  expect(line).toEqual(['ask pay1', 'ask mail2', 'ask pay3']);
-  expect(ran()).toEqual(['read 0', 'pay 1', 'pay 3']);
-  expect(orderFaults(events)).toEqual([]);
-});
+test.each([1, 2, 5])(
+  '`decide` decides about all tool calls before any tool runs, %i at a time',
+  async (parallelTools) => {
+    const line: string[] = [];
+    const decide = async ({ toolUseId }: { toolUseId: string }): Promise<Verdict> => {
+      line.push(`ask ${toolUseId}`);
+      await Promise.resolve();
+      return toolUseId === 'mail2' ? { type: 'reject' } : { type: 'approve' };
+    };
+    const { agent, ran, events } = setUp(
+      [asked('read', 'pay', 'mail', 'pay'), 'Done.'],
+      { decide },
+      { limits: { parallelTools } },
+    );
+    const log = { on: { 'acting-chunk': () => {} } };
+    agent.addHook(log);
+    expect((await agent.call('go')).text).toBe('Done.');
+    expect(line).toEqual(['ask pay1', 'ask mail2', 'ask pay3']);
+    expect(ran()).toEqual(['read 0', 'pay 1', 'pay 3']);
+    expect(orderFaults(events)).toEqual([]);
+  },
+);
 
-test('if `decide` leaves one call open, none runs, and the next call asks about that one', async () => {
+test('if `decide` leaves one tool call undecided, none runs, and the next call asks again only about that tool call', async () => {
   const seen: string[] = [];
   const decide = ({ toolUseId }: { toolUseId: string }): Verdict | undefined => {
     seen.push(toolUseId);
@@ -216,7 +219,7 @@ test('if `decide` leaves one call open, none runs, and the next call asks about 
   ]);
 });
 
-test('an abort while `decide` waits closes the whole round', async () => {
+test('an abort while `decide` waits closes all tool calls of the reply', async () => {
   const controller = new AbortController();
   const decide = (): Promise<never> => (controller.abort(), new Promise(() => {}));
   const { agent, ran } = setUp([asked('read', 'pay'), 'Next.'], { decide });
@@ -226,7 +229,7 @@ test('an abort while `decide` waits closes the whole round', async () => {
   expect((await agent.call('and now?')).text).toBe('Next.');
 });
 
-test('a new message instead of the decision closes the whole round', async () => {
+test('a new message instead of the decision closes all tool calls of the reply', async () => {
   const { agent, ran } = setUp([asked('read', 'pay'), 'Fine.'], {}, { use: [patchToolCalls()] });
   await agent.call('go');
   expect((await agent.call('never mind')).text).toBe('Fine.');
@@ -240,7 +243,7 @@ test('a new message instead of the decision closes the whole round', async () =>
 });
 
 test.each([false, true])(
-  'a message with decisions about all pending calls needs none about held ones; stored: %s',
+  'a message with decisions about all pending tool calls needs no decisions about held tool calls; stored: %s',
   async (isStored) => {
     const store = new MemoryStore();
     const next = (replies: readonly ScriptedReply[]) =>
@@ -262,14 +265,14 @@ test.each([false, true])(
   },
 );
 
-test('rejects an invalid option', () => {
+test('`holdRound` must be a boolean', () => {
   for (const make of [humanInTheLoop, springAiAlibaba])
     expect(() => make({ holdRound: 'yes' } as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
     );
 });
 
-test('a call that a hook turns into one that needs approval holds the round', async () => {
+test('if a hook changes a tool call so that it needs approval, it holds the others too', async () => {
   const toPay: AgentOptions['use'] = [
     {
       on: {

@@ -62,7 +62,7 @@ const results = async (agent: ReActAgent): Promise<readonly string[]> =>
     .map(({ toolUseId, state, output }) => `${toolUseId} ${state}: ${String(output)}`)
     .toSorted();
 
-test('calls of the named tools suspend with their descriptions, the others run', async () => {
+test('tool calls of the named tools suspend with their descriptions, and the others run', async () => {
   const when = (value: unknown): boolean => (value as { n: number }).n > 2;
   const approvalOn = { pay: 'Moves money.', mail: { when, description: 'Goes out.' } };
   const { agent, ran } = setUp({ approvalOn }, [
@@ -93,7 +93,7 @@ test('calls of the named tools suspend with their descriptions, the others run',
   expect(await results(agent)).toContain('call_3 denied: Tool call rejected: Not now.');
 });
 
-test('a new process decides pending calls with a saved state, or with the messages alone', async () => {
+test('a new process decides pending tool calls after it loaded a saved state, or only the messages', async () => {
   const first = setUp({ approvalOn: { pay: true } }, [calls('read', 'pay')]);
   await first.agent.call('go');
   const saved: unknown = JSON.parse(JSON.stringify(await saveState(first.agent)));
@@ -114,7 +114,7 @@ test('a new process decides pending calls with a saved state, or with the messag
   expect(third.ran).toEqual(['pay 2']);
 });
 
-test('with a session’s log a new process continues several calls: one decided, one edited, one pending', async () => {
+test('a new process with the stored log continues tool calls that are decided, edited or still pending', async () => {
   const store = new MemoryStore();
   const approvalOn = { pay: 'Moves money.', mail: true } as const;
   const open = (replies: readonly ScriptedReply[]) =>
@@ -156,7 +156,7 @@ test('with a session’s log a new process continues several calls: one decided,
   ]);
 });
 
-test('a process that dies during `decide` leaves pending calls; one that dies while tools run leaves calls that may have run', async () => {
+test('tool calls stay pending if the host dies during `decide`, and are closed as interrupted if it dies while they run', async () => {
   const store = new MemoryStore();
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => (asked = resolve));
@@ -216,7 +216,7 @@ test('a process that dies during `decide` leaves pending calls; one that dies wh
   expect(hooks).toEqual(['pay', 'mail']);
 });
 
-test('with `decide` the run waits: it asks about all calls at once, and each verdict applies to its call', async () => {
+test('`decide` is asked about all tool calls at once, and each verdict applies to its own tool call', async () => {
   const asked: PendingCall[] = [];
   const answers = new Map<string, (verdict: Verdict | undefined) => void>();
   let onAll!: () => void;
@@ -260,7 +260,7 @@ test('with `decide` the run waits: it asks about all calls at once, and each ver
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('also asks about a tool with `needsApproval`', async () => {
+test('`decide` is also asked about a tool with `needsApproval`', async () => {
   const ran: number[] = [];
   const own = tool({
     name: 'own',
@@ -275,7 +275,7 @@ test('also asks about a tool with `needsApproval`', async () => {
   expect(ran).toEqual([1]);
 });
 
-test('a missing verdict suspends; a call without input asks again; a later decision runs the call', async () => {
+test('if `decide` returns nothing, the run suspends, and a call without input asks again', async () => {
   const verdicts: (Verdict | undefined)[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
   const hitl: HumanInTheLoopOptions = {
@@ -299,7 +299,7 @@ test('a missing verdict suspends; a call without input asks again; a later decis
   expect(asks).toBe(3);
 });
 
-test('a timeout rejects the call and aborts the signal of `decide`', async () => {
+test('a timeout rejects the tool call and aborts the signal of `decide`', async () => {
   let signal: AbortSignal | undefined;
   const decide: HumanInTheLoopOptions['decide'] = (_call, context) => {
     ({ signal } = context);
@@ -317,7 +317,7 @@ test('a timeout rejects the call and aborts the signal of `decide`', async () =>
   ]);
 });
 
-test('an abort ends the wait', async () => {
+test('an abort ends the wait for `decide`', async () => {
   const controller = new AbortController();
   const decide = (): Promise<Verdict | undefined> => {
     controller.abort();
@@ -342,19 +342,22 @@ test.each([
     () => ({ type: 'edit' }) as unknown as Verdict | undefined,
     'needs `input`',
   ],
-])('a `decide` that %s suspends the call and is reported', async (_name, decide, told) => {
-  const errors: unknown[] = [];
-  const { agent, ran } = setUp(
-    { approvalOn: { pay: true }, decide, onError: (error) => void errors.push(error) },
-    [calls('pay')],
-  );
-  const { pending } = await agent.call('go');
-  expect(pending.map(({ kind }) => kind)).toEqual(['approval']);
-  expect(ran).toEqual([]);
-  expect(String(errors[0])).toContain(told);
-});
+])(
+  'a `decide` that %s suspends the tool call, and `onError` gets the error',
+  async (_name, decide, told) => {
+    const errors: unknown[] = [];
+    const { agent, ran } = setUp(
+      { approvalOn: { pay: true }, decide, onError: (error) => void errors.push(error) },
+      [calls('pay')],
+    );
+    const { pending } = await agent.call('go');
+    expect(pending.map(({ kind }) => kind)).toEqual(['approval']);
+    expect(ran).toEqual([]);
+    expect(String(errors[0])).toContain(told);
+  },
+);
 
-test('a rule that throws prevents all calls', async () => {
+test('if the condition `when` throws, no tool runs', async () => {
   const when = (): boolean => {
     throw new Error('no rule');
   };
@@ -363,7 +366,7 @@ test('a rule that throws prevents all calls', async () => {
   expect(ran).toEqual([]);
 });
 
-test('as the first extension it asks once about a retried call', async () => {
+test('as the first middleware, humanInTheLoop() asks only once about a tool call that is retried', async () => {
   let asks = 0;
   let tries = 0;
   const flaky = tool({
@@ -388,7 +391,7 @@ test('as the first extension it asks once about a retried call', async () => {
   expect([asks, tries]).toEqual([1, 3]);
 });
 
-test('works while streaming', async () => {
+test('a stream with `decide` contains no suspended event', async () => {
   const { agent, ran } = setUp({ approvalOn: { pay: true }, decide: () => ({ type: 'approve' }) }, [
     calls('pay'),
     'Done.',
@@ -400,7 +403,7 @@ test('works while streaming', async () => {
   expect(types.filter((type) => /acting/.test(type))).toEqual(['pre-acting', 'post-acting']);
 });
 
-test('streaming without `decide` emits the pending calls, and decisions can be streamed too', async () => {
+test('without `decide`, a stream emits the pending tool calls, and the decisions can be streamed too', async () => {
   const { agent, ran, events } = setUp({ approvalOn: { pay: 'Moves money.' } }, [
     calls('read', 'pay', 'pay'),
     'Done.',
@@ -435,7 +438,7 @@ test('streaming without `decide` emits the pending calls, and decisions can be s
   ]);
 });
 
-test('a predicate gets the arguments and the call', async () => {
+test('the condition `when` gets the arguments and the tool call', async () => {
   const seen: unknown[] = [];
   const when = (value: unknown, call: ToolUse): boolean => Boolean(seen.push([value, call.id]));
   const { agent } = setUp({ approvalOn: { pay: { when } } }, [calls('pay')]);
@@ -451,7 +454,7 @@ test.each([
   [{ decide: 'yes' }],
   [{ timeoutMs: -1 }],
   [null],
-])('rejects the options %o', (options) => {
+])('humanInTheLoop() rejects the options %o', (options) => {
   expect(() => humanInTheLoop(options as unknown as HumanInTheLoopOptions)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

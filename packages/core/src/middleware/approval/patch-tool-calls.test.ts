@@ -42,7 +42,7 @@ function setUp(
   return { agent, model, results };
 }
 
-test('calls that a new message interrupts get a result that says so', async () => {
+test('tool calls that a new message cancels get a result that says so', async () => {
   const { agent, model, results } = setUp(['pay', 'ask']);
   expect(await agent.call('Go')).toMatchObject({ reason: 'suspended' });
   expect(await agent.call('Never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
@@ -59,7 +59,7 @@ test('calls that a new message interrupts get a result that says so', async () =
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('the text says that a call of another host, or an external one, may have had effects', async () => {
+test('the text says that a tool call of another host, or an external tool call, may have had effects', async () => {
   const use = assistantMessage([{ type: 'tool_use', id: 'far', name: 'pay', input: {} }]);
   const model = new ScriptedModel([{ toolCalls: [{ name: 'outside' }] }, 'fine']);
   const outside = tool({ name: 'outside', description: '', input: { type: 'object' } });
@@ -82,7 +82,7 @@ test('the text says that a call of another host, or an external one, may have ha
   ]);
 });
 
-test('the text is configurable; a streamed run has it in its event', async () => {
+test('`words` sets the text of the result, and the post-acting event contains it', async () => {
   const { agent } = setUp(['pay'], ['fine'], {
     words: ({ name, id }, { started }) => `${name} ${id} ${started}`,
   });
@@ -93,7 +93,7 @@ test('the text is configurable; a streamed run has it in its event', async () =>
   expect(said).toEqual(['pay call_1 false']);
 });
 
-test('a decision and a result continue the calls', async () => {
+test('decisions and results continue the tool calls normally', async () => {
   const decided = setUp(['pay', 'ask']);
   await decided.agent.call('Go');
   await decided.agent.call([
@@ -118,7 +118,7 @@ test('a decision and a result continue the calls', async () => {
   expect(await answered.results()).toEqual([['success', 'by hand']]);
 });
 
-test('without input a pending call stays pending', async () => {
+test('a call without input leaves a pending tool call pending', async () => {
   const { agent } = setUp(['pay'], []);
   await agent.call('Go');
   expect(await agent.call()).toMatchObject({
@@ -127,7 +127,7 @@ test('without input a pending call stays pending', async () => {
   });
 });
 
-test('calls that an abort interrupts keep the usual text', async () => {
+test('tool calls that an abort interrupts keep the usual text', async () => {
   const controller = new AbortController();
   const hang = tool({
     name: 'hang',
@@ -144,7 +144,7 @@ test('calls that an abort interrupts keep the usual text', async () => {
   ]);
 });
 
-test('a text function that throws fails the call; the next call works', async () => {
+test('if `words` throws, the call fails, and the next call works', async () => {
   let fails = true;
   const words = (): string => {
     if (fails) throw new Error('no words');
@@ -158,7 +158,7 @@ test('a text function that throws fails the call; the next call works', async ()
   expect(await results()).toEqual([['interrupted', 'cancelled']]);
 });
 
-test.each([{ words: 'gone' }, null])('rejects %o', (options) => {
+test.each([{ words: 'gone' }, null])('patchToolCalls() rejects the options %o', (options) => {
   expect(() => patchToolCalls(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

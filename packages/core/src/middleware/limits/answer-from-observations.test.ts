@@ -51,7 +51,7 @@ const calls = (...names: readonly string[]): ScriptedReply => ({
   toolCalls: names.map((name) => ({ name })),
 });
 
-test('sends a separate request: the question and all numbered observations of this call, without tools', async () => {
+test('at the limit, a separate request contains the question and all numbered observations of this call, without tools', async () => {
   const rounds = Array.from({ length: 17 }, () => calls('look'));
   const { agent, model, lastAsked } = setUp(['Hello.', ...rounds, 'In short.'], {
     limits: { iterations: 17 },
@@ -77,7 +77,7 @@ test('sends a separate request: the question and all numbered observations of th
   ]);
 });
 
-test('works without observations and without a system prompt', async () => {
+test('answerFromObservations() works without observations and without a system prompt', async () => {
   const { agent, lastAsked } = setUp(['I know.'], {
     limits: { iterations: 0 },
     onLimit: answerFromObservations({ prompt: 'Say it.' }),
@@ -92,7 +92,7 @@ test('works without observations and without a system prompt', async () => {
   ]);
 });
 
-test('marks failures, and keeps media of the question and of the results', async () => {
+test('failed observations are marked, and media of the question and of the results are kept', async () => {
   const { agent, lastAsked } = setUp([calls('fail', 'snap'), 'Done.'], {
     limits: { iterations: 1 },
   });
@@ -109,7 +109,7 @@ test('marks failures, and keeps media of the question and of the results', async
   ]);
 });
 
-test('includes recalled messages, and sends the request as hooks changed it', async () => {
+test('the request includes recalled messages and the changes of hooks', async () => {
   const { agent, lastAsked } = setUp([calls('look'), 'Done.'], {
     limits: { iterations: 1 },
     use: [
@@ -129,7 +129,7 @@ test('includes recalled messages, and sends the request as hooks changed it', as
   expect([textOf(lastAsked()[1]!), textOf(lastAsked()[3]!)]).toEqual(['recalled', 'from a hook']);
 });
 
-test('a resumed call has the earlier observations and the messages since then', async () => {
+test('the request of a resumed call includes the earlier observations and later messages', async () => {
   const { agent, lastAsked } = setUp([calls('look', 'ask'), calls('look'), 'Done.'], {
     limits: { iterations: 1 },
   });
@@ -159,14 +159,14 @@ test('a resumed call has the earlier observations and the messages since then', 
   expect(textOf(lastAsked().at(-1)!)).toBe(lines.join('\n'));
 });
 
-test('a correction of an unreadable reply is not a question', async () => {
+test('the correction of an unreadable reply is not part of the question', async () => {
   const { agent, lastAsked } = setUp(['Done.'], { limits: { iterations: 0 } });
   const corrected = userMessage('That is no JSON.', { metadata: { correction: 'message' } });
   await agent.call([userMessage('Go'), corrected]);
   expect(textOf(lastAsked().at(-1)!)).toBe('Question:\nGo\n\nObservations: none.');
 });
 
-test('streams, and a reader that cuts it off leaves a valid history', async () => {
+test('the answer is streamed, and a reader that cancels it leaves a valid history', async () => {
   const { agent } = setUp([calls('look'), { text: 'one two three' }, 'Fine.'], {
     limits: { iterations: 1 },
   });
@@ -183,13 +183,13 @@ test('streams, and a reader that cuts it off leaves a valid history', async () =
   expect(await agent.call('again')).toMatchObject({ text: 'Fine.' });
 });
 
-test('an interrupt during the answer gets the recovery message', async () => {
+test('an interrupt during the answer ends the call with the recovery message', async () => {
   const { agent } = setUp([{ text: 'one two three' }], { limits: { iterations: 0 } });
   agent.addHook({ on: { 'summary-chunk': () => void agent.interrupt('Stop.') } });
   expect(await agent.call('Go')).toMatchObject({ reason: 'interrupted', text: 'Stop.' });
 });
 
-test('if the model calls a tool anyway, its text stays; without text a fixed text answers', async () => {
+test('if the model calls a tool anyway, only its text is kept, or a fixed text if there is none', async () => {
   const { agent } = setUp([{ text: 'So.', toolCalls: [{ name: 'look' }] }, calls('look')], {
     limits: { iterations: 0 },
   });
@@ -200,7 +200,7 @@ test('if the model calls a tool anyway, its text stays; without text a fixed tex
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('with structured output it asks for the value in the conversation with the observations', async () => {
+test('with structured output, the value is requested in the conversation with the observations', async () => {
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent, lastAsked } = setUp([calls('look'), value], { limits: { iterations: 1 } });
@@ -211,7 +211,7 @@ test('with structured output it asks for the value in the conversation with the 
   expect(JSON.stringify(lastAsked())).toContain('seen 1');
 });
 
-test('rejects invalid options', () => {
+test('answerFromObservations() rejects invalid options', () => {
   for (const options of [null, { prompt: 5 }]) {
     expect(() => answerFromObservations(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

@@ -55,7 +55,7 @@ async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0]
   return result;
 }
 
-test('model calls of a run: skips the request beyond the limit, and counts the next run separately', async () => {
+test('modelCallLimit({ run }) ends the run before a request beyond the limit, and counts each run separately', async () => {
   const { agent, model } = setUp(
     [calls('add'), calls('add'), 'Done.'],
     [modelCallLimit({ run: 2 })],
@@ -68,12 +68,12 @@ test('model calls of a run: skips the request beyond the limit, and counts the n
   expect(await run(agent)).toMatchObject({ reason: 'stop', text: 'Done.' });
 });
 
-test('an answer in the last request does not reach the limit', async () => {
+test('an answer in the last allowed request ends the run normally', async () => {
   const { agent } = setUp([calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
   expect(await run(agent)).toMatchObject({ reason: 'stop' });
 });
 
-test('model calls of a session: the count continues, also with a loaded state', async () => {
+test('modelCallLimit({ session }) counts across runs, also after a saved state is loaded', async () => {
   const limit = () => [modelCallLimit({ session: 2, message: 'Come back tomorrow.' })];
   const first = setUp(['One.'], limit());
   await run(first.agent);
@@ -85,11 +85,11 @@ test('model calls of a session: the count continues, also with a loaded state', 
   expect(model.requests).toHaveLength(1);
 });
 
-test('two limits of one kind count each request once', async () => {
+test('two model call limits count each request once', async () => {
   const both = [modelCallLimit({ run: 2 }), modelCallLimit({ session: 3, exit: 'error' })];
   const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
   expect(await run(agent)).toMatchObject({ reason: 'limit' });
-  // The rejected request does not count, so one is left.
+  // The request that the first limit prevented does not count, so one request is left.
   await expect(agent.call('again')).rejects.toMatchObject({
     code: 'LIMIT_EXCEEDED',
     details: { session: 3, run: 1 },
@@ -107,7 +107,7 @@ test('a run that resumes after a suspension keeps its count', async () => {
   expect(ran).toEqual(['ask', 'add']);
 });
 
-test('tool calls: a reply that exceeds the limit gets all its calls closed, and none runs', async () => {
+test('if a reply exceeds the limit of tool calls, all its tool calls are closed, and none runs', async () => {
   const { agent, model } = setUp(
     [calls('add', 'look'), calls('add', 'add'), 'Done.'],
     [toolCallLimit({ session: 3 })],
@@ -128,7 +128,7 @@ test('tool calls: a reply that exceeds the limit gets all its calls closed, and 
   expect((await run(agent)).text).toBe('Done.');
 });
 
-test('a call that is interrupted for another reason keeps the usual text', async () => {
+test('a tool call that is interrupted for another reason keeps the usual text', async () => {
   const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ session: 3 })]);
   agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
   await run(agent);
@@ -136,13 +136,13 @@ test('a call that is interrupted for another reason keeps the usual text', async
   expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it ran.' });
 });
 
-test('runs exactly as many parallel calls as the limit allows', async () => {
+test('exactly as many parallel tool calls as the limit allows run', async () => {
   const { agent } = setUp([calls('add', 'add', 'add'), 'Done.'], [toolCallLimit({ session: 3 })]);
   expect(await run(agent)).toMatchObject({ reason: 'stop' });
   expect(ran).toHaveLength(3);
 });
 
-test('limits the calls of one tool, beside a limit for all', async () => {
+test('toolCallLimit() limits the calls of one tool, beside a limit for all tools', async () => {
   const limits = [
     toolCallLimit({ tool: 'add', session: 1, exit: 'error' }),
     toolCallLimit({ session: 9 }),
@@ -156,7 +156,7 @@ test('limits the calls of one tool, beside a limit for all', async () => {
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('a call that waited for its approval counts once', async () => {
+test('a tool call that waited for its approval counts once', async () => {
   const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [toolCallLimit({ session: 2 })]);
   await run(agent);
   expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
@@ -164,7 +164,7 @@ test('a call that waited for its approval counts once', async () => {
   });
 });
 
-test('the tool of structured() does not count', async () => {
+test('the output tool of structured() does not count', async () => {
   const { agent } = setUp(
     [calls('add'), calls('generate_response')],
     [toolCallLimit({ session: 1 })],
@@ -188,7 +188,7 @@ test.for([
   { session: 1, exit: 'stop' },
   { run: 1, message: 2 },
   undefined,
-])('rejects modelCallLimit(%j)', (options) => {
+])('modelCallLimit() and toolCallLimit() reject the options %j', (options) => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
   expect(() => modelCallLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit(options as never)).toThrow(code);

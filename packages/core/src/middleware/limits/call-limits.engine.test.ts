@@ -44,7 +44,7 @@ const outputs = async (agent: ReActAgent) =>
   (await agent.messages()).flatMap(toolResultsOf).map(({ state, output }) => [state, output]);
 const over = ['error', 'Error: The limit of 2 tool calls is reached. Answer with what you have.'];
 
-test('calls beyond the limit get an error result, then the model answers without tools', async () => {
+test('tool calls beyond `limits.toolCalls` get an error result, and the model answers without tools', async () => {
   const { agent, model } = setUp([calls('step', 'step', 'step'), 'done'], { toolCalls: 2 });
   expect(await agent.call('go')).toMatchObject({
     reason: 'limit',
@@ -57,7 +57,7 @@ test('calls beyond the limit get an error result, then the model answers without
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('a pending call counts in the agent call that requested it, whatever is decided, and not in the resuming one', async () => {
+test('a pending tool call counts in the agent call that requested it, and not in the agent call that resumes it', async () => {
   const { agent, model } = setUp(
     [calls('asked', 'asked', 'step'), calls('step'), calls('step'), 'done'],
     { toolCalls: 2 },
@@ -74,7 +74,7 @@ test('a pending call counts in the agent call that requested it, whatever is dec
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([2, 2, 2, 0]);
 });
 
-test('the limit is per call: the next one has its tools again', async () => {
+test('`limits.toolCalls` applies to each agent call separately', async () => {
   const { agent, model } = setUp([calls('step', 'step'), 'done', calls('step'), 'again'], {
     toolCalls: 2,
   });
@@ -83,14 +83,14 @@ test('the limit is per call: the next one has its tools again', async () => {
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([2, 0, 2, 2]);
 });
 
-test('a model that keeps calling removed tools runs none', async () => {
+test('tool calls of tools that were removed at the limit get error results', async () => {
   const { agent } = setUp([calls('step', 'step'), calls('step'), 'done'], { toolCalls: 2 });
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'done' });
   expect(ran).toHaveLength(2);
   expect((await outputs(agent)).at(-1)).toEqual(over);
 });
 
-test('calls that never ran count too: unknown, invalid or rejected', async () => {
+test('tool calls that never ran count too, because they were unknown, invalid or rejected', async () => {
   const strict = tool({
     name: 'strict',
     description: '',
@@ -116,7 +116,7 @@ test('calls that never ran count too: unknown, invalid or rejected', async () =>
   expect(ran).toHaveLength(1);
 });
 
-test('a call that waited for its approval counts in the run that requested it', async () => {
+test('a tool call that waited for its approval counts in the run that requested it', async () => {
   const { agent } = setUp([calls('asked'), calls('step', 'step'), 'done'], { toolCalls: 2 });
   const { pending } = await agent.call('go');
   expect(await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).toMatchObject({
@@ -125,13 +125,13 @@ test('a call that waited for its approval counts in the run that requested it', 
   expect(ran).toEqual(['asked', 'step', 'step']);
 });
 
-test('a limit of zero never gives the model a tool', async () => {
+test('with `toolCalls: 0`, the model never gets a tool', async () => {
   const { agent, model } = setUp(['done'], { toolCalls: 0 });
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'done' });
   expect(model.requests[0]!.tools).toEqual([]);
 });
 
-test('a typed value is possible after the tools are used up', async () => {
+test('after the tools are used up, the model can still return a structured value', async () => {
   const { agent, model } = setUp(
     [calls('step', 'step'), { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }],
     {
@@ -144,7 +144,7 @@ test('a typed value is possible after the tools are used up', async () => {
   expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
 });
 
-test('the end of the token budget ends the call with a summary', async () => {
+test('at `limits.tokens`, the call ends with a summary', async () => {
   const usage = { inputTokens: 60, outputTokens: 40 };
   const { agent, model } = setUp(
     [
@@ -164,7 +164,7 @@ test('the end of the token budget ends the call with a summary', async () => {
   expect(model.requests.at(-1)!.tools).toEqual([]);
 });
 
-test('a call that takes too long fails, stops and closes its tools, and the next one works', async () => {
+test('a call that exceeds `limits.timeoutMs` fails, its tools are aborted and closed, and the next call works', async () => {
   let signal: AbortSignal | undefined;
   let started!: () => void;
   const running = new Promise<void>((resolve) => (started = resolve));
@@ -207,7 +207,7 @@ test('a timeout ends a model that hangs, keeps its text, and can be returned as 
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'Half ']);
 });
 
-test('the first abort determines the reason', async () => {
+test('if an abort comes before the timeout, the call ends as aborted', async () => {
   const controller = new AbortController();
   const { agent } = setUp([{ text: 'Half ', hang: true }], { timeoutMs: 1000 });
   const stream = agent.stream('go', { signal: controller.signal });
@@ -219,7 +219,7 @@ test('the first abort determines the reason', async () => {
   expect(await stream.result).toMatchObject({ reason: 'aborted' });
 });
 
-test('a guard that takes too long fails the call, and nothing is stored', async () => {
+test('a guard that exceeds the timeout fails the call, and nothing is stored', async () => {
   let begun!: () => void;
   const guarding = new Promise<void>((resolve) => (begun = resolve));
   const guard = (given: readonly Msg[], { signal }: GuardContext) =>
@@ -239,7 +239,7 @@ test.each([
   ['toolCalls', -1],
   ['tokens', Number.NaN],
   ['timeoutMs', '5'],
-])('limits.%s: rejects %s', (key, value) => {
+])('the option limits.%s rejects the value %s', (key, value) => {
   expect(() => setUp([], { [key]: value } as never)).toThrow(
     `ReActAgent: limits: ${key} must be a number of 0 or more`,
   );

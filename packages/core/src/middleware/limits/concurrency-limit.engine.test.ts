@@ -40,8 +40,8 @@ function gate(): { readonly wait: Promise<void>; open(): void } {
 }
 
 /**
- * Creates an agent that holds the only place until its gate opens, and another one that waits for
- * it.
+ * Creates an agent that occupies the only place of a semaphore until `open` is called, and another
+ * agent that shares the semaphore.
  */
 async function busy(
   options: Partial<AgentOptions> = {},
@@ -66,7 +66,7 @@ test('agents that share a semaphore run one after the other', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('the wait does not count as time of the call', async () => {
+test('the wait for a place does not count toward the timeout of the call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { semaphore, open, agent } = await busy({ limits: { timeoutMs: 1000 } });
   const waiting = agent.call('Me too');
@@ -77,7 +77,7 @@ test('the wait does not count as time of the call', async () => {
   expect(await waiting).toMatchObject({ reason: 'stop', text: 'Mine' });
 });
 
-test('an abort ends the wait at once; nothing is stored, and the next call works', async () => {
+test('an abort ends the wait for a place, nothing is stored, and the next call works', async () => {
   const { semaphore, open, running, model, agent } = await busy();
   const controller = new AbortController();
   const waiting = agent.call('Me too', { signal: controller.signal });
@@ -91,7 +91,7 @@ test('an abort ends the wait at once; nothing is stored, and the next call works
   expect(semaphore.free).toBe(1);
 });
 
-test('a reader that cancels its stream ends the wait', async () => {
+test('canceling a stream ends its wait for a place', async () => {
   const { semaphore, agent } = await busy();
   const stream = agent.stream('Me too');
   const events: AgentEvent[] = [];
@@ -106,7 +106,7 @@ test('a reader that cancels its stream ends the wait', async () => {
   expect(orderFaults(events)).toEqual([]);
 });
 
-test('an interrupt ends the wait, keeps the input, and makes no model request', async () => {
+test('an interrupt ends the wait for a place, keeps the input, and makes no model request', async () => {
   const { semaphore, model, agent } = await busy();
   const waiting = agent.call('Me too');
   await until(() => semaphore.waiting === 1);
@@ -116,7 +116,7 @@ test('an interrupt ends the wait, keeps the input, and makes no model request', 
   expect((await agent.messages()).map(textOf)).toEqual(['Me too', 'Not now.']);
 });
 
-test('a full queue fails the call, by rejection or as a result; nothing is stored', async () => {
+test('if the queue of the semaphore is full, the call fails with OVERLOADED, and nothing is stored', async () => {
   const { semaphore, open, running, agent } = await busy({}, ['Mine'], 0);
   const events: AgentEvent[] = [];
   agent.addHook({ onEvent: (event) => void events.push(event) });
@@ -169,7 +169,7 @@ test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
         .finally(remove);
     },
   ],
-])('%s frees the place', async (_what, reply, leave) => {
+])('%s frees the place in the semaphore', async (_what, reply, leave) => {
   const semaphore = new Semaphore(1);
   const { agent } = agentOf(semaphore, [reply, 'Fine', 'Fine']);
   await leave(agent);
@@ -177,13 +177,13 @@ test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
   expect(await agent.call('Again')).toMatchObject({ reason: 'stop' });
 });
 
-test('a stream that nobody reads holds no place', () => {
+test('a stream that nobody reads occupies no place', () => {
   const semaphore = new Semaphore(1);
   agentOf(semaphore, []).agent.stream('Hi');
   expect(semaphore.free).toBe(1);
 });
 
-test('a call that is queued at its own agent holds no place', async () => {
+test('a call that waits in the queue of its own agent occupies no place', async () => {
   const semaphore = new Semaphore(2);
   const { wait, open } = gate();
   const { agent, model } = agentOf(semaphore, [[{ wait }, { text: 'One' }], 'Two'], {
@@ -196,14 +196,14 @@ test('a call that is queued at its own agent holds no place', async () => {
   expect((await calls).map(({ text }) => text)).toEqual(['One', 'Two']);
 });
 
-test('rejects an invalid semaphore', () => {
+test('concurrency() rejects a value that is not a semaphore', () => {
   expect(() => concurrency({} as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
 
 test.for(seeds({ quick: 5, full: 50 }))(
-  'never runs too many agents at once, however they end: seed %i',
+  'concurrency() never runs more agents than there are places, however calls end: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const pause = async (): Promise<void> => {
@@ -223,7 +223,7 @@ test.for(seeds({ quick: 5, full: 50 }))(
     const call = async (): Promise<void> => {
       await pause();
       const { agent, model } = agentOf(semaphore, [reply]);
-      // After its end it no longer waits, and its place is free.
+      // After its end, a run makes no further requests, and its place is free.
       agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
       const controller = new AbortController();
       const events: AgentEvent[] = [];

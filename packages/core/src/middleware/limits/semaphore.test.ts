@@ -7,7 +7,7 @@ const turns = async (count = 5): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
 };
 
-test('grants its places, then serves waiting calls in the order of their arrival', async () => {
+test('a semaphore grants its places first, and then serves waiting calls in order of arrival', async () => {
   const semaphore = new Semaphore(2);
   const order: string[] = [];
   const take = (name: string): Promise<Release> =>
@@ -29,7 +29,7 @@ test('grants its places, then serves waiting calls in the order of their arrival
   expect([order.join(''), semaphore.waiting]).toEqual(['abcd', 0]);
 });
 
-test('nobody jumps the queue when a place becomes free', async () => {
+test('if a place becomes free, tryAcquire() does not get it before a waiting call', async () => {
   const semaphore = new Semaphore(1);
   const release = semaphore.tryAcquire()!;
   const order: string[] = [];
@@ -51,7 +51,7 @@ test('releasing a place twice frees it once', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('an aborted signal ends the wait and takes no place', async () => {
+test('aborting the signal ends the wait and occupies no place', async () => {
   const semaphore = new Semaphore(1);
   const release = await semaphore.acquire();
   const controller = new AbortController();
@@ -67,7 +67,7 @@ test('an aborted signal ends the wait and takes no place', async () => {
   expect(semaphore.free).toBe(1);
 });
 
-test('rejects calls above the length of the queue', async () => {
+test('acquire() rejects if the queue is full', async () => {
   const semaphore = new Semaphore(1, { queue: 1 });
   const release = await semaphore.acquire();
   const waits = semaphore.acquire();
@@ -81,7 +81,7 @@ test('rejects calls above the length of the queue', async () => {
 });
 
 test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])(
-  'rejects Semaphore(%o, %o)',
+  'the constructor rejects Semaphore(%o, %o)',
   (size, options?: object) => {
     expect(() => new Semaphore(size as number, options)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
@@ -90,7 +90,7 @@ test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])(
 );
 
 test.for(seeds({ quick: 20, full: 200 }))(
-  'is fair in any order of waiting, aborting and releasing: seed %i',
+  'a semaphore is fair in any order of waiting, aborting and releasing: seed %i',
   async (seed) => {
     const random = randomOf(seed);
     const below = (limit: number): number => Math.floor(random() * limit);
@@ -105,7 +105,7 @@ test.for(seeds({ quick: 20, full: 200 }))(
     const granted: number[] = [];
     const expected: number[] = [];
 
-    /** Returns who is next by the rule, with a simple model of the queue. */
+    /** Computes the expected order of grants with a simple model of the queue. */
     let places = size;
     const handOut = (): void => {
       while (places && line.length) {

@@ -45,7 +45,7 @@ async function ask(model: ChatModel, signal = new AbortController().signal): Pro
 const code = (asked: Promise<string>): Promise<unknown> =>
   asked.catch((thrown: AgentError) => thrown.code);
 
-test('failures in a row open it, and one trial after the open time closes it', async () => {
+test('consecutive failures open the breaker, and one successful trial after `openMs` closes it', async () => {
   const { clock, changes, breaker, inner, model } = setUp([fails, fails, 'Back', 'Fine']);
   expect([await code(ask(model)), breaker.state]).toEqual(['MODEL_SERVER', 'closed']);
   expect([await code(ask(model)), breaker.state]).toEqual(['MODEL_SERVER', 'open']);
@@ -62,13 +62,13 @@ test('failures in a row open it, and one trial after the open time closes it', a
   ]);
 });
 
-test('the default is five failures', async () => {
+test('by default the breaker opens after five failures', async () => {
   const model = wrapModel(new ScriptedModel([fails, fails, fails, fails, fails]), circuitBreaker());
   for (let count = 0; count < 5; count += 1) expect(await code(ask(model))).toBe('MODEL_SERVER');
   expect(await code(ask(model))).toBe('CIRCUIT_OPEN');
 });
 
-test('replies that an output guard rejects do not open it', async () => {
+test('replies that an output guard rejects do not open the breaker', async () => {
   const { breaker, inner } = setUp(['secret', 'secret', 'fine']);
   const guards = outputGuards([regexRule({ pattern: /secret/, action: 'reject' })]);
   const agent = new ReActAgent({ name: 'a', model: inner, use: [breaker, guards] });
@@ -85,7 +85,7 @@ test('a success restarts the count of failures', async () => {
   expect(breaker.state).toBe('open');
 });
 
-test('a failed trial opens it for the whole time again', async () => {
+test('a failed trial opens the breaker for the full time again', async () => {
   const { clock, breaker, model } = setUp([fails, fails, fails]);
   await code(ask(model));
   await code(ask(model));
@@ -100,7 +100,7 @@ test.each<[string, unknown]>([
   ['a refused key', new AgentError('MODEL_AUTH', 'x')],
   ['a refused request', Object.assign(new Error('x'), { status: 400 })],
   ['too long a request', new AgentError('MODEL_CONTEXT_LENGTH', 'x')],
-])('%s is neither a failure nor a success', async (_what, other) => {
+])('%s counts neither as a failure nor as a success', async (_what, other) => {
   const { breaker, model } = setUp([fails, { error: other }, { error: other }, fails]);
   for (let count = 0; count < 3; count += 1) await code(ask(model));
   expect(breaker.state).toBe('closed');
@@ -111,7 +111,7 @@ test.each<[string, unknown]>([
 test.each<[string, unknown]>([
   ['a rate limit', new AgentError('MODEL_RATE_LIMITED', 'x', { retryable: true })],
   ['what nothing is known of', new Error('odd')],
-])('%s is a failure', async (_what, other) => {
+])('%s counts as a failure', async (_what, other) => {
   const { breaker, model } = setUp([{ error: other }, { error: other }]);
   await code(ask(model));
   await code(ask(model));
@@ -124,7 +124,7 @@ test('`isFailure` decides which errors count', async () => {
   expect(breaker.state).toBe('closed');
 });
 
-/** Starts a request and resolves when the model was called. */
+/** Starts a request. Resolves after the model was called. */
 async function begin(
   inner: ScriptedModel,
   model: ChatModel,
@@ -141,7 +141,7 @@ function gate(): { readonly wait: Promise<void>; open(): void } {
   return { wait: new Promise<void>((done) => (resolve = done)), open: () => resolve() };
 }
 
-test('half open, it lets one request through at a time, or `halfOpenTrials`, which must all succeed', async () => {
+test('a half-open breaker accepts `halfOpenTrials` requests at a time, and closes only if all of them succeed', async () => {
   const first = gate();
   const second = gate();
   const { clock, breaker, inner, model } = setUp(
@@ -162,7 +162,7 @@ test('half open, it lets one request through at a time, or `halfOpenTrials`, whi
   expect([await two.end, breaker.state]).toEqual(['b', 'closed']);
 });
 
-test('an aborted trial decides nothing: the next request is the trial, even if the model hangs', async () => {
+test('an aborted trial does not change the state, and the next request is the trial, even if the model hangs', async () => {
   const hangs: ChatModel = {
     provider: 'x',
     modelId: 'x',
@@ -183,13 +183,13 @@ test('an aborted trial decides nothing: the next request is the trial, even if t
   expect(inner.requests).toHaveLength(3);
 });
 
-test('a trial that was aborted before it began decides nothing, whatever the reason', async () => {
+test('a request that was aborted before it began does not change the state, whatever the abort reason', async () => {
   const { breaker, model } = setUp(['never', 'never', 'never'], { failures: 1 });
   await expect(ask(model, AbortSignal.abort(new Error('HTTP 500')))).rejects.toThrow('HTTP 500');
   expect(breaker.state).toBe('closed');
 });
 
-test('a reader that leaves a reply frees its place', async () => {
+test('if the reader of a trial leaves, the next request is the trial', async () => {
   const { clock, breaker, model } = setUp([fails, fails, 'a b c', 'Back']);
   await code(ask(model));
   await code(ask(model));
@@ -200,7 +200,7 @@ test('a reader that leaves a reply frees its place', async () => {
   expect([await ask(model), breaker.state]).toEqual(['Back', 'closed']);
 });
 
-test('requests from before a state change do not affect the new state', async () => {
+test('requests that began before a state change do not affect the new state', async () => {
   const late = gate();
   const slow = { wait: late.wait };
   const { clock, breaker, inner, model } = setUp([
@@ -222,7 +222,7 @@ test('requests from before a state change do not affect the new state', async ()
   ]);
 });
 
-test('wraps all attempts of a request, which count once', async () => {
+test('circuitBreaker() outside of retry() counts all attempts of a request once', async () => {
   const sleep = async (): Promise<void> => {};
   const { breaker, inner } = setUp([fails, fails, fails, fails, fails, fails, 'never']);
   const model = wrapModel(inner, breaker, retry({ sleep }));
@@ -232,7 +232,7 @@ test('wraps all attempts of a request, which count once', async () => {
   expect(await code(ask(model))).toBe('CIRCUIT_OPEN');
 });
 
-test('agents share one breaker, and a program can close it', async () => {
+test('agents can share one breaker, and reset() closes it', async () => {
   const { breaker, changes, inner } = setUp([fails, fails, 'Back']);
   const agents = ['a', 'b'].map((name) => new ReActAgent({ name, model: inner, use: [breaker] }));
   for (const agent of agents)
@@ -245,7 +245,7 @@ test('agents share one breaker, and a program can close it', async () => {
   expect(await agents[0]!.call()).toMatchObject({ text: 'Back' });
 });
 
-test('a listener that throws affects no request', async () => {
+test('an `onStateChange` that throws affects no request', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   const { model } = setUp([fails, fails], {
     onStateChange: () => {
@@ -264,7 +264,7 @@ test.each([
   { halfOpenTrials: Number.NaN },
   { now: 5 },
   { onStateChange: {} },
-])('rejects %o', (options) => {
+])('circuitBreaker() rejects the options %o', (options) => {
   expect(() => circuitBreaker(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -46,7 +46,7 @@ async function ask(
     .join('');
 }
 
-test('the next model gets the same request; each request begins with the first model again', async () => {
+test('the next model gets the same request, and each request begins with the first model again', async () => {
   const told: Fallback[] = [];
   const { a, b, model } = setUp([{ error: down }, 'From a'], ['From b'], {
     onFallback: (one) => void told.push(one),
@@ -57,12 +57,12 @@ test('the next model gets the same request; each request begins with the first m
   expect(await ask(model)).toBe('From a');
 });
 
-test('takes back the text of the first model', async () => {
+test('a reset delta discards the text of the model that failed', async () => {
   const { model } = setUp([{ text: 'Half ', error: down }], ['The whole']);
   expect(await ask(model)).toBe('Half <fallback>The whole');
 });
 
-test('`afterFirstDelta: false` passes on a failure in mid-reply', async () => {
+test('with `afterFirstDelta: false`, a failure after the first delta rejects', async () => {
   const { b, model } = setUp([{ text: 'Half ', error: down }], ['never'], {
     afterFirstDelta: false,
   });
@@ -70,13 +70,13 @@ test('`afterFirstDelta: false` passes on a failure in mid-reply', async () => {
   expect(b.requests).toEqual([]);
 });
 
-test('when all models fail, the request fails with the last error', async () => {
+test('if all models fail, the request fails with the last error', async () => {
   const last = new AgentError('MODEL_AUTH', 'no key');
   const { model } = setUp([{ error: down }], [{ error: last }]);
   await expect(ask(model)).rejects.toBe(last);
 });
 
-test('a rejected request goes to the next model, a cancellation never', async () => {
+test('a request that a model rejects goes to the next model, but a cancellation does not', async () => {
   const refused = setUp([{ error: new AgentError('MODEL_CONTEXT_LENGTH', 'too long') }], ['ok']);
   expect(await ask(refused.model)).toBe('ok');
   const aborted = setUp([{ error: new DOMException('x', 'AbortError') }], ['never']);
@@ -84,7 +84,7 @@ test('a rejected request goes to the next model, a cancellation never', async ()
 });
 
 test.each([undefined, new Error('HTTP 500')])(
-  'an abort in mid-request calls no other model: reason %o',
+  'an abort during a request calls no other model: reason %o',
   async (reason) => {
     const { a, b } = setUp([{ hang: true }], ['never']);
     const controller = new AbortController();
@@ -98,12 +98,12 @@ test.each([undefined, new Error('HTTP 500')])(
   },
 );
 
-test('a custom predicate decides', async () => {
+test('`when` decides which errors use the next model', async () => {
   const { model } = setUp([{ error: down }], ['never'], { when: (error) => error !== down });
   await expect(ask(model)).rejects.toBe(down);
 });
 
-test('can adapt a request to another model', async () => {
+test('`request` can change a request for another model', async () => {
   const { b, model } = setUp([{ error: down }], ['ok'], {
     request: ({ providerOptions: _theirs, ...request }, { modelId }) => ({
       ...request,
@@ -115,7 +115,7 @@ test('can adapt a request to another model', async () => {
 });
 
 test.each([undefined, 5, {}, { messages: [] }])(
-  'rejects a request that was turned into %j',
+  'if `request` returns %j, the model request fails',
   async (made) => {
     const model = wrapModel(
       new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]),
@@ -131,7 +131,7 @@ test.each([undefined, 5, {}, { messages: [] }])(
   },
 );
 
-test('has the features of the first model with the smallest window; a model without tools gets none', async () => {
+test('fallback() has the features of the first model and the smallest window, and a model without tools gets no tools', async () => {
   const a = new ScriptedModel([{ error: down }, { error: down }], {
     features: { contextWindow: 100_000 },
   });
@@ -147,7 +147,7 @@ test('has the features of the first model with the smallest window; a model with
   expect(c.requests[0]).not.toHaveProperty('toolChoice');
 });
 
-test('each model can have its own retries', async () => {
+test('each model can have its own retry()', async () => {
   const sleep = async (): Promise<void> => {};
   const a = new ScriptedModel([{ error: down }, { error: down }, { error: down }]);
   const b = new ScriptedModel([{ text: 'Half ', error: down }, 'The whole']);
@@ -188,7 +188,7 @@ test('an agent continues with the other model in the same conversation with the 
     expect(requestFaults(asked)).toEqual([]);
 });
 
-test('the events of a run that changes its model keep their order', async () => {
+test('events keep their order if a run changes its model', async () => {
   const { a, b } = setUp([{ thinking: 'hm', text: 'Half ', error: down }], ['The whole']);
   const agent = new ReActAgent({ name: 'x', model: a, use: [fallback([b])] });
   const events: AgentEvent[] = [];
@@ -207,7 +207,7 @@ test.each<[unknown, unknown]>([
   );
 });
 
-test('no model bypasses the guards of another one', async () => {
+test('output guards check the replies of every fallback model', async () => {
   const mail = 'Mail ann@example.com now.';
   const a = () => new ScriptedModel([{ error: down }]);
   const b = () => new ScriptedModel([mail]);

@@ -34,7 +34,7 @@ test.each<[string, unknown, string, boolean]>([
   ['a thrown object', { message: 'rate limit' }, 'MODEL_RATE_LIMITED', true],
   ['an error of ours', new AgentError('MODEL_AUTH', 'no key'), 'MODEL_AUTH', false],
   ['anything else', new TypeError('x is undefined'), 'INTERNAL', false],
-])('%s of a custom model gets its code', async (_what, error, code, retryable) => {
+])('an error of a custom model gets a code: %s', async (_what, error, code, retryable) => {
   for (const use of [[modelErrors()], [arcReactor(), now]]) {
     const model = new ScriptedModel(Array.from({ length: 3 }, () => ({ error })));
     const agent = new ReActAgent({ name: 'a', model, use });
@@ -45,7 +45,7 @@ test.each<[string, unknown, string, boolean]>([
   }
 });
 
-test('the error keeps its message, its cause and the retry time of the server', async () => {
+test('the error keeps its message, its cause and the retry time that the server sent', async () => {
   const inner = new AgentError('MODEL_RATE_LIMITED', 'x', {
     retryable: true,
     details: { retryAfterMs: 1500 },
@@ -61,7 +61,7 @@ test('the error keeps its message, its cause and the retry time of the server', 
   });
 });
 
-test('handles a model that throws before its first delta, in mid-reply, or at once', async () => {
+test('modelErrors() handles a model that throws in stream(), after a delta, or at its first read', async () => {
   const { provider, modelId, features } = new ScriptedModel([]);
   const throwing: ChatModel = {
     provider,
@@ -82,7 +82,7 @@ test('handles a model that throws before its first delta, in mid-reply, or at on
   }
 });
 
-test('an abort stays an abort', async () => {
+test('modelErrors() does not change an abort', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ hang: true }]),

@@ -10,7 +10,7 @@ import { wrapModel } from '../../model/wrap-model.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Emits each part after this many milliseconds. */
+/** Creates a reply step that emits its text after this many milliseconds. */
 const after = (ms: number, text: string) => ({ wait: () => pass(ms), text });
 async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
@@ -63,7 +63,7 @@ test.each<[string, ScriptedReply, ModelTimeoutOptions, string]>([
   ],
   ['the whole in time', [after(600, 'a'), after(300, 'b')], { totalMs: 1000 }, 'ab'],
   ['no time at all', ['never'].map(step), { totalMs: 0 }, '<The model took longer than 0 ms>'],
-])('%s', async (_what, reply, options, expected) => {
+])('modelTimeout() limits the right time: %s', async (_what, reply, options, expected) => {
   expect(await read(wrapModel(new ScriptedModel([reply]), modelTimeout(options)))).toBe(expected);
 });
 
@@ -71,7 +71,7 @@ function step(part: string | ReturnType<typeof after>) {
   return typeof part === 'string' ? { text: part } : part;
 }
 
-test('the time that a reader takes does not count', async () => {
+test('the time between reads by the reader does not count', async () => {
   const model = wrapModel(
     new ScriptedModel(['one two three']),
     modelTimeout({ firstDeltaMs: 1000, silenceMs: 1000, totalMs: 1000 }),
@@ -79,7 +79,7 @@ test('the time that a reader takes does not count', async () => {
   expect(await read(model, () => void vi.advanceTimersByTime(5000))).toBe('one two three');
 });
 
-test('abandons a model that ignores the signal, and aborts its signal', async () => {
+test('modelTimeout() aborts the signal of a model, and does not wait if the model ignores the signal', async () => {
   const signals: AbortSignal[] = [];
   const deaf: ChatModel = {
     provider: 'x',
@@ -97,7 +97,7 @@ test('abandons a model that ignores the signal, and aborts its signal', async ()
   expect(signals[0]!.reason).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
 });
 
-test('the first abort determines the error', async () => {
+test('if an abort comes before the timeout, the abort reason is the error', async () => {
   const controller = new AbortController();
   const model = wrapModel(new ScriptedModel([{ hang: true }]), modelTimeout({ totalMs: 1000 }));
   const reading = read(model, undefined, controller.signal);
@@ -105,13 +105,13 @@ test('the first abort determines the error', async () => {
   expect(await reading).toBe('<enough>');
 });
 
-test('each attempt has its own time', async () => {
+test('inside retry(), each attempt has its own time limit', async () => {
   const inner = new ScriptedModel([[after(1001, 'late')], [after(999, 'in time')]]);
   const model = wrapModel(inner, retry({ sleep: async () => {} }), modelTimeout({ totalMs: 1000 }));
   expect(await read(model)).toBe('in time');
 });
 
-test('outside of retries it limits the time of all attempts and waits', async () => {
+test('outside of retry(), the time limit applies to all attempts and waits together', async () => {
   const inner = new ScriptedModel([{ error: { status: 500 } }, 'never']);
   const sleep = (): Promise<never> => new Promise(() => void vi.advanceTimersByTime(1000));
   expect(await read(wrapModel(inner, modelTimeout({ totalMs: 1000 }), retry({ sleep })))).toBe(
@@ -120,7 +120,7 @@ test('outside of retries it limits the time of all attempts and waits', async ()
   expect(inner.requests).toHaveLength(1);
 });
 
-test('fails the call of an agent, and the next call works', async () => {
+test('a model timeout fails the agent’s call, and the next call works', async () => {
   const model = new ScriptedModel([[{ text: 'Half ' }, after(1001, 'late')], 'Fine']);
   const agent = new ReActAgent({
     name: 'a',
@@ -133,7 +133,7 @@ test('fails the call of an agent, and the next call works', async () => {
 });
 
 test.each([{}, { totalMs: -1 }, { firstDeltaMs: '5' }, { silenceMs: Number.NaN }, undefined])(
-  'rejects %o',
+  'modelTimeout() rejects the options %o',
   (options) => {
     expect(() => modelTimeout(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

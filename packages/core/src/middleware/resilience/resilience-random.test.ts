@@ -42,8 +42,8 @@ const errors: readonly unknown[] = [
 ];
 
 /**
- * Models that fail at any point of a reply, and all their wrappers, combined differently for each
- * seed.
+ * Creates models that fail at any point of a reply, and agents with a random choice of resilience
+ * middleware.
  */
 function world(seed: number) {
   const random = randomOf(seed);
@@ -173,8 +173,7 @@ function tracerOf(spans: { readonly name: string; ends: number }[]): Tracer {
 }
 
 /**
- * Returns the text on a reader's screen (law 2): everything since the last reset of the last
- * message.
+ * Returns the text on a reader’s screen: the text since the last reset, of the last message only.
  */
 function shown(events: readonly AgentEvent[]): string {
   let text = '';
@@ -199,7 +198,7 @@ function shown(events: readonly AgentEvent[]): string {
 }
 
 test.for(seeds({ quick: 60, full: 300 }))(
-  'obeys the laws, whatever fails at any time: seed %i',
+  'resilience middleware keeps events, log, usage and metrics correct, whatever fails: seed %i',
   async (seed) => {
     const { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans } =
       world(seed);
@@ -228,8 +227,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       for (const { requests } of models)
         for (const request of requests)
           expect([at, ...requestFaults(request.messages)]).toEqual([at]);
-      // The log has one complete reply of one model and no failed reply, and the screen shows the
-      // same.
+      // The log has one complete reply of one model, and the screen shows the same text.
       const { cached } = result.message.metadata ?? {};
       const said = cached ? whole.find((text) => text === result.text) : whole.at(-1);
       if (result.reason === 'stop')
@@ -238,7 +236,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
         expect([at, result.usage]).toEqual([at, reported.slice(before).reduce(addUsage, noUsage)]);
       }
       expect([at, semaphore.free, semaphore.waiting]).toEqual([at, 1, 0]);
-      // Each call and request is measured once, with its run, and each span ended once.
+      // Each call and each request is measured once, with its run id, and each span ends once.
       const own = measured.splice(0);
       expect([at, ...own.map(({ runId }) => runId)]).toEqual([at, ...own.map(() => last.runId)]);
       expect([at, own.filter((metric) => 'reason' in metric).length]).toEqual([at, 1]);

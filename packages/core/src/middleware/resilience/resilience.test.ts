@@ -17,7 +17,7 @@ import { toolRetry } from '../tool-retry.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 
-test('a call can time out while it waits for another attempt', async () => {
+test('a call can time out while retry() waits before the next attempt', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ error: busy }, 'next']),
@@ -28,7 +28,7 @@ test('a call can time out while it waits for another attempt', async () => {
   expect((await agent.call('go')).text).toBe('next');
 });
 
-test('records a call whose reader left', async () => {
+test('metrics() records a call whose reader left', async () => {
   const done: ExecutionMetric[] = [];
   const agent = new ReActAgent({
     name: 'a',
@@ -40,7 +40,7 @@ test('records a call whose reader left', async () => {
   expect(done).toMatchObject([{ reason: 'aborted' }]);
 });
 
-test('another model takes over in the middle of a tool call, with the same call id', async () => {
+test('fallback() continues with another model if the first fails during a tool call with the same id', async () => {
   const look = tool({
     name: 'look',
     description: '',
@@ -73,7 +73,7 @@ test('another model takes over in the middle of a tool call, with the same call 
   expect(log.at(-1)).toMatchObject({ content: [{ text: 'done' }] });
 });
 
-test('an interrupt while waiting after a timeout ends the call without another attempt or model', async () => {
+test('an interrupt while retry() waits ends the call without another attempt or model', async () => {
   let waits = 0;
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
@@ -94,7 +94,7 @@ test('an interrupt while waiting after a timeout ends the call without another a
   expect(waits).toBe(1);
 });
 
-test('a pause while waiting for another attempt can be resumed', async () => {
+test('a call that is paused while retry() waits can be resumed', async () => {
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ text: 'Half ', error: busy }, 'next']),
@@ -107,7 +107,7 @@ test('a pause while waiting for another attempt can be resumed', async () => {
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('of ten simultaneous requests a half-open breaker lets its number of trials through', async () => {
+test('of ten simultaneous requests, a half-open breaker accepts `halfOpenTrials` requests', async () => {
   let time = 0;
   const breaker = circuitBreaker({ failures: 1, openMs: 10, halfOpenTrials: 2, now: () => time });
   let open = (): void => {};
@@ -132,7 +132,7 @@ test('of ten simultaneous requests a half-open breaker lets its number of trials
   expect(breaker.state).toBe('closed');
 });
 
-test('a tool can time out while it waits for another attempt', async () => {
+test('a tool can time out while toolRetry() waits before the next attempt', async () => {
   const step = tool({
     name: 'step',
     description: '',
@@ -152,7 +152,7 @@ test('a tool can time out while it waits for another attempt', async () => {
   expect(JSON.stringify(await agent.messages())).toContain('timed out after 3 ms');
 });
 
-test('an abort in the same tick in which a place becomes free loses no place', async () => {
+test('an abort at the moment when a place becomes free loses no place', async () => {
   const s = new Semaphore(1);
   const first = await s.acquire();
   const abort = new AbortController();

@@ -53,7 +53,7 @@ function setUp(replies: readonly ScriptedReply[], options: ResponseCacheOptions 
   return { scripted, found, model, read, say };
 }
 
-test('the second reply comes from memory without cost', async () => {
+test('the second equal request gets the cached reply with a usage of zero', async () => {
   const { scripted, found, read } = setUp([{ thinking: 'hm so ', text: 'Hello to you.' }]);
   const first = await read(ask());
   expect(first.length).toBeGreaterThan(4);
@@ -71,7 +71,7 @@ test('the second reply comes from memory without cost', async () => {
   expect(scripted.requests).toHaveLength(1);
 });
 
-test('agents share replies and nothing else', async () => {
+test('agents share cached replies but keep their own data', async () => {
   const model = new ScriptedModel(['Hello.']);
   const cache = vi.fn<(lookup: CacheLookup) => void>();
   const extensions = [responseCache({ onLookup: cache })];
@@ -109,7 +109,7 @@ test('agents share replies and nothing else', async () => {
   model.assertDone();
 });
 
-test('stores the answer after tools, whatever the ids of the calls are, but not the calls', async () => {
+test('responseCache() caches the answer after tool calls with any ids, but not the tool calls', async () => {
   const look = vi.fn(() => 'sunny');
   const weather = tool({
     name: 'weather',
@@ -137,7 +137,7 @@ test('stores the answer after tools, whatever the ids of the calls are, but not 
   expect(look).toHaveBeenCalledTimes(2);
 });
 
-test('`toolCalls` stores calls too, with a new id if the session already has the old one', async () => {
+test('with `toolCalls: true`, tool calls are cached too, and get a new id if the session already has the old id', async () => {
   const step = tool({
     name: 'step',
     description: '',
@@ -219,13 +219,16 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
     ask('Hi', { responseSchema: { type: 'object' } }),
     false,
   ],
-])('%s: recognizes whether two requests are the same', async (_what, first, second, isSame) => {
-  const { say } = setUp(['one', 'two']);
-  await say(first);
-  expect(await say(second)).toBe(isSame ? 'one' : 'two');
-});
+])(
+  'requests that differ in %s get the same or another reply, as expected',
+  async (_what, first, second, isSame) => {
+    const { say } = setUp(['one', 'two']);
+    await say(first);
+    expect(await say(second)).toBe(isSame ? 'one' : 'two');
+  },
+);
 
-test('swapping the results of two calls makes another request', async () => {
+test('requests with swapped results of two tool calls are different', async () => {
   const { say } = setUp(['one', 'two']);
   const called = (id: string) => ({ type: 'tool_use', id, name: 'x', input: {} }) as const;
   const result = (toolUseId: string, output: string) =>
@@ -240,7 +243,7 @@ test('swapping the results of two calls makes another request', async () => {
   expect(await say(ask('', { messages: history('c2', 'c1') }))).toBe('two');
 });
 
-test('another model has its own entry', async () => {
+test('each model has its own cache entries', async () => {
   const cache = responseCache();
   const read = async (provider: ScriptedModel) => {
     const texts: string[] = [];
@@ -263,7 +266,7 @@ test.each<[temperature: number | undefined, max: number | undefined, isLookedUp:
   [undefined, 2, false],
   [undefined, Infinity, true],
 ])(
-  'caches only up to the maximum temperature: %s, maximum %s',
+  'responseCache() applies only up to `maxTemperature`: temperature %s, maximum %s',
   async (temperature, maxTemperature, isLookedUp) => {
     const { say, found } = setUp(
       ['one', 'two'],
@@ -289,14 +292,14 @@ test.each<[what: string, reply: ScriptedReply]>([
   ['says nothing', { deltas: [[finish('stop')]] }],
   ['only thinks', { thinking: 'hm' }],
   ['calls a tool', { text: 'Let me see.', toolCalls: [{ name: 'x' }] }],
-])('does not store a reply that %s', async (_what, reply) => {
+])('a reply that %s is not cached', async (_what, reply) => {
   const { scripted, say } = setUp([reply, 'whole']);
   await say(ask()).catch(() => {});
   expect(await say(ask())).toBe('whole');
   scripted.assertDone();
 });
 
-test('does not store a reply whose reader left or that was aborted', async () => {
+test('a reply that was aborted or whose reader left is not cached', async () => {
   const { model, scripted, say } = setUp(['one two three', { text: 'Half ', hang: true }, 'whole']);
   for await (const _deltas of model.stream(ask(), { signal: new AbortController().signal })) break;
   const abort = new AbortController();
@@ -309,7 +312,7 @@ test('does not store a reply whose reader left or that was aborted', async () =>
   scripted.assertDone();
 });
 
-test('stores only the final text of a reply that restarted', async () => {
+test('of a reply that restarted, only the final text is cached', async () => {
   const { say, read } = setUp([
     {
       deltas: [
@@ -323,7 +326,7 @@ test('stores only the final text of a reply that restarted', async () => {
   expect(await read(ask())).toMatchObject([text('Right'), { type: 'finish' }]);
 });
 
-test('does not store the answer of a fallback model for the model that was down', async () => {
+test('the answer of a fallback model is not cached for the model that failed', async () => {
   const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }, 'Mine.'], {
     modelId: 'first',
   });
@@ -340,7 +343,7 @@ test('does not store the answer of a fallback model for the model that was down'
   expect(texts).toEqual(['Theirs.', 'Mine.', 'Mine.']);
 });
 
-test('does not store rejected replies, and stores changed ones as changed', async () => {
+test('rejected replies are not cached, and replies that a guard changed are cached as changed', async () => {
   const kept: CachedReply[] = [];
   const store: ResponseStore = {
     get: (key) => kept.find((reply) => reply.key === key),
@@ -365,7 +368,7 @@ test('does not store rejected replies, and stores changed ones as changed', asyn
   expect(JSON.stringify(kept)).not.toContain('ann@');
 });
 
-test('uses a reply until it expires by the given clock', async () => {
+test('a cached reply is used until it expires by the given clock', async () => {
   let time = 1000;
   const { say, found } = setUp(['one', 'two'], { ttlMs: 50, now: () => time });
   await say(ask());
@@ -377,7 +380,7 @@ test('uses a reply until it expires by the given clock', async () => {
   expect(found).toEqual(['nothing', 'exact', 'nothing', 'exact']);
 });
 
-test('above the limit it removes the entry that was not used for the longest time', async () => {
+test('above `maxEntries`, the entry that was not used for the longest time is removed', async () => {
   const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: memoryResponses({ maxEntries: 2 }) });
   expect([
     await say(ask('a')),
@@ -389,7 +392,7 @@ test('above the limit it removes the entry that was not used for the longest tim
   expect(await say(ask('b'))).toBe('b2');
 });
 
-test('stores nothing without room or time', async () => {
+test('nothing is cached with `maxEntries: 0` or `ttlMs: 0`', async () => {
   for (const options of [{ store: memoryResponses({ maxEntries: 0 }) }, { ttlMs: 0 }]) {
     const { say } = setUp(['one', 'two'], options);
     await say(ask());
@@ -397,7 +400,7 @@ test('stores nothing without room or time', async () => {
   }
 });
 
-test('a key-value store can keep replies forever', async () => {
+test('storedResponses() can keep replies in a key-value store without expiry', async () => {
   const values = new MemoryStore();
   for (const replies of [['one'], []]) {
     const { say } = setUp(replies, { store: storedResponses(values), ttlMs: Infinity });
@@ -406,7 +409,7 @@ test('a key-value store can keep replies forever', async () => {
   expect((await values.keys('reply:')).every((key) => /^reply:[\da-f]{64}$/.test(key))).toBe(true);
 });
 
-test('a store may find similar requests', async () => {
+test('a custom store may return the reply to a similar request', async () => {
   let kept: CachedReply | undefined;
   const store: ResponseStore = { get: () => kept, set: (reply) => void (kept = reply) };
   const { say, found } = setUp(['Hello.'], { store });
@@ -415,7 +418,7 @@ test('a store may find similar requests', async () => {
   expect(found).toEqual(['nothing', 'semantic']);
 });
 
-test('`scope` separates users; a request without a scope bypasses the cache', async () => {
+test('`scope` separates users, and a request without a scope is not cached', async () => {
   const { say, found } = setUp(['one', 'two', 'three'], { scope: (run) => run?.userId });
   const { signal } = new AbortController();
   const as = (userId: string): ModelContext => ({
@@ -463,7 +466,7 @@ test.each<[what: string, store: ResponseStore]>([
     'holds no JSON',
     storedResponses({ ...new MemoryStore(), get: async () => '{', set: async () => {} } as never),
   ],
-])('a store that %s fails no request', async (_what, store) => {
+])('a store that %s does not fail a request', async (_what, store) => {
   const errors: unknown[] = [];
   const { say, found } = setUp(['new'], { store, onError: (error) => errors.push(error) });
   expect(await say(ask())).toBe('new');
@@ -471,7 +474,7 @@ test.each<[what: string, store: ResponseStore]>([
   expect(errors.length).toBeGreaterThan(0);
 });
 
-test('options without a JSON form, or a scope that throws, bypass the cache', async () => {
+test('provider options without a JSON form, or a `scope` that throws, bypass the cache', async () => {
   const errors: unknown[] = [];
   const loop: Record<string, unknown> = {};
   loop['self'] = loop;
@@ -486,7 +489,7 @@ test('options without a JSON form, or a scope that throws, bypass the cache', as
   expect(errors).toHaveLength(2);
 });
 
-test('an abort ends the wait for a store that hangs', async () => {
+test('an abort ends the wait for a cache store that hangs', async () => {
   const { say, scripted } = setUp(['never'], {
     store: { get: () => new Promise(() => {}), set: () => {} },
   });
@@ -497,7 +500,7 @@ test('an abort ends the wait for a store that hangs', async () => {
   expect(scripted.requests).toEqual([]);
 });
 
-test('works without crypto.subtle, as on a page without HTTPS', async () => {
+test('responseCache() works without crypto.subtle, as on a page without HTTPS', async () => {
   vi.stubGlobal('crypto', { randomUUID: () => 'id' });
   try {
     const { say } = setUp(['one', 'two']);
@@ -524,7 +527,7 @@ test.each([
   { onLookup: 1 },
   { onError: 1 },
   { now: 0 },
-])('rejects the options %j', (options) => {
+])('responseCache() rejects the options %j', (options) => {
   expect(() => responseCache(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -534,6 +537,6 @@ test.each([
   () => memoryResponses({ maxEntries: -1 }),
   () => storedResponses({} as never),
   () => storedResponses(new MemoryStore(), { prefix: 1 as never }),
-])('rejects stores with invalid options', (make) => {
+])('memoryResponses() and storedResponses() reject invalid options', (make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -44,7 +44,7 @@ const words = (deltas: readonly ModelDelta[]): string =>
     )
     .join('');
 
-test('retries a transient failure with growing waits, and readers see nothing of it', async () => {
+test('retry() repeats a request after a transient failure with growing waits, and readers do not notice', async () => {
   const { inner, model } = setUp([fails, fails, 'Here I am']);
   expect(words(await ask(model))).toBe('Here I am');
   expect(delays).toEqual([1000, 2000]);
@@ -52,7 +52,7 @@ test('retries a transient failure with growing waits, and readers see nothing of
   expect(inner.requests[2]).toBe(inner.requests[0]);
 });
 
-test('the wrapper has the properties of the model', () => {
+test('the model that retry() returns has the properties of the wrapped model', () => {
   const { model } = setUp([]);
   expect(model).toMatchObject({
     provider: 'scripted',
@@ -61,7 +61,7 @@ test('the wrapper has the properties of the model', () => {
   });
 });
 
-test('after three attempts the last failure remains', async () => {
+test('after three attempts the last failure is thrown', async () => {
   const { inner, model } = setUp([fails, fails, { error: busy({ last: true }) }, 'never']);
   await expect(ask(model)).rejects.toMatchObject({
     code: 'MODEL_RATE_LIMITED',
@@ -70,7 +70,7 @@ test('after three attempts the last failure remains', async () => {
   expect(inner.requests).toHaveLength(3);
 });
 
-test('with a first wait of 0 there is no wait at any attempt; a retry time of NaN is ignored', async () => {
+test('with `firstDelayMs: 0` there is no wait before any attempt, and a retry time of NaN is ignored', async () => {
   let asked = 0;
   const inner = new ScriptedModel([]);
   const model = wrapModel(
@@ -88,7 +88,7 @@ test('with a first wait of 0 there is no wait at any attempt; a retry time of Na
   expect(delays).toEqual(Array.from({ length: 1_099 }, () => 0));
 });
 
-test('jitter is at most a quarter more or less', async () => {
+test('random jitter changes a wait by at most a quarter', async () => {
   for (const [random, first, last] of [
     [0, 750, 7_500],
     [0.999999, 1_249, 12_499],
@@ -103,7 +103,7 @@ test('jitter is at most a quarter more or less', async () => {
   }
 });
 
-test('waits double up to the maximum', async () => {
+test('waits double up to `maxDelayMs`', async () => {
   const { model } = setUp([fails, fails, fails, fails, fails, fails, 'ok'], { attempts: 7 });
   await ask(model);
   expect(delays).toEqual([1000, 2000, 4000, 8000, 10_000, 10_000]);
@@ -112,13 +112,16 @@ test('waits double up to the maximum', async () => {
 test.each([
   [0, [750, 1500]],
   [0.999999, [1249, 2499]],
-])('computes a jitter of a quarter: random %d', async (random, expected) => {
-  const { model } = setUp([fails, fails, 'ok'], { random: () => random });
-  await ask(model);
-  expect(delays).toEqual(expected);
-});
+])(
+  'with random %d, the jitter of the first waits is at most a quarter',
+  async (random, expected) => {
+    const { model } = setUp([fails, fails, 'ok'], { random: () => random });
+    await ask(model);
+    expect(delays).toEqual(expected);
+  },
+);
 
-test('waits as long as the server says, unless that is too long', async () => {
+test('retry() waits as long as the server says, unless that is longer than `maxRetryAfterMs`', async () => {
   const first = setUp([
     { error: busy({ retryAfterMs: 7000 }) },
     { error: busy({ retryAfterMs: 10 }) },
@@ -140,13 +143,13 @@ test.each<[string, unknown]>([
     new AgentError('CIRCUIT_OPEN', 'x', { retryable: true, details: { retryAfterMs: 1 } }),
   ],
   ['a defect', new TypeError('x is not a function')],
-])('does not retry %s', async (_what, error) => {
+])('retry() does not repeat %s', async (_what, error) => {
   const { inner, model } = setUp([{ error }, 'never']);
   await expect(ask(model)).rejects.toBe(error);
   expect(inner.requests).toHaveLength(1);
 });
 
-test('recognizes foreign errors by their type or message', async () => {
+test('errors of other libraries are recognized by their type or message', async () => {
   const { model } = setUp([
     { error: new Error('x', { cause: { status: 503 } }) },
     { error: new TypeError('Failed to fetch') },
@@ -155,7 +158,7 @@ test('recognizes foreign errors by their type or message', async () => {
   expect(words(await ask(model))).toBe('ok');
 });
 
-test('a predicate decides what is transient, but never retries a cancellation', async () => {
+test('`isTransient` decides which errors are retried, but a cancellation is never retried', async () => {
   const isTransient = (): boolean => true;
   const { model } = setUp([{ error: new Error('odd') }, 'ok'], { isTransient });
   expect(words(await ask(model))).toBe('ok');
@@ -163,20 +166,20 @@ test('a predicate decides what is transient, but never retries a cancellation', 
   await expect(ask(aborted.model)).rejects.toMatchObject({ code: 'ABORTED' });
 });
 
-test('does not retry a reply that breaks off after its first delta', async () => {
+test('by default a reply that fails after its first delta is not retried', async () => {
   const { inner, model } = setUp([{ text: 'Half ', error: busy() }, 'never']);
   await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED' });
   expect(inner.requests).toHaveLength(1);
 });
 
-test('`afterFirstDelta` retries such a reply, and resets it if it already had content', async () => {
+test('with `afterFirstDelta`, a reply that fails after its first delta is retried, and a reset discards its content', async () => {
   const { model } = setUp([{ text: 'Half ', error: busy() }, fails, 'The whole'], {
     afterFirstDelta: true,
   });
   expect(words(await ask(model))).toBe('Half <retry>The whole');
 });
 
-test('adds the usage of failed attempts to the successful one', async () => {
+test('the usage of failed attempts is added to that of the successful attempt', async () => {
   const usage = { inputTokens: 100, outputTokens: 20 };
   const broken = { deltas: [[{ type: 'finish', reason: 'error', usage }]], error: busy() } as const;
   const replies: ScriptedReply[] = [
@@ -193,7 +196,7 @@ test('adds the usage of failed attempts to the successful one', async () => {
   ]);
 });
 
-test('reports retries, and a listener that throws affects nothing', async () => {
+test('`onRetry` gets each retry, and an `onRetry` that throws affects nothing', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   const told: Retry[] = [];
   const onRetry = (one: Retry): void => {
@@ -220,7 +223,7 @@ test('reports retries, and a listener that throws affects nothing', async () => 
   warn.mockRestore();
 });
 
-test('a listener may abort', async () => {
+test('`onRetry` may abort the request', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const controller = new AbortController();
   const model = wrapModel(
@@ -231,7 +234,7 @@ test('a listener may abort', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an abort ends the wait at once and leaves no timer', async () => {
+test('an abort ends the wait before the next attempt and leaves no timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const controller = new AbortController();
   const inner = new ScriptedModel([fails, 'never']);
@@ -247,7 +250,7 @@ test('an abort ends the wait at once and leaves no timer', async () => {
   expect(inner.requests).toHaveLength(1);
 });
 
-test('without `sleep` it waits with the timer of the platform', async () => {
+test('without `sleep`, retry() waits with a platform timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let waiting!: () => void;
   const begun = new Promise<void>((resolve) => (waiting = resolve));
@@ -270,13 +273,13 @@ test.each([
   [{ maxRetryAfterMs: null }, 'maxRetryAfterMs'],
   [{ sleep: 5 }, 'sleep'],
   [{ afterFirstDelta: 'yes' }, 'afterFirstDelta'],
-])('rejects %o', (bad, field) => {
+])('retry() rejects the options %o', (bad, field) => {
   expect(() => retry(bad as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(field) }),
   );
 });
 
-test('the error names invalid middleware or an invalid model', () => {
+test('wrapModel() rejects invalid middleware and an invalid model', () => {
   const error = expect.objectContaining({ code: 'CONFIGURATION' });
   expect(() => wrapModel(new ScriptedModel([]), {} as never)).toThrow(error);
   expect(() => wrapModel({} as never)).toThrow(error);
@@ -299,7 +302,7 @@ const said = (events: readonly AgentEvent[]): string =>
     )
     .join('');
 
-test('for an agent: returns the whole answer once and announces a restart', async () => {
+test('in an agent, retry() stores the whole answer once and a step-reset announces a restart', async () => {
   const model = new ScriptedModel([fails, 'One', { text: 'Tw', error: busy() }, 'Two']);
   const agent = new ReActAgent({
     name: 'a',
@@ -315,7 +318,7 @@ test('for an agent: returns the whole answer once and announces a restart', asyn
 });
 
 test.each(['abort', 'interrupt'] as const)(
-  'for an agent: an %s ends the wait, and the next call works',
+  'in an agent, an %s ends the wait before the next attempt, and the next call works',
   async (how) => {
     const controller = new AbortController();
     const model = new ScriptedModel([fails, 'Fine']);
@@ -333,7 +336,7 @@ test.each(['abort', 'interrupt'] as const)(
   },
 );
 
-test('for an agent: when all attempts fail the call rejects, or its result has the error; the next call works', async () => {
+test('in an agent, if all attempts fail, the call rejects or returns the error, and the next call works', async () => {
   const model = new ScriptedModel([fails, fails, fails, fails, fails, fails, 'Fine']);
   const agent = new ReActAgent({ name: 'a', model, use: [retry(options)] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
@@ -347,7 +350,7 @@ test('for an agent: when all attempts fail the call rejects, or its result has t
   expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Fine' });
 });
 
-test('for an agent: the result contains the usage of failed attempts', async () => {
+test('in an agent, the result contains the usage of failed attempts', async () => {
   const usage = { inputTokens: 7, outputTokens: 3 };
   const finish: ModelDelta = { type: 'finish', reason: 'error', usage };
   const model = new ScriptedModel([

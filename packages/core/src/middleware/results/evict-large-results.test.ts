@@ -47,7 +47,7 @@ function setUp(
   return { store, agent, evicting, model, outputs };
 }
 
-test('evicts a result of more than 20,000 tokens and keeps ten lines', async () => {
+test('evictLargeResults() stores a result of more than 20,000 tokens elsewhere and keeps its first ten lines', async () => {
   const text = numbered(10_000);
   expect(estimateTokens(text)).toBeGreaterThan(20_000);
   const { agent, outputs, store } = setUp(text, [look, 'done']);
@@ -60,7 +60,7 @@ test('evicts a result of more than 20,000 tokens and keeps ten lines', async () 
   expect(await store.keys('result:')).toHaveLength(1);
 });
 
-test('keeps shorter results and those of excluded tools', async () => {
+test('shorter results and those of excluded tools are kept', async () => {
   const short = numbered(1_000);
   const small = setUp(short, [look, 'done']);
   await small.agent.call('Go');
@@ -71,7 +71,7 @@ test('keeps shorter results and those of excluded tools', async () => {
   expect(await spared.outputs()).toEqual([long]);
 });
 
-test('read_result pages, searches, and says where to continue', async () => {
+test('read_result returns pages, searches lines, and says where to continue', async () => {
   const { agent, outputs } = setUp(
     numbered(10_000),
     [
@@ -122,13 +122,13 @@ test.each([
   [{ lines: 'many' }, 'Error: lines: a whole number of 1 or more'],
   [{ query: 7 }, 'Error: query: a text'],
   [{ id: null }, 'Error: id: the id of the result, a string'],
-])('read_result %o', async (input, message) => {
+])('read_result handles the input %o', async (input, message) => {
   const { agent, outputs } = setUp(numbered(10_000), [look, read(input), 'done']);
   await agent.call('Go');
   expect((await outputs())[1]).toBe(message);
 });
 
-test('pages split a long line but no surrogate pair, and a search matches across pages', async () => {
+test('a long line is split into pages but not inside a surrogate pair, and a search finds text across pages', async () => {
   const text = `${'x'.repeat(995)}needle${'界'.repeat(3_000)}${'🙂'.repeat(1_500)}`;
   const { agent, outputs } = setUp(
     text,
@@ -144,13 +144,13 @@ test('pages split a long line but no surrogate pair, and a search matches across
   expect(estimateTokens(all!)).toBeLessThan(3_000);
 });
 
-test('the remaining text never exceeds its limit', async () => {
+test('the shortened result never exceeds `maxTokens` by more than its notice', async () => {
   const { agent, outputs } = setUp('word '.repeat(1_000), [look, 'done'], { maxTokens: 100 });
   await agent.call('Go');
   expect(estimateTokens(String((await outputs())[0]))).toBeLessThan(140);
 });
 
-test('keeps images and evicts text', async () => {
+test('images in a result are kept, and its texts are evicted', async () => {
   const image: ContentBlock = {
     type: 'image',
     source: { type: 'url', url: 'https://x.test/a.png' },
@@ -167,7 +167,7 @@ test('keeps images and evicts text', async () => {
   expect(end).toContain('10000: line 5000 of the report');
 });
 
-test('keeps parallel results apart; a streamed run has them in its events', async () => {
+test('parallel results are stored separately, and post-acting events contain the shortened results', async () => {
   const calls: ScriptedReply = { toolCalls: ['one', 'two'].map((id) => ({ name: 'look', id })) };
   const { agent, store } = setUp(numbered(10_000), [calls, 'done']);
   const seen: unknown[] = [];
@@ -177,7 +177,7 @@ test('keeps parallel results apart; a streamed run has them in its events', asyn
   expect(await store.keys('result:')).toEqual(['result:s:one', 'result:s:two']);
 });
 
-test('another process reads a result with the same store and session; another session does not', async () => {
+test('another process with the same store and session can read a result, but another session cannot', async () => {
   const { agent, store } = setUp(numbered(10_000), [look, 'done']);
   await agent.call('Go');
   const later = setUp('', [read({ from: 5, lines: 1 }), 'done'], { store });
@@ -188,7 +188,7 @@ test('another process reads a result with the same store and session; another se
   expect(await stranger.outputs()).toEqual(['Error: There is no result "big".']);
 });
 
-test('splits a text larger than a value, and deletes it completely', async () => {
+test('a text that is larger than one value is split, and forget() deletes all parts', async () => {
   const store = new MemoryStore({ maxValueBytes: 50_000 });
   const other = setUp(numbered(10_000), [look, 'done'], { store }, { sessionId: 'other' });
   await other.agent.call('Go');
@@ -224,7 +224,7 @@ test('forget() deletes values that the store does not list yet', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('if the store fails the result stays complete', async () => {
+test('if the store fails, the result stays complete, and `onError` gets the error', async () => {
   const store = new MemoryStore();
   vi.spyOn(store, 'setMany').mockRejectedValue(new Error('disk full'));
   const onError = vi.fn<(error: AgentError) => void>();
@@ -237,7 +237,7 @@ test('if the store fails the result stays complete', async () => {
   ]);
 });
 
-test('evicts a result that the caller provides', async () => {
+test('a result that the caller provides is evicted too', async () => {
   const external = tool({ name: 'look', description: '', input: { type: 'object' } });
   const { agent, outputs } = setUp('', [look, 'done'], {}, { tools: [external] });
   await agent.call('Go');
@@ -255,7 +255,7 @@ test.each([
   { exclude: [1] },
   { exclude: 'look' },
   { profile: 'arc' },
-])('rejects %o', (options) => {
+])('evictLargeResults() rejects the options %o', (options) => {
   const given =
     Object.keys(options).length && !('store' in options)
       ? { store: new MemoryStore(), ...options }

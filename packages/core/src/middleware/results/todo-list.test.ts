@@ -35,7 +35,7 @@ function setUp(
   return { model, agent };
 }
 
-test('the model writes its list, the program reads it; the instructions follow the system prompt', async () => {
+test('the model writes its list, todosOf() reads it, and the instructions follow the system prompt', async () => {
   const { agent, model } = setUp([write(first), write(second), 'done']);
   await agent.call('Go');
   const messages = await agent.messages();
@@ -49,7 +49,7 @@ test('the model writes its list, the program reads it; the instructions follow t
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['write_todos']);
 });
 
-test('prompt and description can be changed or omitted', async () => {
+test('the prompt and the tool description of todoList() can be changed or omitted', async () => {
   const own = setUp(['ok'], { prompt: 'Plan.', description: 'Lists.' }, { systemPrompt: '' });
   await own.agent.call('Go');
   expect(textOf(own.model.requests[0]!.messages[0]!)).toBe('Plan.');
@@ -64,7 +64,7 @@ test.each([
   ['another status', [{ content: 'a', status: 'later' }]],
   ['no content', [{ content: ' ', status: 'pending' }]],
   ['texts', ['a']],
-])('%s is an error result and changes nothing', async (_what, todos) => {
+])('a list with %s is an error result and changes nothing', async (_what, todos) => {
   const { agent } = setUp([write(first), write(todos), 'done']);
   await agent.call('Go');
   expect((await agent.messages()).flatMap(toolResultsOf)[1]).toMatchObject({
@@ -74,7 +74,7 @@ test.each([
   expect(todosOf(await agent.messages())).toEqual(first);
 });
 
-test('rejects two lists in one reply', async () => {
+test('two lists in one reply are rejected', async () => {
   const { agent } = setUp([
     {
       toolCalls: [first, second].map((todos) => ({
@@ -92,7 +92,7 @@ test('rejects two lists in one reply', async () => {
   expect(todosOf(await agent.messages())).toEqual([]);
 });
 
-test('another agent has the list after a resume', async () => {
+test('another agent has the list after loadState()', async () => {
   const { agent } = setUp([write(first), 'done']);
   await agent.call('Go');
   const other = setUp([write(second), 'done']);
@@ -102,7 +102,7 @@ test('another agent has the list after a resume', async () => {
   expect(todosOf(await other.agent.messages())).toEqual(second);
 });
 
-test('if its call is missing in a request, the list precedes the history until all is done', async () => {
+test('if a request does not contain the tool call, a message with the list precedes the history until all is done', async () => {
   const { agent, model } = setUp(
     [write(first), 'one', write(second), 'two', 'three'],
     {},
@@ -114,7 +114,7 @@ test('if its call is missing in a request, the list precedes the history until a
   const shown = model.requests.map(({ messages }) =>
     messages.slice(1).map((message) => [message.id.replace(/-.*/, ''), textOf(message)]),
   );
-  // The request contains the call.
+  // This request contains the tool call that wrote the list.
   expect(shown[1]!.some(([id]) => id === 'todos')).toBe(false);
   expect(shown[2]![0]).toEqual([
     'todos',
@@ -126,7 +126,7 @@ test('if its call is missing in a request, the list precedes the history until a
   expect((await agent.messages()).some(({ id }) => id.startsWith('todos'))).toBe(false);
 });
 
-test('if a result is cleared the call still shows the list; if its arguments are cleared a message does', async () => {
+test('if only the result is cleared, the arguments still show the list; if they are cleared too, a message shows it', async () => {
   for (const [context, times] of [
     [clearToolResults({ keep: 0 }), 0],
     [contextEditing({ trigger: 0, keep: 0, clearToolInputs: true }), 1],
@@ -139,7 +139,7 @@ test('if a result is cleared the call still shows the list; if its arguments are
   }
 });
 
-test('an interrupted and a failed call keep the list', async () => {
+test('a call that fails keeps the list', async () => {
   const { agent } = setUp([write(first), { error: new Error('down') }, 'fine']);
   await expect(agent.call('Go')).rejects.toThrow('down');
   expect(todosOf(await agent.messages())).toEqual(first);
@@ -147,8 +147,11 @@ test('an interrupted and a failed call keep the list', async () => {
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test.each([{ prompt: 5 }, { description: [] }, 'x'])('rejects %o', (options) => {
-  expect(() => todoList(options as never)).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION' }),
-  );
-});
+test.each([{ prompt: 5 }, { description: [] }, 'x'])(
+  'todoList() rejects the options %o',
+  (options) => {
+    expect(() => todoList(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fullLevels, takeOver } from './place-ref.ts';
 
-test('the head stays small, and each batch is found in few rounds', () => {
+test('the head stays small, and all batches are found in few rounds of reads', () => {
   const width = 4;
   const carried = new Map<string, readonly string[]>();
   let levels: readonly (readonly string[])[] = [];
@@ -28,7 +28,7 @@ test('the head stays small, and each batch is found in few rounds', () => {
   expect(rounds).toBeLessThanOrEqual(levels.length);
 });
 
-test('a batch that replaces a level moves above it, at any width; another one goes into the lowest level', () => {
+test('a batch that replaces a level moves into the next level, and another batch is added to the lowest level', () => {
   const levels = [['c', 'd'], [], ['a', 'b']];
   expect(takeOver([], [], 'x')).toEqual([['x']]);
   expect(takeOver(levels, [], 'x')).toEqual([['c', 'd', 'x'], [], ['a', 'b']]);

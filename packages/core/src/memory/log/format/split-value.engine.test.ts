@@ -3,13 +3,13 @@ import { joinValue, splitValue } from './split-value.ts';
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
 
-test('a text that fits, to the byte, stays one value', () => {
+test('splitValue() does not split a text that is exactly as long as the limit', () => {
   const text = JSON.stringify('東京 "x" 😀 é');
   expect(splitValue(text, bytes(text))).toEqual([text]);
   expect(splitValue(text, bytes(text) - 1).length).toBe(2);
 });
 
-test('pieces are JSON, stay within the limit, and join to the text', () => {
+test('the parts of splitValue() are JSON, stay within the limit, and join to the original text', () => {
   const text = JSON.stringify({
     a: '東京'.repeat(50),
     b: 'quote " backslash \\ line\n',
