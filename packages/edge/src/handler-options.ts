@@ -108,11 +108,11 @@ export interface AgentHandlerOptions<Env extends object = object> {
    */
   readonly jsonSchema?: SchemaChecker;
   /**
-   * Whether sessions outside Durable Objects accept approvals. If they do, two approvals of one
-   * tool call that arrive at the same time both run the tool. If they do not, a turn of an agent
-   * that may ask for approval gets 501 `NEEDS_DURABLE_OBJECT`, before the first request to the
-   * model. An approval of a tool call that asks for approval only during a run is refused in the
-   * same way. Default: false.
+   * Approvals in sessions outside Durable Objects. `at-least-once`: these sessions accept
+   * approvals, but two approvals of one tool call that arrive at the same time both run the tool.
+   * Default: a turn of an agent that may ask for approval gets 501 `NEEDS_DURABLE_OBJECT`, before
+   * the first request to the model. An approval of a tool call that asks for approval only during a
+   * run is refused in the same way.
    */
   readonly approvals?: 'at-least-once' | undefined;
   readonly limits?: Partial<EdgeLimits>;
