@@ -195,6 +195,17 @@ test.each(['native', 'text'] as const)(
   },
 );
 
+test('a refused value takes the calls beside it back', async () => {
+  const value = (n: number) => ({ name: 'generate_response', input: { response: [n] } });
+  const one: Reflect = (reply) => (reply === '{"response":[1]}' ? 'Not 1.' : undefined);
+  const { agent } = setUp(
+    [{ toolCalls: [value(1), { name: 'look' }] }, { toolCalls: [value(2)] }],
+    one,
+  );
+  const output = structured({ type: 'array' });
+  expect(await agent.call('go', { output })).toMatchObject({ output: [2], toolsUsed: [] });
+});
+
 test('the request for a structured value at the limit of iterations is not checked', async () => {
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent } = setUp([value, value], () => 'Never.', { limits: { iterations: 1 } });

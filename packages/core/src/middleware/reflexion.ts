@@ -35,8 +35,8 @@ interface Judging extends ReflexionOptions {
  *
  * Readers get the text before it is checked; a `step-reset` takes refused text back. A refused
  * answer costs an iteration. The session log stores the refused answer and the correction as two
- * messages with `metadata.correction`. A structured value is checked as JSON. Replies with other
- * tool calls and summaries are not checked.
+ * messages with `metadata.correction`. A structured value is checked as JSON; if it is refused,
+ * no tool call beside it runs. Other replies with tool calls and summaries are not checked.
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reflexion(options: ReflexionOptions = {}): Middleware {

@@ -57,15 +57,15 @@ export function isRefused({ metadata }: { readonly metadata?: JsonObject | undef
 }
 
 /**
- * Returns the JSON of a structured value, if the reply calls only the tool for structured values. A
- * reply with such a value is an answer. Returns `undefined` for any other reply.
+ * Returns the JSON of a structured value, if the reply calls the tool for structured values. A
+ * reply with such a value is an answer. A list or a text is in the field `response`. Returns
+ * `undefined` for any other reply.
  */
 export function valueIn(
   calls: readonly { readonly name: string; readonly input: unknown }[],
 ): string | undefined {
-  const input = calls.at(-1)?.input ?? undefined;
-  const isValue = calls.every(({ name }) => name === outputToolName);
-  return isValue && input !== undefined ? JSON.stringify(input) : undefined;
+  const input = calls.findLast(({ name }) => name === outputToolName)?.input ?? undefined;
+  return input === undefined ? undefined : JSON.stringify(input);
 }
 
 /**
