@@ -11,6 +11,8 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
+import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
+import type { Middleware } from './use/middleware.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -234,6 +236,63 @@ test('an interrupt while `decide` decides about a tool call prevents its start',
   expect(signals).toEqual([]);
   expect((await agent.call('again')).text).toBe('next');
   await expectWhole(agent, model);
+});
+
+test('an interrupt before a user has decided ends the wait, and no call starts', async () => {
+  const { gate, signals } = gated();
+  const asked: AbortSignal[] = [];
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'], {
+    tools: [gate],
+    use: [
+      humanInTheLoop({
+        approvalOn: { gated: true },
+        decide: (_pending, { signal }) => {
+          asked.push(signal);
+          return new Promise(() => {});
+        },
+      }),
+    ],
+  });
+  const call = agent.call('go');
+  await expect.poll(() => asked).toHaveLength(2);
+  expect(agent.interrupt('停')).toBe(true);
+  expect(await call).toMatchObject({ reason: 'interrupted', text: '停', pending: [] });
+  expect(asked.map(({ aborted }) => aborted)).toEqual([true, true]);
+  expect(signals).toEqual([]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'interrupted', output: 'Interrupted before it ran.' },
+    { state: 'interrupted', output: 'Interrupted before it ran.' },
+  ]);
+  expect((await agent.call('again')).text).toBe('next');
+  await expectWhole(agent, model);
+});
+
+test('a pause before a user has decided suspends the call with what it waits for', async () => {
+  const { gate, signals, open } = gated();
+  const store = new MemoryStore();
+  const host = (replies: readonly ScriptedReply[], decide: Middleware['decide']) =>
+    setUp(replies, {
+      tools: [{ ...gate, needsApproval: true }],
+      memory: new SessionMemory(store, 's'),
+      use: [{ decide: decide! }],
+    });
+  const first = host(
+    [{ toolCalls: [{ name: 'gated' }] }],
+    (_pending, _run, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('no longer needed')));
+        first.agent.interrupt({ mode: 'pause' });
+      }),
+  );
+  expect(await first.agent.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'call_1', kind: 'approval' }],
+  });
+  expect(signals).toEqual([]);
+  open();
+  const last = host(['done'], () => ({ type: 'approve' }));
+  expect(await last.agent.call()).toMatchObject({ reason: 'stop', text: 'done' });
+  expect(signals).toHaveLength(1);
 });
 
 test('an interrupt before decisions take effect keeps the given results and starts no tool', async () => {

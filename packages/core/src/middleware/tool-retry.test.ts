@@ -114,6 +114,26 @@ test('an abort ends the wait before the next attempt', async () => {
   expect(tries).toHaveLength(1);
 });
 
+test('an interrupt ends the wait, and the tool does not run again', async () => {
+  const sleep = (): Promise<never> => new Promise(() => agent.interrupt('停'));
+  const { agent, tries } = setUp(failing(marked, 1), { sleep });
+  expect(await agent.call('Go')).toMatchObject({ reason: 'interrupted', text: '停' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'error', output: 'Error: busy' },
+  ]);
+  expect(tries).toHaveLength(1);
+});
+
+test('a tool that interrupts and then fails does not run again', async () => {
+  const { agent, tries, delays } = setUp((_attempt, { interrupt }) => {
+    interrupt();
+    throw marked;
+  });
+  expect(await agent.call('Go')).toMatchObject({ reason: 'interrupted' });
+  expect(tries).toHaveLength(1);
+  expect(delays).toEqual([]);
+});
+
 test('a fatal error still ends the call', async () => {
   const { agent, tries } = setUp(failing(new AgentError('TOOL_ERROR', 'closed'), 9));
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });

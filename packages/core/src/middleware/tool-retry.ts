@@ -1,8 +1,9 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { backoff, type BackoffOptions } from './resilience/backoff.ts';
+import { backoff, type BackoffOptions, type FailedTry } from './resilience/backoff.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
+import type { ToolContext } from '../tool/tool.ts';
 import { isSuspension, type RunCallOptions } from '../tool/run-call.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
@@ -19,7 +20,7 @@ export interface ToolRetryOptions extends BackoffOptions {
 /**
  * Runs a tool again after a transient failure. The model gets the result of the last try. All tries
  * share the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends or was aborted does
- * not run again. Throws `CONFIGURATION` for an option of the wrong kind.
+ * not run again. After an interrupt no tool runs again. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
@@ -28,6 +29,18 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
     ...options,
     isTransient: (error) => !isSuspension(error) && isTransient(error),
   });
+  /** Resolves to false after an interrupt: it starts no tool. */
+  const isTriedAgain = async (
+    failed: Omit<FailedTry, 'signal'>,
+    { signal, interruptSignal = signal }: ToolContext,
+  ): Promise<boolean> => {
+    try {
+      return await wait({ ...failed, signal: AbortSignal.any([signal, interruptSignal]) });
+    } catch (thrown) {
+      if (signal.aborted || !interruptSignal.aborted) throw thrown;
+      return false;
+    }
+  };
   const again = ({ tool, ...call }: ReadyCall, run: RunInfo): ReadyCall => ({
     ...call,
     tool: {
@@ -37,8 +50,8 @@ export function toolRetry(options: ToolRetryOptions = {}): Middleware {
           try {
             return await tool.execute!(input, context);
           } catch (error) {
-            if (!(await wait({ error, attempt, of: tool.name, signal: context.signal, run })))
-              throw error;
+            const failed = { error, attempt, of: tool.name, run };
+            if (!(await isTriedAgain(failed, context))) throw error;
           }
         }
       },

@@ -1,7 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
-import { interruptedResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
 import { checkDecision } from '../input/check-decision.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
@@ -17,13 +16,10 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
   // run knows that the tool has not started.
   const note = { kind: 'suspended', calls: [{ pending, toolUse }] } as const;
   await run.writes.wait(memory.note?.([note], { now: true }));
-  let decision: Decision | undefined;
-  try {
-    decision = await ask(run, pending);
-  } catch (error) {
-    if (!run.signal.aborted) throw error;
-    return { type: 'result', toolUse, result: interruptedResult(toolUse, {}) };
-  }
+  const decision = await ask(run, pending).catch((error: unknown) => {
+    // The run closes the call after an abort or interrupt, and keeps it pending after a pause.
+    if (!run.cut) throw error;
+  });
   if (!decision) return { type: 'pending', pending };
   await run.writes.wait(memory.note?.([{ kind: 'decision', decision }]));
   return admitCall(run, toolUse, decision);
@@ -31,7 +27,7 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
 
 async function ask(run: Run, pending: PendingCall): Promise<Decision | undefined> {
   for (const part of run.setup.use) {
-    const deciding = part.decide?.(pending, run.context, run.signal);
+    const deciding = part.decide?.(pending, run.context, run.stopSignal);
     const verdict = await run.waits.code(deciding);
     if (!verdict) continue;
     const { toolUseId, name } = pending;
