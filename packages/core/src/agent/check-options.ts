@@ -23,7 +23,8 @@ const agentFields =
   'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
   'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|?';
 
-const limitFields = 'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength:count|?';
+const limitFields =
+  'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,resultLength:count|?';
 
 /**
  * Throws `CONFIGURATION` for an entry of `use` with a wrong type, an unknown event or an outdated

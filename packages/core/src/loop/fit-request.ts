@@ -2,6 +2,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import { shownResults } from './shown-results.ts';
 import type { Run } from './run/run.ts';
 import type { RunContext } from './run/run-context.ts';
 
@@ -10,7 +11,7 @@ import type { RunContext } from './run/run-context.ts';
  */
 export async function fitRequest(run: Run): Promise<readonly Msg[]> {
   const { promptId, setup } = run;
-  const all = run.request();
+  const all = shownResults(run.request(), setup.options.limits);
   if (!setup.policies.length) return all;
   const request: ContextRequest = {
     messages: all,

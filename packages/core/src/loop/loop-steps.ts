@@ -7,6 +7,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Jump } from './jump.ts';
 import { readReply, type Reply } from './reply/read-reply.ts';
+import { shownResults } from './shown-results.ts';
 import type { Run } from './run/run.ts';
 
 type EventType = AgentEvent['type'];
@@ -21,6 +22,8 @@ export type EventFields<K extends EventType> = Omit<
 export interface LoopSteps {
   /** Returns the messages of the next model request, fitted to the model's context window. */
   fit(): Promise<readonly Msg[]>;
+  /** Returns messages as the model sees them: long tool results are cut. */
+  shown(messages: readonly Msg[]): readonly Msg[];
   /**
    * Sends one extra model request without tools, after the `pre-summary` hooks. The request does
    * not count as an iteration, and its messages are not stored. `adapt` changes the request after
@@ -56,6 +59,7 @@ export function loopSteps(run: Run): LoopSteps {
       run.throwIfOver();
       return fitRequest(run);
     },
+    shown: (messages) => shownResults(messages, run.setup.options.limits),
     async ask(messages, adapt) {
       run.throwIfOver();
       return ask(run, messages, adapt);

@@ -8,6 +8,7 @@ import { outputGuards } from '../../guard/output/output-guards.ts';
 import { regexRule } from '../../guard/output/regex-rule.ts';
 import { fallback } from '../../middleware/resilience/fallback.ts';
 import { retry } from '../../middleware/resilience/retry.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
 import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { openai } from '../../openai.ts';
 import { openaiResponses } from '../../provider/responses/openai-responses.ts';
@@ -377,12 +378,14 @@ test('an agent that is a tool has its own limit, and its failure is a result', a
   const parent = new ReActAgent({
     name: 'parent',
     model: new ScriptedModel([
-      { toolCalls: [{ name: 'child', input: { prompt: 'Go' } }] },
+      { toolCalls: [{ name: 'call_child', input: { message: 'Go' } }] },
       'It failed.',
     ]),
-    tools: [agentTool(child, { name: 'child', description: 'Helps.' })],
+    tools: [agentTool(child, { description: 'Helps.' })],
   });
   expect((await parent.call('Hi')).text).toBe('It failed.');
+  const [result] = (await parent.messages()).flatMap(toolResultsOf);
+  expect(result).toMatchObject({ state: 'error', output: expect.stringContaining('1000000') });
 });
 
 test('the closing summary has the limit, too', async () => {

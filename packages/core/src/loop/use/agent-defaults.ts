@@ -31,6 +31,12 @@ export interface AgentLimits {
    */
   readonly replyLength?: number;
   /**
+   * Maximum length of the text of a tool result as the model sees it, in characters. A longer
+   * result is cut, and a note in it says so. The log, readers and direct answers have the whole
+   * result. Default 100,000.
+   */
+  readonly resultLength?: number;
+  /**
    * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
    * wrappers, but not the wait for a semaphore. A longer agent call fails with `CALL_TIMEOUT`, even
    * if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.

@@ -27,7 +27,10 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   return summarize({
     messages({ systemPrompt, recalled, messages, promptId }, steps) {
       const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
-      const asked = steps.message('user', questionWith(currentTurn(messages, promptId)));
+      const asked = steps.message(
+        'user',
+        questionWith(steps.shown(currentTurn(messages, promptId))),
+      );
       return [steps.message('system', system), ...recalled, asked];
     },
   });

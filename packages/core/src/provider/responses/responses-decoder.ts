@@ -23,6 +23,9 @@ export interface ResponsesDecoderOptions {
 export class ResponsesDecoder implements ReplyDecoder {
   readonly #options: ResponsesDecoderOptions;
   readonly #items: Map<number, OpenItem> = new Map();
+  /** First position of each item, by the item's id. */
+  readonly #places: Map<string, number> = new Map();
+  readonly #callItems: Map<string, OpenItem> = new Map();
   #sum = new ReplySum();
   #last = -1;
   #calls = 0;
@@ -123,6 +126,8 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** Starts again: some servers send two responses in one stream, and the last one counts. */
   #restart(deltas: ModelDelta[]): void {
     this.#items.clear();
+    this.#places.clear();
+    this.#callItems.clear();
     this.#sum = new ReplySum();
     this.#last = -1;
     this.#calls = 0;
@@ -142,8 +147,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** Opens an item, unless it is known. A repeated item under a new position stays the first one. */
   #open(item: WireItem, index: number, deltas: ModelDelta[]): OpenItem {
     const open = this.#items.get(index) ?? this.#repeated(item) ?? this.#create(index, item);
-    this.#items.set(index, open);
-    this.#last = Math.max(this.#last, index);
+    this.#keep(index, open);
     if (item.type === 'function_call' && !open.isCall && !open.closed) {
       open.openCall(this.#calls++, item, deltas);
     }
@@ -160,28 +164,32 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   #repeated({ type, id, call_id: callId }: WireItem): OpenItem | undefined {
-    const items = [...this.#items.values()];
-    return items.find(
-      (open) =>
-        (id && open.id === id) || (type === 'function_call' && callId && open.callId === callId),
-    );
+    const place = id && this.#places.get(id);
+    if (typeof place === 'number') return this.#items.get(place);
+    return type === 'function_call' && callId ? this.#callItems.get(callId) : undefined;
   }
 
   /** Returns the item of an event. Creates it if the server did not announce it. */
   #item(event: WireEvent): OpenItem {
     const index = this.#place(event, false);
     const open = this.#items.get(index) ?? this.#create(index, {});
+    this.#keep(index, open);
+    return open;
+  }
+
+  #keep(index: number, open: OpenItem): void {
     this.#items.set(index, open);
     this.#last = Math.max(this.#last, index);
-    return open;
+    if (open.id && !this.#places.has(open.id)) this.#places.set(open.id, index);
+    if (open.callId && !this.#callItems.has(open.callId)) this.#callItems.set(open.callId, open);
   }
 
   /** Returns the position of an event's item; some servers leave `output_index` out. */
   #place({ output_index: given, item, item_id: itemId }: WireEvent, isNew: boolean): number {
     if (given != null) return given;
     const id = item?.id || itemId;
-    const known = [...this.#items].find(([, open]) => id && open.id === id);
-    if (known) return known[0];
+    const known = id && this.#places.get(id);
+    if (typeof known === 'number') return known;
     return isNew ? this.#last + 1 : Math.max(this.#last, 0);
   }
 
