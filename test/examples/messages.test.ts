@@ -70,7 +70,7 @@ test('messages carry images and files, and parsing validates stored ones', async
   const twice = userMessage('Hi', { id: 'same' });
   expect(parseMessages([twice, twice])).toHaveLength(2);
   expect(() => parseHistory([twice, twice])).toThrow(
-    'Message 1 (id "same"): id must be another than that of message 0',
+    'Message 1 (id "same"): id must be different from the id of message 0',
   );
 });
 

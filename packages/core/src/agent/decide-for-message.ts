@@ -56,6 +56,6 @@ function rejected({ id: toolUseId }: ToolUse): Decision {
 function interrupted({ id: toolUseId }: ToolUse, { started, pending }: CallState): Decision {
   const mayHaveRun = started || pending !== undefined;
   const effect = mayHaveRun ? 'finished; its effect is unknown' : 'ran';
-  const output = `Interrupted before it ${effect}: what ran it is gone.`;
+  const output = `Interrupted before it ${effect}. The page or process that ran it has ended.`;
   return { toolUseId, type: 'result', output, state: 'interrupted' };
 }

@@ -24,7 +24,7 @@ export function controlsAt(
     (...given: never[]) => {
       const use = control[name] as ((...given: never[]) => void) | undefined;
       let wrong = wrongArgument(name, given);
-      if (isOver()) wrong = `\`${name}\` came after the hook at ${type} had ended.`;
+      if (isOver()) wrong = `\`${name}\` was called after the hook at ${type} had ended.`;
       if (!use) wrong = `There is no control \`${name}\` at ${type}.`;
       if (use && !wrong) return use(...given);
       const details = { control: name, event: type };
@@ -40,7 +40,7 @@ function wrongArgument(name: string, [first, , reason]: readonly unknown[]): str
     return 'The reason of `reject` must be a text.';
   if (name !== 'jumpTo') return undefined;
   if (!/^(model|tools|end)$/.test(String(first)))
-    return `There is no way to jump to "${String(first)}".`;
+    return `\`jumpTo\` has no target "${String(first)}". Use "model", "tools" or "end".`;
   if (reason !== undefined && !/^(stop|limit|return-direct|stopped-by-hook)$/.test(String(reason)))
     return `A hook cannot end a call with reason "${String(reason)}".`;
   return undefined;

@@ -220,7 +220,8 @@ export class SessionMemory implements Memory {
       this.#checkWhole(await this.#load());
       const { flushes } = this.#log;
       if (flushes) return flushes;
-      const message = 'A session in a store that reads late keeps no checkpoints.';
+      const message =
+        'This memory has no checkpoints, because reads of its store may lag behind writes.';
       throw new AgentError('CONFIGURATION', message);
     });
   }
@@ -268,7 +269,8 @@ export class SessionMemory implements Memory {
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      const message = 'A session in a store that reads late has no leader.';
+      const message =
+        'This memory has no leader, because reads of its store may lag behind writes.';
       if (!this.#log.claim) throw new AgentError('CONFIGURATION', message);
       this.#show(await this.#log.claim());
       if (now) await this.#flush(true);

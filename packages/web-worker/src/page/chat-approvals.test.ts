@@ -165,7 +165,8 @@ test('a late decision in one chat, after a message in another chat, does not loc
   ]);
 });
 
-const unknownEffect = 'Interrupted before it finished; its effect is unknown: what ran it is gone.';
+const unknownEffect =
+  'Interrupted before it finished; its effect is unknown. The page or process that ran it has ended.';
 
 test('a message closes a page tool’s call as interrupted after its page has left, also beside an approval', async () => {
   const { connect } = startWorker();

@@ -55,7 +55,7 @@ export function pageHooks(
           if (hasEnded)
             throw new AgentError(
               'CONFIGURATION',
-              `\`${name}\` came after the hook at ${event.type} had ended.`,
+              `\`${name}\` was called after the hook at ${event.type} had ended.`,
             );
           asked.push({ name, args });
         };

@@ -25,11 +25,11 @@ export function checkRounds(messages: readonly Msg[]): void {
   const [first] = open;
   if (!first) return;
   const [id, { name, index }] = first;
-  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add its result behind it or leave it out. To run it, put the messages into the agent's memory and call without input.`;
+  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add the result after the tool call, or remove the tool call. To run the tool, put the messages into the agent's memory and call without input.`;
   throw new AgentError('INVALID_INPUT', message, { details: { index, id } });
 }
 
 function misplaced(id: string, index: number): AgentError {
-  const message = `Item ${index} of the input has a tool call or result "${id}" that does not fit. Each call needs an id of its own, and one result behind it.`;
+  const message = `Item ${index} of the input has a tool call or result "${id}" that does not fit. Each tool call needs a unique id and one result after it.`;
   return new AgentError('INVALID_INPUT', message, { details: { index, id } });
 }

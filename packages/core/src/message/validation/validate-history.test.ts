@@ -32,16 +32,22 @@ test.for([
     2,
     'm',
     'id',
-    'another than that of message 0',
+    'different from the id of message 0',
   ],
   [
     [asks('a', '1'), gives('r', '1'), asks('b', '2', '1')],
     2,
     'b',
     'content[2].id',
-    'another than that of a tool call in message 0',
+    'different from the id of a tool call in message 0',
   ],
-  [[asks('a', '1', '1')], 0, 'a', 'content[2].id', 'another than that of a tool call in message 0'],
+  [
+    [asks('a', '1', '1')],
+    0,
+    'a',
+    'content[2].id',
+    'different from the id of a tool call in message 0',
+  ],
 ] as const)('parseHistory() rejects a repeated id %#', ([history, index, id, field, expected]) => {
   expect(() => parseHistory(history)).toThrow(
     expect.objectContaining({

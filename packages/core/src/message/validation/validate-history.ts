@@ -20,7 +20,7 @@ export function parseHistory(value: unknown): readonly Msg[] {
     if (before !== undefined)
       throw invalidMessage(index, message, {
         field: 'id',
-        expected: `another than that of message ${before}`,
+        expected: `different from the id of message ${before}`,
       });
     ids.set(message.id, index);
     for (const toolUse of toolUsesOf(message)) {
@@ -29,7 +29,7 @@ export function parseHistory(value: unknown): readonly Msg[] {
       if (asked !== undefined)
         throw invalidMessage(index, message, {
           field,
-          expected: `another than that of a tool call in message ${asked}`,
+          expected: `different from the id of a tool call in message ${asked}`,
         });
       toolUseIds.set(toolUse.id, index);
     }

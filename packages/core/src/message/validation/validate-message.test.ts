@@ -213,12 +213,12 @@ test.for([
 );
 
 test.for([
-  ['user', use, 'in a message of the role assistant, as every tool_use'],
-  ['system', use, 'in a message of the role assistant, as every tool_use'],
-  ['tool', use, 'in a message of the role assistant, as every tool_use'],
-  ['user', result, 'in a message of the role tool, as every tool_result'],
-  ['assistant', result, 'in a message of the role tool, as every tool_result'],
-  ['system', result, 'in a message of the role tool, as every tool_result'],
+  ['user', use, 'in a message with role assistant, because it is a tool_use'],
+  ['system', use, 'in a message with role assistant, because it is a tool_use'],
+  ['tool', use, 'in a message with role assistant, because it is a tool_use'],
+  ['user', result, 'in a message with role tool, because it is a tool_result'],
+  ['assistant', result, 'in a message with role tool, because it is a tool_result'],
+  ['system', result, 'in a message with role tool, because it is a tool_result'],
 ] as const)('a message of role %s must not contain %j', ([role, block, expected]) => {
   expect(errorOf([{ ...valid, role, content: [...valid.content, block] }])).toMatchObject({
     code: 'INVALID_MESSAGE',
@@ -231,7 +231,7 @@ test.for([[[]], [[{ type: 'text', text: 'x' }]]])(
   'a tool message without a tool result is rejected: %j',
   ([content]) => {
     expect(errorOf([{ ...valid, role: 'tool', content }]).message).toBe(
-      'Message 0 (id "m1"): content must be blocks with a tool_result among them, as the role is tool',
+      'Message 0 (id "m1"): content must be blocks that include a tool_result, because the role is tool',
     );
   },
 );

@@ -77,17 +77,17 @@ function placeIssue(role: unknown, blocks: readonly Fields[]): Issue | undefined
     check(
       strayUse < 0,
       `content[${strayUse}]`,
-      'in a message of the role assistant, as every tool_use',
+      'in a message with role assistant, because it is a tool_use',
     ) ??
     check(
       strayResult < 0,
       `content[${strayResult}]`,
-      'in a message of the role tool, as every tool_result',
+      'in a message with role tool, because it is a tool_result',
     ) ??
     check(
       role !== 'tool' || blocks.some(({ type }) => type === 'tool_result'),
       'content',
-      'blocks with a tool_result among them, as the role is tool',
+      'blocks that include a tool_result, because the role is tool',
     )
   );
 }
