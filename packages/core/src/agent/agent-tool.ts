@@ -131,7 +131,10 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   };
 }
 
-/** Returns whether it is an agent of this program: not a factory, and not an agent elsewhere. */
+/**
+ * Returns whether `agent` runs in this program. It is then not a factory, and not an agent in a
+ * worker or on a server.
+ */
 function isLocal(
   agent: ChildAgent | ChildFactory,
 ): agent is ChildAgent & Pick<ReActAgent, 'tools' | 'use'> {

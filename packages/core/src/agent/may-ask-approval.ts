@@ -2,9 +2,8 @@ import { toolsIn } from '../tool/tools-in.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /**
- * Returns whether a tool call of the agent may wait for an approval, as far as this is known before
- * a run. Also counts tools of groups that are switched off, and agents that are tools. An agent that
- * a factory creates later is not known yet.
+ * Returns whether a tool call of the agent may wait for an approval. Includes the tools of inactive
+ * groups and the tools of child agents. Leaves out child agents that a factory creates later.
  */
 export function mayAskApproval({ tools, use }: Pick<ReActAgent, 'tools' | 'use'>): boolean {
   return (

@@ -55,7 +55,9 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
   }
 }
 
-/** Number of steps that a move counts in `run.pace`. A batch of deltas counts as one step. */
+/**
+ * Number of steps that a move counts in `run.pace`. A batch of a model's deltas counts one step.
+ */
 const stepsOfMove = 25;
 
 /**
@@ -102,7 +104,7 @@ async function settle(run: Run, input: CallInput): Step {
   checkNew(more, run.view);
   const beside = more.length ? (run.options.decisions ?? []) : [];
   checkDecisions(beside, open, []);
-  // A held call needs no decision of its own.
+  // A tool call needs no decision if it has not started and only waits for other tool calls.
   const isDecided = ({ id }: ToolUse): boolean => {
     const { started, pending } = status.calls.get(id) ?? { started: true };
     const isHeld = beside.length > 0 && !started && !pending;

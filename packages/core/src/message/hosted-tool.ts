@@ -2,7 +2,7 @@ import type { ContentBlock } from './content-block.ts';
 import { isRecord } from './is-record.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** Use of a tool that the provider ran itself, such as its web search. */
+/** Call of a tool that the provider itself ran, such as the provider's web search. */
 export interface HostedTool {
   readonly id: string;
   readonly name: string;
@@ -26,7 +26,7 @@ export type Source =
       readonly filename?: string;
     };
 
-/** Returns metadata for a block that stands for a hosted tool. */
+/** Returns metadata for a block that represents the call of a hosted tool. */
 export function hostedToolMetadata(hostedTool: HostedTool): JsonObject {
   return { hostedTool: { ...hostedTool } };
 }
@@ -36,7 +36,9 @@ export function sourcesMetadata(sources: readonly Source[]): JsonObject {
   return { sources: sources.map((source) => ({ ...source })) };
 }
 
-/** Returns the hosted tool that a block stands for. */
+/**
+ * Returns the hosted tool call that a block represents. `undefined` if the block represents none.
+ */
 export function hostedToolOf({ providerMetadata }: ContentBlock): HostedTool | undefined {
   const hosted = providerMetadata?.['hostedTool'];
   return isRecord(hosted) ? (hosted as unknown as HostedTool) : undefined;

@@ -6,7 +6,7 @@ import { withStream } from './wrap-model.ts';
 
 export interface ModelBounds {
   readonly now: () => number;
-  /** Longest reply, in characters. Default 1,000,000. */
+  /** Maximum length of a reply, in characters. Default: 1,000,000. */
   readonly replyLength?: number;
 }
 

@@ -1,6 +1,9 @@
 import type { ModelDelta } from './chat-model.ts';
 
-/** Returns whether these deltas add to a reply. Some servers send empty ones while they wait. */
+/**
+ * Returns whether one of the deltas adds content to a reply. Some servers send empty deltas while
+ * they wait.
+ */
 export function hasContent(deltas: readonly ModelDelta[]): boolean {
   return deltas.some(
     (delta) =>

@@ -4,18 +4,24 @@ import type { ModelDelta } from './chat-model.ts';
 /** Default of `limits.replyLength`, in characters. */
 export const usualReplyLength = 1_000_000;
 
-/** Characters that a block counts at least, so that empty blocks and calls have an end, too. */
+/**
+ * Minimum number of characters that a block counts, so that empty blocks and tool calls also reach
+ * the limit.
+ */
 const blockLength = 16;
-/** Characters of a block's ids and name that `blockLength` covers. */
+/** Number of characters of a block's id and name that `blockLength` includes. */
 const usualIds = 64;
-/** Characters of media that count as one: images are longer than texts. */
+/**
+ * Number of characters of media data that count as one character, because images are longer than
+ * texts.
+ */
 const mediaPerCharacter = 16;
-/** Times that a reply may start again. */
+/** Maximum number of times that a reply may start again. */
 const maxResets = 16;
 
 /**
- * Counts what a reply makes the program keep: text, thinking, arguments, names, metadata. A reset
- * takes a part of the limit, so that a reply that starts again and again ends, too.
+ * Counts the characters of a reply that the program keeps: text, thinking, names, arguments and
+ * metadata. Each reset uses up a part of the limit, so that a reply with endless resets also fails.
  */
 export class ReplyLength {
   readonly #limit: number;
@@ -24,18 +30,21 @@ export class ReplyLength {
   #block: string | number | undefined;
   #blocks: Set<string | number> = new Set();
 
-  /** `limit`: in characters. */
+  /** `limit`: maximum length of a reply, in characters. */
   constructor(limit: number = usualReplyLength) {
     this.#limit = limit;
   }
 
-  /** Throws `MODEL_REPLY_TOO_LONG` if the reply is too long with these deltas. */
+  /** Counts these deltas. Throws `MODEL_REPLY_TOO_LONG` if the reply is now too long. */
   add(deltas: readonly ModelDelta[]): void {
     for (const delta of deltas) this.#add(delta);
     if (this.#length > this.#limit) throw this.#error();
   }
 
-  /** Throws it if so many characters that are no deltas yet are too many. */
+  /**
+   * Throws `MODEL_REPLY_TOO_LONG` if the number of received characters that are not deltas yet is
+   * too large.
+   */
   hold(characters: number): void {
     if (characters > this.#limit * heldPerCharacter + minHeld) throw this.#error();
   }
@@ -53,7 +62,7 @@ export class ReplyLength {
   }
 
   #addText(delta: Extract<ModelDelta, { readonly delta: string }>): void {
-    // A delta takes memory even if it is empty.
+    // Even an empty delta uses memory.
     this.#length += delta.delta.length || 1;
     const block = delta.type === 'tool-input' ? delta.index : delta.id;
     if (block === this.#block) return;
@@ -70,6 +79,9 @@ export class ReplyLength {
   }
 }
 
-/** Characters on the wire for one character of a reply: escapes, names, media. */
+/**
+ * Maximum number of received characters for one character of a reply. Includes escapes, names and
+ * media.
+ */
 const heldPerCharacter = 8;
 const minHeld = 65_536;

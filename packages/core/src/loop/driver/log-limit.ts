@@ -2,15 +2,17 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { LogEntry, RunLog } from './run-log.ts';
 
-/** Returns the log as it stays after this event, the last one in it. */
+/** Function that returns the log to keep, after `event` was added as its last event. */
 export type LogLimit = (log: RunLog, event: AgentEvent) => RunLog;
 
-/** Growth after which a log is shortened, in characters. */
+/** Growth after which the log is shortened, in characters. */
 const maxGrowth = 4_000_000;
-/** Characters that count for one message of a request. */
+/** Number of characters that one message of a model request counts. */
 const messageCost = 8;
 
-/** Creates the limit of one log, so that a run that nobody reads does not fill the memory. */
+/**
+ * Creates the limit of one log. Without a limit, a run that nobody reads could use up the memory.
+ */
 export function logLimit(): LogLimit {
   let growth = 0;
   return (log, event) => {
@@ -28,8 +30,9 @@ function costOf(event: LogEntry['event']): number {
 }
 
 /**
- * Shortens what only matters while it happens. A `step-reset` with the whole reply takes the place of
- * its deltas. Requests of finished replies lose their messages. The older half of the progress goes.
+ * Returns a shorter log for late readers. Replaces the deltas of each finished reply with one
+ * `step-reset` that contains the whole reply. Removes messages and tools from the model requests of
+ * finished replies. Drops the older half of the progress of tools.
  */
 function shortened(log: RunLog): RunLog {
   const kept: RunLog = [];

@@ -8,7 +8,7 @@ export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly events: AsyncIterator<EventBatch, AgentResult<T>, void>;
   readonly detached?: boolean | undefined;
-  /** Limit of the events that are kept for readers. Default: none. */
+  /** Limit of the stored events for readers. Default: no limit. */
   readonly limit?: LogLimit;
   abort(): void;
 }

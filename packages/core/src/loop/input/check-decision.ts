@@ -4,7 +4,7 @@ import type { Decision } from '../../event/pending-call.ts';
 import { jsonForm } from '../../message/json-form.ts';
 import { isCompleteBlock, isOutput } from '../../message/validation/is-block.ts';
 
-/** The fields of each type, besides those of all decisions. */
+/** The fields that each type of decision has, in addition to the fields of all types. */
 const fieldsOf: Readonly<Record<Decision['type'], string>> = {
   approve: '',
   edit: ' input',
@@ -13,8 +13,8 @@ const fieldsOf: Readonly<Record<Decision['type'], string>> = {
 };
 
 /**
- * Throws for a value that is no decision, and for a field that its type does not have. A field that
- * is ignored could make a person approve something else.
+ * Throws if the value is not a decision, or if it has a field that its type does not have. If such
+ * a field were ignored, the agent could do something that the person did not approve.
  */
 export function checkDecision(
   value: unknown,

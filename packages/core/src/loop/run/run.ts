@@ -145,7 +145,10 @@ export class Run {
     ]);
   }
 
-  /** Starts to listen to the caller's signal. The constructor does not: the run may never start. */
+  /**
+   * Starts to listen to the caller's signal. The constructor does not listen, because the run may
+   * never start.
+   */
   begin(): void {
     const { signal } = this.options;
     if (signal?.aborted) this.#onAbort();
@@ -263,7 +266,7 @@ export class Run {
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
     const event = await this.hooks.modify<K>(given, control, renew);
-    // A request that no hook changed is valid. Checking a long request would be slow.
+    // A request that no hook or middleware changed is valid. To check a long request would be slow.
     const isOwn =
       type === 'pre-reasoning' &&
       event === given &&

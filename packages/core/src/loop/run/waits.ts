@@ -72,7 +72,9 @@ export class Waits {
     return this.#for(work, { strict: true, patienceMs: storePatienceMs }) as Promise<T>;
   }
 
-  /** Waits for a write. Resolves with false if the write does not end in time after an abort. */
+  /**
+   * Waits for a write. Resolves with false if the write has not ended a short time after an abort.
+   */
   async store(work: PromiseLike<unknown>): Promise<boolean> {
     const patienceMs = this.lost ? 0 : storePatienceMs;
     const isWritten = await this.#for(

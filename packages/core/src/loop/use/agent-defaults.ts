@@ -25,9 +25,10 @@ export interface AgentLimits {
    */
   readonly tokens?: number;
   /**
-   * Maximum length of one reply in characters: text, thinking, and names and arguments of tool
-   * calls. Media count a sixteenth. A longer reply fails the agent call with
-   * `MODEL_REPLY_TOO_LONG`, and the rest of it is not read. Default 1,000,000.
+   * Maximum length of one model's reply, in characters. Text, thinking, and names and arguments of
+   * tool calls count. One character of media data counts as 1/16. If a reply is longer, the agent
+   * call fails with `MODEL_REPLY_TOO_LONG`, and the loop does not read the rest. Default:
+   * 1,000,000.
    */
   readonly replyLength?: number;
   /**

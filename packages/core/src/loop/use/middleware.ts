@@ -82,7 +82,8 @@ export interface Middleware extends AgentHook {
   /**
    * Gets the open tool calls without a decision, and returns those that need a decision. Until
    * these have decisions, no open tool call runs, and hooks do not see the other tool calls. After
-   * `undefined`, only calls that need a decision wait. Only the last middleware with `hold` counts.
+   * `undefined`, each tool call waits only for its own decision. Only the last middleware with
+   * `hold` counts.
    */
   hold?(calls: readonly ToolUse[], context: RunContext): Awaitable<readonly ToolUse[] | undefined>;
   /**
