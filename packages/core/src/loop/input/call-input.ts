@@ -87,7 +87,7 @@ function repeated(id: string, index: number, before?: number): AgentError {
   const isInInput = before !== undefined;
   const message = isInInput
     ? `Items ${before} and ${index} of the input are the same message, or have the same id: "${id}".`
-    : `The conversation has a message "${id}" already (item ${index} of the input). To continue from this message, call without input. Otherwise, use another id.`;
+    : `The conversation has a message "${id}" already (item ${index} of the input). Call without input to continue from this message, or use another id.`;
   const details = { id, index, ...(isInInput && { before }) };
   return new AgentError('INVALID_INPUT', message, { details });
 }
