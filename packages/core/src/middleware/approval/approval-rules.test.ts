@@ -156,3 +156,30 @@ test('an exact name takes precedence over patterns, and an earlier pattern over 
     { name: 'sms_send', reason: 'a message' },
   ]);
 });
+
+test('a structured value is an answer, so only a rule with the name of its tool holds it', async () => {
+  const tools = toolsNamed('read');
+  const output = structured({ type: 'object' });
+  const asked = async (approvalOn: Rules): Promise<readonly string[]> => {
+    const replies = [
+      { toolCalls: [{ name: 'read' }] },
+      { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] },
+    ];
+    const agent = agentWith(approvalOn, { tools, replies });
+    const held = (await agent.call('go', { output })).pending;
+    const decisions = held.map(({ toolUseId }) => ({ toolUseId, type: 'approve' as const }));
+    const { pending } = await agent.call(decisions, { output });
+    return [...held, ...pending].map(({ name }) => name);
+  };
+  expect(await asked({ '*': true })).toEqual(['read']);
+  expect(await asked({ '*': true, generate_response: true })).toEqual([
+    'read',
+    'generate_response',
+  ]);
+  const named = toolsNamed('generate_response');
+  const own = agentWith(
+    { '*': true },
+    { tools: named, replies: [{ toolCalls: [{ name: 'generate_response' }] }] },
+  );
+  expect((await own.call('go')).pending).toHaveLength(1);
+});

@@ -24,11 +24,10 @@ export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalR
 const where = 'humanInTheLoop(): approvalOn';
 
 interface ApprovalRuleBook {
-  /**
-   * Returns the rule of a tool. A rule with the tool's name has precedence over patterns. Of
-   * several patterns that match, the first is used.
-   */
-  of(toolName: string): ApprovalRule | undefined;
+  /** Returns the rule with the tool's name, which has precedence over patterns. */
+  named(toolName: string): ApprovalRule | undefined;
+  /** Returns the rule of the first pattern that matches the tool's name. */
+  byPattern(toolName: string): ApprovalRule | undefined;
   /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */
   check(tools: ToolSet): void;
 }
@@ -46,7 +45,8 @@ export function approvalRules(given: ApprovalRules): ApprovalRuleBook {
     .filter(([key]) => isPattern(key))
     .map(([key, rule]) => ({ fits: nameMatcher(where, [key]), rule }));
   return {
-    of: (name) => named.get(name) ?? patterns.find(({ fits }) => fits(name))?.rule,
+    named: (name) => named.get(name),
+    byPattern: (name) => patterns.find(({ fits }) => fits(name))?.rule,
     check(tools) {
       const unknown = [...named.keys()].filter((name) => tools.find(name) === undefined);
       if (unknown.length) throw unknownTools(unknown, tools);

@@ -9,6 +9,7 @@ import { undecidedCalls } from '../../loop/admission/undecided-calls.ts';
 import type { Verdict } from '../../loop/admission/verdict.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
+import { outputToolName } from '../../output/output-tool.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 
@@ -71,8 +72,13 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   );
   const { approvalOn = {}, holdRound, decide, timeoutMs = 300_000 } = options;
   const rules = approvalRules(approvalOn);
-  const approve = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
-    const rule = rules.of(tool.name);
+  const approve = async (
+    { tool: { name }, input, toolUse }: ReadyCall,
+    { addedTools }: RunContext,
+  ): Promise<boolean | string> => {
+    // A structured value is an answer, although it comes as a tool call.
+    const isAnswer = name === outputToolName && addedTools.some((added) => added.name === name);
+    const rule = rules.named(name) ?? (isAnswer ? undefined : rules.byPattern(name));
     if (!rule) return false;
     const { when = () => true, description = true } = rule;
     const holds = await when(input, toolUse);
