@@ -57,7 +57,7 @@ async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promi
   return outcome;
 }
 
-/** What the server received. */
+/** Returns what the server received. */
 const echoed = async (request: Partial<ModelRequest>, options?: Partial<DashScopeOptions>) =>
   JSON.parse((await run(at('echo', options), request)).text) as {
     readonly path: string;
@@ -89,7 +89,7 @@ const script = [
 ];
 
 test.each(['302/far', '307/far', '308/near/redirect/307/far', '303/near', '307/nowhere'])(
-  'sends nothing after the redirect %s',
+  'dashscope() sends nothing to the target of the redirect %s',
   async (path) => {
     const baseURL = `${inject('providerUrl')}/redirect/${path}/dashscope/echo/api/v1`;
     const { text, error } = await run(at('', { baseURL, apiKey: 'sk-secret-0123456789' }));
@@ -98,7 +98,7 @@ test.each(['302/far', '307/far', '308/near/redirect/307/far', '303/near', '307/n
   },
 );
 
-test('reads text with its finish reason and usage', async () => {
+test('dashscope() reads text with its finish reason and usage', async () => {
   expect(await run(at('scripted'), { providerOptions: { script: ['晴れ です'] } })).toEqual({
     text: '晴れ です',
     thinking: '',
@@ -111,7 +111,7 @@ test('reads text with its finish reason and usage', async () => {
   });
 });
 
-test('separates thinking from the text', async () => {
+test('dashscope() separates thinking from the text', async () => {
   const { thinking, text } = await run(at('scripted', { thinkingBudget: 50 }), {
     providerOptions: { script: ['Yes.'] },
   });
@@ -145,7 +145,7 @@ test.each<[endpoint: string, options: Partial<DashScopeOptions>]>([
   ]);
 });
 
-test('sends body, service, key and headers', async () => {
+test('dashscope() sends the body to the right service, with key and headers', async () => {
   const apiKey = vi.fn(async () => ' key-1\n');
   const request = { messages: [userMessage('東京')], maxTokens: 9, providerOptions: { seed: 1 } };
   const options = {
@@ -170,7 +170,7 @@ test('sends body, service, key and headers', async () => {
   expect(apiKey).toHaveBeenCalledTimes(1);
 });
 
-test('sends media to the multimodal service if the model supports them, otherwise as text', async () => {
+test('media go to the multimodal service if the model supports them, and are sent as text otherwise', async () => {
   const messages = [
     systemMessage('Be brief.'),
     userMessage([image, { type: 'text', text: 'What is it?' }]),
@@ -189,7 +189,7 @@ test('sends media to the multimodal service if the model supports them, otherwis
   });
 });
 
-test('the name of a model determines its service and media', () => {
+test('the name of a model determines which media it supports', () => {
   const mediaOf = (model: string): readonly string[] => dashscope({ model }).features.media;
   expect(mediaOf('qwen-plus')).toEqual([]);
   expect(mediaOf('qwen3-max')).toEqual([]);
@@ -199,7 +199,7 @@ test('the name of a model determines its service and media', () => {
   expect(mediaOf('qwen-audio-turbo')).toEqual(['audio']);
 });
 
-test('`service` is configurable', async () => {
+test('`endpoint` overrides the service that the model’s name determines', async () => {
   expect((await echoed({}, { endpoint: 'multimodal' })).path).toMatch(
     /\/multimodal-generation\/generation$/,
   );
@@ -208,7 +208,7 @@ test('`service` is configurable', async () => {
   );
 });
 
-test('accepts a server that does not stream, and one that sends byte by byte', async () => {
+test('dashscope() accepts a server that does not stream, and a server that sends byte by byte', async () => {
   const { text, finish } = await run(
     at('scripted', { headers: { 'x-dashscope-sse': 'disable' } }),
     {
@@ -230,12 +230,15 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['event-key', 'MODEL_AUTH', false, 'Invalid API-key provided.'],
   ['json-error', 'MODEL_REQUEST', false, 'Model not exist.'],
   ['no-such-route', 'MODEL_REQUEST', false, 'Nothing at no-such-route.'],
-])('%s before the reply is %s', async (fault, code, retryable, words) => {
-  const { text, error } = await run(at(fault));
-  expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
-  expect(error?.message).toContain(words);
-  expect(error?.details?.['providerCode']).toMatch(/^[A-Z]\w+/);
-});
+])(
+  'the fault %s before the reply is an error with code %s',
+  async (fault, code, retryable, words) => {
+    const { text, error } = await run(at(fault));
+    expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
+    expect(error?.message).toContain(words);
+    expect(error?.details?.['providerCode']).toMatch(/^[A-Z]\w+/);
+  },
+);
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
   ['event-throttling', 'MODEL_RATE_LIMITED', true, 'Allocated quota exceeded.'],
@@ -245,15 +248,18 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['unnamed-error', 'MODEL_SERVER', true, 'An internal error has occured.'],
   ['malformed', 'MODEL_BAD_RESPONSE', false, 'malformed: {"output":{"choices":[{"mess'],
   ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'ended early: {"output"'],
-])('%s within the reply is %s, after the text before it', async (fault, code, retryable, words) => {
-  const { text, error, finish } = await run(at(fault, { timeoutMs: Infinity }));
-  expect([error?.code, error?.retryable]).toEqual([code, retryable]);
-  expect(text).toMatch(/^Hello, /);
-  expect(finish).toBeUndefined();
-  expect(error?.message).toContain(words);
-});
+])(
+  'the fault %s within the reply is an error with code %s, after the text before the fault',
+  async (fault, code, retryable, words) => {
+    const { text, error, finish } = await run(at(fault, { timeoutMs: Infinity }));
+    expect([error?.code, error?.retryable]).toEqual([code, retryable]);
+    expect(text).toMatch(/^Hello, /);
+    expect(finish).toBeUndefined();
+    expect(error?.message).toContain(words);
+  },
+);
 
-test('a signal that fires while the server is silent ends the wait and the connection', async () => {
+test('an abort while the server sends nothing ends the wait and closes the connection', async () => {
   const key = crypto.randomUUID();
   const controller = new AbortController();
   const stream = streamOf(
@@ -270,7 +276,7 @@ test('a signal that fires while the server is silent ends the wait and the conne
   });
 });
 
-test('closes the connection when the reader leaves', async () => {
+test('the connection is closed when the reader stops reading', async () => {
   const key = crypto.randomUUID();
   const stream = streamOf(at('hang-mid', { headers: { 'x-test-key': key } }));
   await stream.next();
@@ -280,7 +286,7 @@ test('closes the connection when the reader leaves', async () => {
   });
 });
 
-test('removes a key that the server quotes from the error', async () => {
+test('an API key that the server quotes is removed from the error', async () => {
   const apiKey = 'sk-secret-0123456789';
   const body = `event:error\ndata:{"code":"InvalidApiKey","message":"Wrong key ${apiKey} given"}\n\n`;
   const { error } = await run(at('-', { apiKey, fetch: async () => new Response(body) }));
@@ -298,13 +304,13 @@ test.each<[problem: string, options: Partial<DashScopeOptions>]>([
   ['not 0', { thinkingBudget: 0 }],
   ['not 1.5', { thinkingBudget: 1.5 }],
   ['not NaN', { thinkingBudget: NaN }],
-])('rejects invalid options: %s', (words, options) => {
+])('dashscope() rejects invalid options: %s', (words, options) => {
   expect(() => at('scripted', options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
   );
 });
 
-test('rejects a provider option that breaks the protocol before sending anything', async () => {
+test('a provider option that breaks the protocol is rejected before anything is sent', async () => {
   const send = vi.fn(async () => new Response(''));
   const { error } = await run(at('echo', { fetch: send }), {
     providerOptions: { incremental_output: false },
@@ -328,7 +334,7 @@ const talk: readonly Msg[] = [
   createMessage('user', [{ type: 'text', text: 'And this?' }, image], { name: 'Ann' }),
 ];
 
-test('sends the turns of several agents', async () => {
+test('with multiAgent(), dashscope() sends the turns of several agents as one history', async () => {
   const model = multiAgent(at('echo', { features: { media: ['image'] } }), { header: 'So far:' });
   const { body } = JSON.parse((await run(model, { messages: talk })).text);
   expect(body.input.messages).toEqual([
@@ -353,7 +359,7 @@ test('sends the turns of several agents', async () => {
   ]);
 });
 
-test('with several agents the log keeps the turns, and the model gets one history', async () => {
+test('with multiAgent(), the log keeps the turns of several agents, and the model gets one history', async () => {
   const agent = new ReActAgent({ name: 'Cal', model: multiAgent(at('echo')), tools: [] });
   await agent.observe([
     assistantMessage('Hi.', { name: 'Ann' }),

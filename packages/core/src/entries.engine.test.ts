@@ -39,7 +39,10 @@ const add = tool({
   },
 });
 
-/** Runs an agent with this middleware. The scripted model calls `add`, then answers. */
+/**
+ * Runs an agent with this middleware. The scripted model calls `add` and then answers. Returns the
+ * answer and the tools used.
+ */
 async function answerWith(...use: readonly Middleware[]): Promise<readonly string[]> {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] },
@@ -52,7 +55,10 @@ async function answerWith(...use: readonly Middleware[]): Promise<readonly strin
 
 const answered = ['It is 5.', 'add'];
 
-/** One smoke test per public entry, by its public name. Other tests import source files. */
+/**
+ * One smoke test per public entry. These tests import the public names, and all other tests import
+ * source files.
+ */
 const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: unknown]>> = {
   './index': [() => answerWith(), answered],
   './openai': [
@@ -194,6 +200,6 @@ test('each file beside this test is an entry and has a smoke test', () => {
   expect(Object.keys(smoke).toSorted()).toEqual(entries.toSorted());
 });
 
-test.for(Object.entries(smoke))('entry %s', async ([, [run, expected]]) => {
+test.for(Object.entries(smoke))('the public entry %s works', async ([, [run, expected]]) => {
   expect(await run()).toEqual(expected);
 });

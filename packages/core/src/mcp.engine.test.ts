@@ -39,7 +39,7 @@ function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
   return { url: `${base}/${kind}`, ask, count, open };
 }
 
-/** Returns the results that the model gets for simultaneous calls of a new agent. */
+/** Returns the results that the model gets for parallel tool calls of a new agent. */
 async function resultsOf(
   tools: McpTools,
   toolCalls: readonly { name: string; input?: JsonObject }[],
@@ -68,7 +68,7 @@ function deferred<T = void>() {
   return { promise, resolve };
 }
 
-test('approval rules know the tools of a server, even after its connection closed', async () => {
+test('approval rules know the tools of a server, even after its connection was closed', async () => {
   const tools = await newServer().open({ prefix: 'calc_' });
   const agent = new ReActAgent({
     name: 'a',
@@ -106,7 +106,7 @@ test('all pages of a server’s tools become tools of the agent', async () => {
   expect(tools.schemas()).toBe(tools.schemas());
 });
 
-test('replaces names that providers reject, and sends the original names to the server', async () => {
+test('tool names that providers reject are replaced, and the server gets the original names', async () => {
   const tools = await newServer().open({
     include: ['odd.name/with spaces', 'add'],
     prefix: 'srv-',
@@ -115,7 +115,7 @@ test('replaces names that providers reject, and sends the original names to the 
   expect(await resultOf(tools, 'srv-odd_name_with_spaces')).toMatchObject({ output: 'odd' });
 });
 
-test('keeps names apart that would become the same', async () => {
+test('tool names that would become equal after replacement stay different', async () => {
   const server = newServer();
   for (const name of ['a.b', 'a_b', 'a b', 'x'.repeat(70), 'x'.repeat(71)])
     await server.ask(`add/${encodeURIComponent(name)}`);
@@ -125,7 +125,7 @@ test('keeps names apart that would become the same', async () => {
   expect(await resultOf(tools, 'a_b_3')).toMatchObject({ output: expect.stringContaining('a') });
 });
 
-test('include and exclude select tools', async () => {
+test('`include` and `exclude` select tools', async () => {
   const server = newServer();
   const chosen = await server.open({ include: ['add', 'echo', 'gone'], exclude: ['echo'] });
   expect(chosen.list().map(({ name }) => name)).toEqual(['add']);
@@ -135,7 +135,7 @@ test('include and exclude select tools', async () => {
   });
 });
 
-test('the model gets text, images, sound, documents and links', async () => {
+test('the model gets texts, images, audio, documents and links from tool results', async () => {
   const tools = await newServer().open();
   expect((await resultOf(tools, 'picture')).output).toEqual([
     { type: 'text', text: 'A pixel:' },
@@ -167,7 +167,7 @@ test('the model gets text, images, sound, documents and links', async () => {
   });
 });
 
-test('cuts a long text with a mark, never inside a character', async () => {
+test('a long text is cut and marked, never inside a character', async () => {
   const tools = await newServer().open({ maxOutputChars: 9 });
   expect((await resultOf(tools, 'long', { count: 9 })).output).toBe('xxxxxxxxx');
   expect((await resultOf(tools, 'long', { count: 10 })).output).toBe(
@@ -182,7 +182,7 @@ test('cuts a long text with a mark, never inside a character', async () => {
   );
 });
 
-test('an error of a tool is an error result, and so is a rejection by the server', async () => {
+test('an error that a tool returns, and a rejection by the server, are error results', async () => {
   const tools = await newServer().open();
   expect(await resultOf(tools, 'fail', { why: 'no stock' })).toMatchObject({
     output: 'Error: no stock',
@@ -203,7 +203,7 @@ test('an error of a tool is an error result, and so is a rejection by the server
   });
 });
 
-test('with `schema` it validates arguments before it sends them; a rejected schema turns off one tool’s check', async () => {
+test('`schema` checks arguments before they are sent; for a tool whose schema it rejects, nothing is checked', async () => {
   const errors: AgentError[] = [];
   const server = newServer();
   const schema = vi.fn((given: JsonObject) => {
@@ -228,7 +228,7 @@ test('with `schema` it validates arguments before it sends them; a rejected sche
 });
 
 test.each([[undefined], [7], [{}]])(
-  'a schema() that returns %j turns off the check, but the tool works',
+  'if `schema` returns %j, arguments are not checked, but the tool works',
   async (given) => {
     const errors: AgentError[] = [];
     const tools = await newServer().open({
@@ -243,7 +243,7 @@ test.each([[undefined], [7], [{}]])(
   },
 );
 
-test('progress reaches hooks and readers', async () => {
+test('progress of a tool reaches hooks and readers', async () => {
   const tools = await newServer().open();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'progress' }] }, 'done']);
   const chunks: unknown[] = [];
@@ -260,7 +260,7 @@ test('progress reaches hooks and readers', async () => {
   ]);
 });
 
-test('an abort cancels the call at the server', async () => {
+test('an abort cancels the tool call at the server', async () => {
   const server = newServer();
   const tools = await server.open();
   const agent = new ReActAgent({
@@ -276,7 +276,7 @@ test('an abort cancels the call at the server', async () => {
   await server.ask('await/cancelled');
 });
 
-test('an abort ends the request if the server answers in one body', async () => {
+test('an abort ends the HTTP request if the server answers without a stream', async () => {
   const server = newServer('stateless');
   const tools = await server.open();
   const agent = new ReActAgent({
@@ -292,7 +292,7 @@ test('an abort ends the request if the server answers in one body', async () => 
   await server.ask('await/dropped');
 });
 
-test('canceled calls leave no connection open, because a browser has only six', async () => {
+test('canceled tool calls leave no connection open, because a browser has only six per server', async () => {
   const server = newServer();
   const tools = await server.open();
   for (let call = 1; call <= 8; call += 1) {
@@ -312,7 +312,7 @@ test('canceled calls leave no connection open, because a browser has only six', 
   expect(tools.connected).toBe(true);
 });
 
-test('a call that takes too long is an error result', async () => {
+test('a tool call that exceeds `timeoutMs` is an error result', async () => {
   const tools = await newServer().open({ timeoutMs: 1 });
   expect(await resultOf(tools, 'slow')).toMatchObject({
     state: 'error',
@@ -320,7 +320,7 @@ test('a call that takes too long is an error result', async () => {
   });
 });
 
-test('the agent gets new tools of the server from its next request on', async () => {
+test('after the server adds a tool, the agent’s next request contains the tool', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ onToolsChanged: changed.resolve });
@@ -376,7 +376,7 @@ test('on a server without sessions, streams and notifications, refresh() lists t
   expect(errors).toEqual([]);
 });
 
-test('resumes a broken stream if the server keeps its events, otherwise the call fails', async () => {
+test('a broken stream is resumed if the server stores its events; otherwise the tool call is an error result', async () => {
   const keeping = await newServer('resumable').open();
   expect(await resultOf(keeping, 'cut')).toMatchObject({
     output: 'after the cut',
@@ -389,7 +389,7 @@ test('resumes a broken stream if the server keeps its events, otherwise the call
   });
 });
 
-test('connects again to a server that forgot the session and repeats the call', async () => {
+test('if the server forgot the session, mcpTools() connects again and repeats the tool call', async () => {
   const server = newServer();
   const tools = await server.open({ reconnect: { attempts: 0 } });
   await server.ask('await/stream');
@@ -403,7 +403,7 @@ test('connects again to a server that forgot the session and repeats the call', 
 });
 
 test.each(['mcp', 'resumable', 'stateless'] as const)(
-  'simultaneous calls after a restart all run, each once: %s',
+  'parallel tool calls after a restart of the server all run exactly once: %s',
   async (kind) => {
     const server = newServer(kind);
     const tools = await server.open({ reconnect: { attempts: 0 } });
@@ -422,27 +422,31 @@ test.each([
   ['resumable', 'forget'],
   ['mcp', 'down'],
   ['resumable', 'down'],
-  // This server is back at once. A browser repeats a request by itself if it got no answer.
+  // This server is available again immediately. A browser repeats a request without an answer by
+  // itself.
   ['stateless', 'down'],
-] as const)('a server that dies during a call: %s, %s', async (kind, how) => {
-  const server = newServer(kind);
-  const tools = await server.open({ reconnect: { attempts: 0 } });
-  const call = resultsOf(tools, [{ name: 'slow' }, { name: 'slow' }]);
-  await server.ask('await/started:2');
-  await server.ask(how);
-  const lost = {
-    state: 'error',
-    output: expect.stringContaining('There is no connection to the MCP server "test"'),
-  };
-  expect(await call).toMatchObject([lost, lost]);
-  // The calls may have run, so they are not repeated.
-  expect(await server.count('call')).toBe(2);
-  await server.ask('up');
-  await server.ask('forget');
-  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
-});
+] as const)(
+  'tool calls are error results if the server dies while they run: %s, %s',
+  async (kind, how) => {
+    const server = newServer(kind);
+    const tools = await server.open({ reconnect: { attempts: 0 } });
+    const call = resultsOf(tools, [{ name: 'slow' }, { name: 'slow' }]);
+    await server.ask('await/started:2');
+    await server.ask(how);
+    const lost = {
+      state: 'error',
+      output: expect.stringContaining('There is no connection to the MCP server "test"'),
+    };
+    expect(await call).toMatchObject([lost, lost]);
+    // The tool calls may have run, so mcpTools() does not repeat them.
+    expect(await server.count('call')).toBe(2);
+    await server.ask('up');
+    await server.ask('forget');
+    expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+  },
+);
 
-test('close() ends a call that still runs in an abandoned session', async () => {
+test('close() ends a tool call that still runs in an earlier session', async () => {
   const server = newServer();
   let isBlocked = false;
   const stalling = (async (url: string, init: RequestInit) => {
@@ -463,7 +467,7 @@ test('close() ends a call that still runs in an abandoned session', async () => 
 });
 
 test.each([404, 400, 401, 500, 7, -32_000, -32_001, -32_602])(
-  'a protocol error %i fails one call with the message of the server',
+  'a protocol error with code %i is an error result with the server’s message',
   async (code) => {
     const server = newServer();
     const tools = await server.open({ reconnect: { attempts: 0 } });
@@ -485,23 +489,26 @@ test.each([
   { name: 'x', inputSchema: { type: 'object', properties: 7 } },
   { name: 'x', inputSchema: { type: 'object', required: 'a' } },
   null,
-])('reports an invalid tool in the list and keeps the other tools: %j', async (odd) => {
-  const errors: AgentError[] = [];
-  const server = newServer();
-  await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
-  const tools = await server.open({ onError: (error) => errors.push(error) });
-  expect(tools.list()).toHaveLength((await newServer().open()).list().length);
-  expect(errors).toMatchObject([
-    {
-      code: 'MCP_BAD_RESPONSE',
-      message: expect.stringContaining('1 invalid tools, which are ignored: '),
-    },
-  ]);
-  await tools.refresh();
-  expect(errors).toHaveLength(1);
-});
+])(
+  'an invalid tool in the server’s list is reported, and the other tools are kept: %j',
+  async (odd) => {
+    const errors: AgentError[] = [];
+    const server = newServer();
+    await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
+    const tools = await server.open({ onError: (error) => errors.push(error) });
+    expect(tools.list()).toHaveLength((await newServer().open()).list().length);
+    expect(errors).toMatchObject([
+      {
+        code: 'MCP_BAD_RESPONSE',
+        message: expect.stringContaining('1 invalid tools, which are ignored: '),
+      },
+    ]);
+    await tools.refresh();
+    expect(errors).toHaveLength(1);
+  },
+);
 
-test('accepts a tool with invalid fields that nobody reads', async () => {
+test('a tool with invalid fields that are not needed is accepted', async () => {
   const server = newServer();
   const odd = {
     name: 'odd',
@@ -517,7 +524,7 @@ test('accepts a tool with invalid fields that nobody reads', async () => {
   ]);
 });
 
-test('the agent’s own tool takes precedence over a server’s tool of the same name', async () => {
+test('the agent’s own tool takes precedence over a server’s tool with the same name', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ include: ['add', 'own'], onToolsChanged: changed.resolve });
@@ -543,7 +550,7 @@ test('the agent’s own tool takes precedence over a server’s tool of the same
   }
 });
 
-test('reconnects to a restarted server in the background', async () => {
+test('mcpTools() reconnects to a restarted server in the background', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({
@@ -558,7 +565,7 @@ test('reconnects to a restarted server in the background', async () => {
   await expect.poll(() => tools.connected).toBe(true);
 });
 
-test('doubles the wait before each of five attempts up to a limit; then a call connects on demand', async () => {
+test('the wait doubles before each of five reconnection attempts up to a limit, and later a tool call connects', async () => {
   const server = newServer();
   const waits: number[] = [];
   const failures: string[] = [];
@@ -582,7 +589,7 @@ test('doubles the wait before each of five attempts up to a limit; then a call c
   expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
 });
 
-test('reports the tools of an optional server when they arrive; a listener that throws breaks nothing', async () => {
+test('the tools of an optional server are reported when they arrive, and an `onToolsChanged` that throws breaks nothing', async () => {
   const server = newServer();
   const errors: AgentError[] = [];
   const told: number[] = [];
@@ -608,7 +615,7 @@ test('reports the tools of an optional server when they arrive; a listener that 
   expect(await server.count('list')).toBe(5);
 });
 
-test('a server that is down is an error result; the next call finds it when it is back', async () => {
+test('a tool call to a server that is down is an error result, and works again after the server is back', async () => {
   const server = newServer();
   const tools = await server.open({ reconnect: { attempts: 0 } });
   await server.ask('down');
@@ -620,7 +627,7 @@ test('a server that is down is an error result; the next call finds it when it i
   expect(await resultOf(tools, 'echo')).toMatchObject({ output: '{}' });
 });
 
-test('stops reconnecting after close() and after a call has connected', async () => {
+test('reconnection stops after close(), and after a tool call has connected', async () => {
   const server = newServer();
   await server.ask('down');
   const signals: AbortSignal[] = [];
@@ -638,7 +645,7 @@ test('stops reconnecting after close() and after a call has connected', async ()
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
 });
 
-test('close() ends the session at the server, running calls and the tools', async () => {
+test('close() ends running tool calls, and ends the session at the server', async () => {
   const server = newServer();
   const tools = await server.open();
   const [add] = tools.list();
@@ -665,7 +672,7 @@ test('close() ends the session at the server, running calls and the tools', asyn
   await tools.close();
 });
 
-test('sends headers with each request and calls a headers function each time', async () => {
+test('`headers` are sent with each request, and a `headers` function is called for each request', async () => {
   const server = newServer();
   let asked = 0;
   const tools = await server.open({ headers: () => ({ 'x-turn': String((asked += 1)) }) });
@@ -700,7 +707,7 @@ test('sends headers with each request and calls a headers function each time', a
   }
 });
 
-test('calls a custom fetch without `this`', async () => {
+test('a custom fetch is called without `this`', async () => {
   const server = newServer();
   const seen: unknown[] = [];
   const own = async function (
@@ -716,7 +723,7 @@ test('calls a custom fetch without `this`', async () => {
   expect(seen.every((self) => self === undefined)).toBe(true);
 });
 
-test('works with approval and the toolkit’s groups', async () => {
+test('tools of a server work with approval and with tool groups', async () => {
   const tools = await newServer().open({
     group: 'numbers',
     needsApproval: (_input, { name }) => name === 'add',
@@ -738,7 +745,7 @@ test('works with approval and the toolkit’s groups', async () => {
   expect(tools.find('add')).toMatchObject({ replay: 'safe', groups: ['numbers'] });
 });
 
-test('works with own tools and two servers side by side', async () => {
+test('own tools and tools of two servers work side by side', async () => {
   const [one, two] = await Promise.all([
     newServer().open({ include: ['add'] }),
     newServer().open({ include: ['add'], prefix: 'two_' }),
@@ -763,7 +770,7 @@ test('works with own tools and two servers side by side', async () => {
   await agent.call('Go');
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['clock', 'add', 'two_add']);
   const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
-  // In the order of arrival.
+  // The results are in order of arrival, so the test sorts them.
   expect(outputs.toSorted()).toEqual(['2', '4', 'noon']);
 });
 
@@ -785,7 +792,7 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
   ['busy', 'MCP_UNREACHABLE', true, 'failed (429)'],
   ['reset', 'MCP_UNREACHABLE', true, 'There is no connection'],
   ['empty-stream', 'MCP_UNREACHABLE', true, 'the connection ended before the answer'],
-])('a faulty server fails to connect: %s', async (fault, code, retryable, words) => {
+])('mcpTools() rejects if the server is faulty: %s', async (fault, code, retryable, words) => {
   const opening = mcpTools({
     url: `${inject('mcpUrl')}/fault/${fault}`,
     name: 'odd',
@@ -802,7 +809,7 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
   expect(JSON.stringify((error as AgentError).toJSON())).not.toContain('secret');
 });
 
-test('gives up on a silent server', async () => {
+test('mcpTools() rejects if the server does not answer within `connectTimeoutMs`', async () => {
   await expect(
     mcpTools({ url: `${inject('mcpUrl')}/fault/hang`, name: 'mute', connectTimeoutMs: 5 }),
   ).rejects.toMatchObject({
@@ -844,7 +851,7 @@ test.each<[options: object, words: string]>([
     { allowedServers: ['github'] },
     'mcpTools(): the server "localhost:1" is not in allowedServers.',
   ],
-])('the error for invalid options names them before any request: %j', async (options, words) => {
+])('the error about invalid options names them before any request: %j', async (options, words) => {
   const own = vi.fn<typeof fetch>();
   const opening = mcpTools({ url: 'http://localhost:1', fetch: own, optional: true, ...options });
   const error = await opening.catch((thrown: unknown) => thrown);
@@ -853,7 +860,7 @@ test.each<[options: object, words: string]>([
   expect(own).not.toHaveBeenCalled();
 });
 
-test('accepts a server in allowedServers', async () => {
+test('a server in `allowedServers` is accepted', async () => {
   const tools = await newServer().open({
     name: 'github',
     allowedServers: ['github'],
@@ -862,7 +869,7 @@ test('accepts a server in allowedServers', async () => {
   expect(tools.name).toBe('github');
 });
 
-test('without a listener it reports background failures on the console', async () => {
+test('without `onError`, background failures are reported on the console', async () => {
   const server = newServer();
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   await server.ask('down');
@@ -875,7 +882,7 @@ test('without a listener it reports background failures on the console', async (
   warn.mockRestore();
 });
 
-test('reports an event of every kind, in order', async () => {
+test('a call of an MCP tool emits pre-acting and post-acting', async () => {
   const tools = await newServer().open({ include: ['add'] });
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] },

@@ -47,7 +47,7 @@ const echoed = async (model: ChatModel, request: Partial<ModelRequest>) =>
   JSON.parse(String((await ask(model, request))['text'])).body;
 
 test.each(['alibaba-reasoning', 'alibaba-tool-call'])(
-  'reads the recorded stream %s of the compatible mode',
+  'openai() reads the recorded stream %s of DashScope’s compatible mode',
   async (name) => {
     const { model: _model, ...reply } = golden[name]!;
     expect(await ask(compatible(`/replay/${name}`))).toEqual(reply);
@@ -91,7 +91,7 @@ const talk: readonly Msg[] = [
   ),
 ];
 
-test('sends the turns of several agents', async () => {
+test('with multiAgent(), openai() sends the turns of several agents as one history', async () => {
   const { messages } = await echoed(multiAgent(compatible('/echo'), { header: 'So far:' }), {
     messages: talk,
   });

@@ -32,8 +32,8 @@ const event = (content: string, finishReason: string | null = null): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finishReason }] })}\n\n`;
 
 /**
- * Creates a body that emits one of these pieces per read, then stays open. Reports the number of
- * reads and whether it was canceled.
+ * Creates a body that emits one of these pieces per read and then stays open. `state` has the
+ * number of reads and whether the body was canceled.
  */
 const openBody = (...pieces: readonly string[]) => {
   const state = { reads: 0, cancelled: false };
@@ -86,7 +86,7 @@ async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promi
 const errorOf = async (model: ChatModel): Promise<AgentError> =>
   (await run(model)).error ?? expect.unreachable('no error');
 
-test.each(Object.keys(golden))('reads the recorded stream %s', async (name) => {
+test.each(Object.keys(golden))('openai() reads the recorded stream %s', async (name) => {
   const { text, reason, usage } = golden[name]!;
   const outcome = await run(at(`/replay/${name}/v1`));
   expect(outcome).toMatchObject({ text, finish: { reason } });
@@ -95,7 +95,7 @@ test.each(Object.keys(golden))('reads the recorded stream %s', async (name) => {
 });
 
 test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
-  'accepts %s',
+  'openai() accepts a stream of the variant %s',
   async (fault) => {
     expect(await run(at(`/fault/${fault}/v1`))).toMatchObject({
       text: 'Hello, world.',
@@ -104,7 +104,7 @@ test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
   },
 );
 
-test('reads characters that are split over reads, and an event of four megabytes', async () => {
+test('openai() reads characters that are split over several reads, and an event of four megabytes', async () => {
   expect((await run(at('/fault/split-utf8/v1'))).text).toBe(
     '東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻',
   );
@@ -123,11 +123,14 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['html', 'MODEL_BAD_RESPONSE', false, 'Please log in.'],
   ['empty', 'MODEL_BAD_RESPONSE', false, 'not an event stream'],
   ['json-error', 'MODEL_SERVER', true, 'No such deployment.'],
-])('%s before the reply is %s', async (fault, code, retryable, words) => {
-  const { text, error } = await run(at(`/fault/${fault}/v1`));
-  expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
-  expect(error?.message).toContain(words);
-});
+])(
+  'the fault %s before the reply is an error with code %s',
+  async (fault, code, retryable, words) => {
+    const { text, error } = await run(at(`/fault/${fault}/v1`));
+    expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
+    expect(error?.message).toContain(words);
+  },
+);
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
   ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'ended early: {"id"'],
@@ -136,17 +139,20 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   ['error-event', 'MODEL_SERVER', false, 'Failed to call a function.'],
   ['error-object', 'MODEL_SERVER', true, 'Provider disconnected unexpectedly'],
   ['error-rate-limit', 'MODEL_RATE_LIMITED', true, 'Slow down.'],
-])('%s within the reply is %s, after the text before it', async (fault, code, retryable, words) => {
-  const { text, error, finish } = await run(at(`/fault/${fault}/v1`));
-  expect([error?.code, error?.retryable]).toEqual([code, retryable]);
-  expect(text).toMatch(/^Hello/);
-  expect(finish).toBeUndefined();
-  expect(error?.message).toContain(words);
-  expect(error?.message.length).toBeLessThan(300);
-});
+])(
+  'the fault %s within the reply is an error with code %s, after the text before the fault',
+  async (fault, code, retryable, words) => {
+    const { text, error, finish } = await run(at(`/fault/${fault}/v1`));
+    expect([error?.code, error?.retryable]).toEqual([code, retryable]);
+    expect(text).toMatch(/^Hello/);
+    expect(finish).toBeUndefined();
+    expect(error?.message).toContain(words);
+    expect(error?.message.length).toBeLessThan(300);
+  },
+);
 
-test('reports a connection that breaks within the reply', async () => {
-  // The runtime decides how much of the text arrives first.
+test('a connection that breaks within the reply is reported', async () => {
+  // The runtime decides how much of the text arrives before the error.
   const { finish, error } = await run(at('/fault/cut/v1'));
   expect([error?.code, error?.retryable, finish]).toEqual(['MODEL_UNREACHABLE', true, undefined]);
   expect(error?.message).toContain(
@@ -154,7 +160,7 @@ test('reports a connection that breaks within the reply', async () => {
   );
 });
 
-test('a rate limit states how long to wait', async () => {
+test('the error about a rate limit says how long to wait', async () => {
   expect((await errorOf(at('/fault/429/v1'))).details).toEqual({
     status: 429,
     providerCode: 'rate_limit_exceeded',
@@ -162,13 +168,13 @@ test('a rate limit states how long to wait', async () => {
   });
 });
 
-test('reports an address without a server', async () => {
+test('an address without a server is reported', async () => {
   const error = await errorOf(openai({ model: 'm', baseURL: 'http://127.0.0.1:9/v1' }));
   expect([error.code, error.retryable]).toEqual(['MODEL_UNREACHABLE', true]);
   expect(error.message).toContain('http://127.0.0.1:9/v1');
 });
 
-test('sends body, key and headers', async () => {
+test('openai() sends body, key and headers', async () => {
   const apiKey = vi.fn(async () => ' key-1\n');
   const model = at('/echo/v1/', { apiKey, headers: { 'x-team': 'a' } });
   for (let calls = 1; calls <= 2; calls++) {
@@ -187,7 +193,7 @@ test('sends body, key and headers', async () => {
   }
 });
 
-test('sends no authorization without a key; headers may contain their own', async () => {
+test('without a key no authorization header is sent, and `headers` may contain one', async () => {
   const headersOf = async (options: Partial<OpenAiOptions>) =>
     JSON.parse((await run(at('/echo/v1', options))).text).headers as Record<string, string>;
   expect(await headersOf({})).not.toHaveProperty('authorization');
@@ -196,7 +202,7 @@ test('sends no authorization without a key; headers may contain their own', asyn
   ).toBe('Basic x');
 });
 
-test('the field for the token limit depends on the server', async () => {
+test('the name of the field for the token limit depends on the server', async () => {
   const fieldAt = async (baseURL: string | undefined, options: Partial<OpenAiOptions> = {}) => {
     let body = '';
     const model = served(
@@ -216,7 +222,7 @@ test('the field for the token limit depends on the server', async () => {
   expect(await fieldAt(undefined, { maxTokensField: 'max_tokens' })).toEqual(['max_tokens']);
 });
 
-test('removes a key that the server quotes from the error', async () => {
+test('an API key that the server quotes is removed from the error', async () => {
   const apiKey = 'sk-secret-0123456789';
   const quoting = `{"error":{"message":"Wrong key ${apiKey} given"}}`;
   const errors = [
@@ -239,11 +245,11 @@ test('removes a key that the server quotes from the error', async () => {
   expect(errors[0]?.message).toContain('Wrong key *** given');
 });
 
-/** Browsers hide where a redirect leads. */
+/** Browsers hide the target of a redirect. */
 const hidesTargets = 'document' in globalThis;
 
 test.each(['301', '302', '307', '308'])(
-  'a %s redirect within the origin is followed where its target is visible',
+  'a %s redirect within the origin is followed if the runtime shows the target',
   async (status) => {
     const { text, error } = await run(at(`/redirect/${status}/near/echo/v1`, { apiKey: 'key-1' }), {
       messages: [userMessage('Hi')],
@@ -271,7 +277,7 @@ test.each([
   '303/near',
   '307/loop',
   '307/nowhere',
-])('sends nothing after the redirect %s', async (path) => {
+])('openai() sends nothing to the target of the redirect %s', async (path) => {
   const apiKey = 'sk-secret-0123456789';
   const { text, error } = await run(at(`/redirect/${path}/echo/v1`, { apiKey }));
   expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
@@ -287,7 +293,7 @@ test.each([
   '//elsewhere.test/v1',
   'javascript:alert(1)',
   'https://',
-])('follows no redirect to %s, and quotes only its origin', async (location) => {
+])('a redirect to %s is not followed, and the error quotes only its origin', async (location) => {
   const seen: string[] = [];
   const serve: Fetch = async (url, init) => {
     seen.push(`${url} ${init.redirect}`);
@@ -300,7 +306,7 @@ test.each([
   expect(seen).toEqual(['https://api.openai.com/v1/chat/completions manual']);
 });
 
-test('a redirect does not wait for a body that never ends', async () => {
+test('openai() does not wait for the body of a redirect', async () => {
   const { state, stream } = openBody('moved');
   const error = await errorOf(
     served(() => new Response(stream, { status: 307, headers: { location: 'https://x.test/' } })),
@@ -308,7 +314,7 @@ test('a redirect does not wait for a body that never ends', async () => {
   expect([error.code, state.cancelled]).toEqual(['MODEL_BAD_RESPONSE', true]);
 });
 
-test('a redirect at a relative address without a base is refused', async () => {
+test('a redirect to a relative address is rejected if `baseURL` is relative too', async () => {
   const error = await errorOf(
     served(() => new Response(null, { status: 307, headers: { location: '/v2' } }), {
       baseURL: '/llm/v1',
@@ -319,7 +325,7 @@ test('a redirect at a relative address without a base is refused', async () => {
 
 const secret = 'sk-se+cret/0123456789';
 
-/** Everything that a log could show of an error: its fields, stacks and causes. */
+/** Returns everything that a log could show of an error: its fields, stacks and causes. */
 function shown(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify(error) ?? '';
   const { stack, message, cause } = error;
@@ -381,22 +387,25 @@ test.each<[how: string, respond: () => Response]>([
       throw secret;
     },
   ],
-])('a key quoted %s is in no field, stack or cause of the error', async (_how, respond) => {
-  for (const options of [
-    { apiKey: secret },
-    { apiKey: ` ${secret}\n` },
-    { headers: { authorization: `bearer ${secret}` } },
-    { headers: { 'api-key': secret } },
-    { headers: { 'x-key': `${secret} ` } },
-  ]) {
-    const error = await errorOf(served(respond, options));
-    const text = shown(error);
-    expect([text.includes('cret/01'), text.includes('cret%2F01')]).toEqual([false, false]);
-  }
-});
+])(
+  'an API key quoted %s appears in no field, stack or cause of the error',
+  async (_how, respond) => {
+    for (const options of [
+      { apiKey: secret },
+      { apiKey: ` ${secret}\n` },
+      { headers: { authorization: `bearer ${secret}` } },
+      { headers: { 'api-key': secret } },
+      { headers: { 'x-key': `${secret} ` } },
+    ]) {
+      const error = await errorOf(served(respond, options));
+      const text = shown(error);
+      expect([text.includes('cret/01'), text.includes('cret%2F01')]).toEqual([false, false]);
+    }
+  },
+);
 
 test.each(['https://ann:pass-12345678@x.test/v1', 'https://x.test/v1?a=b&key=pass-12345678#c'])(
-  'secrets of the address %s are in no error',
+  'secrets in the address %s appear in no error',
   async (baseURL) => {
     const lost = (url: string): never => {
       throw new TypeError(`Cannot request ${url}`);
@@ -407,7 +416,7 @@ test.each(['https://ann:pass-12345678@x.test/v1', 'https://x.test/v1?a=b&key=pas
   },
 );
 
-test('an error of a custom fetch shows where it came from', async () => {
+test('an error that a custom fetch throws is shown as the cause in the stack', async () => {
   const lost = (): never => {
     throw new Error('no network here');
   };
@@ -416,14 +425,14 @@ test('an error of a custom fetch shows where it came from', async () => {
   expect(error.stack).toContain('Caused by: Error: no network here');
 });
 
-test('reports a key function that fails', async () => {
+test('an `apiKey` function that fails causes an error with code MODEL_AUTH', async () => {
   const error = await errorOf(
     at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }),
   );
   expect([error.code, error.message]).toEqual(['MODEL_AUTH', 'signed out']);
 });
 
-test('a signal that fired before the request stops it', async () => {
+test('a signal that was aborted before the request prevents the request', async () => {
   const request = vi.fn(() => eventStream('data: [DONE]\n\n'));
   const reason = new Error('enough');
   await expect(
@@ -433,7 +442,7 @@ test('a signal that fired before the request stops it', async () => {
 });
 
 test.each(['hang', 'hang-mid'])(
-  'a signal that fires while the server does %s ends the wait and the connection',
+  'an abort while the server has the fault %s ends the wait and closes the connection',
   async (fault) => {
     const key = crypto.randomUUID();
     const controller = new AbortController();
@@ -454,7 +463,7 @@ test.each(['hang', 'hang-mid'])(
   },
 );
 
-test('closes the connection when the reader leaves', async () => {
+test('the connection is closed when the reader stops reading', async () => {
   const key = crypto.randomUUID();
   const stream = streamOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
   await stream.next();
@@ -464,7 +473,7 @@ test('closes the connection when the reader leaves', async () => {
   });
 });
 
-test('reads the network only as far as the reader reads, one array a read', async () => {
+test('openai() reads from the network only when the reader reads, and returns the deltas of one read together', async () => {
   const { state, stream } = openBody(event('a') + event('b'), event('c'), event('d'));
   const deltas = streamOf(served(() => eventStream(stream)));
   expect((await deltas.next()).value).toMatchObject([{ delta: 'a' }, { delta: 'b' }]);
@@ -475,7 +484,7 @@ test('reads the network only as far as the reader reads, one array a read', asyn
   expect(state).toEqual({ reads: 2, cancelled: true });
 });
 
-test('does not wait for a custom fetch that ignores the signal', async () => {
+test('after an abort, openai() does not wait for a custom fetch that ignores the signal', async () => {
   const controller = new AbortController();
   const { state, stream } = openBody(event('a'));
   const deltas = streamOf(
@@ -490,7 +499,7 @@ test('does not wait for a custom fetch that ignores the signal', async () => {
   expect(state.cancelled).toBe(true);
 });
 
-test('gives up on a silent server, before the reply and within it', async () => {
+test('a server that sends nothing for `timeoutMs` causes MODEL_TIMEOUT, before the reply and within it', async () => {
   expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({
     code: 'MODEL_TIMEOUT',
     retryable: true,
@@ -500,7 +509,7 @@ test('gives up on a silent server, before the reply and within it', async () => 
   expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
 });
 
-test('the time that a reader takes does not count as silence of the server', async () => {
+test('the time between reads by the reader does not count as silence of the server', async () => {
   vi.useFakeTimers();
   const { stream } = openBody(event('a'), event('b'));
   const deltas = streamOf(served(() => eventStream(stream), { timeoutMs: 1000 }));
@@ -512,7 +521,7 @@ test('the time that a reader takes does not count as silence of the server', asy
   await expect(next).rejects.toMatchObject({ code: 'MODEL_TIMEOUT' });
 });
 
-test('closes a connection that stays open after [DONE]', async () => {
+test('a connection that stays open after [DONE] is closed', async () => {
   vi.useFakeTimers();
   const { state, stream } = openBody(`${event('a', 'stop')}data: [DONE]\n\n`);
   const deltas = streamOf(served(() => eventStream(stream)));
@@ -526,7 +535,7 @@ test('closes a connection that stays open after [DONE]', async () => {
   expect(state.cancelled).toBe(true);
 });
 
-test('a connection that breaks after the finish reason leaves the reply complete', async () => {
+test('if the connection breaks after the finish reason, the reply is complete', async () => {
   const pieces = [event('a', 'stop')];
   const body = new ReadableStream({
     pull(controller) {
@@ -549,14 +558,14 @@ test.each([
     `event: ping\ndata: {}\n\ndata:\n\n${event('a', 'stop')}`,
   ],
   ['a usage that is cut off', `${event('a', 'stop')}data: {"choices":[],"usa`],
-])('tolerates %s', async (_, body) => {
+])('openai() accepts a stream with %s', async (_, body) => {
   expect(await run(served(() => eventStream(body)))).toMatchObject({
     text: 'a',
     finish: { reason: 'stop' },
   });
 });
 
-test('accepts content types other than JSON and HTML', async () => {
+test('an event stream with another content type is accepted, but another text is not', async () => {
   const respond = (body: string) =>
     served(() => new Response(body, { headers: { 'content-type': 'text/plain' } }));
   expect(await run(respond(`${event('a', 'stop')}`))).toMatchObject({
@@ -570,7 +579,7 @@ test('accepts content types other than JSON and HTML', async () => {
 });
 
 test.each(['', 'not JSON', '{}', '[]', '{"choices":[]}'])(
-  'rejects a JSON reply %j that is not a completion',
+  'a JSON reply %j that is not a completion is rejected',
   async (body) => {
     const model = served(
       () => new Response(body, { headers: { 'content-type': 'application/json' } }),

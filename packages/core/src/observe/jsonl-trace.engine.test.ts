@@ -47,7 +47,7 @@ function collect(options?: JsonlTraceOptions) {
   return { trace, lines, text, isClosed: () => closed };
 }
 
-test('writes each event as a line, in order, with its ids; omits prompts and chunks, masks secrets', async () => {
+test('jsonlTrace() writes each event with its ids as a line, without prompts and chunks, and masks secrets', async () => {
   const { trace, lines, text } = collect();
   const agent = agentWith(trace);
   await agent.call('go');
@@ -76,7 +76,7 @@ test('writes each event as a line, in order, with its ids; omits prompts and chu
   expect(text()).not.toContain('"k"');
 });
 
-test('writes chunks and requests on request, and omits fields that the mask removes', async () => {
+test('with `chunks` and `requests`, chunks and prompts are written; an event that `mask` removes is not written', async () => {
   const { trace, lines } = collect({
     chunks: true,
     requests: true,
@@ -93,7 +93,7 @@ test('writes chunks and requests on request, and omits fields that the mask remo
   });
 });
 
-test('traces an event as later hooks changed it', async () => {
+test('the trace contains an event as later hooks changed it', async () => {
   const { trace, text } = collect();
   const agent = agentWith(trace);
   agent.addHook({
@@ -105,7 +105,7 @@ test('traces an event as later hooks changed it', async () => {
   expect(text()).not.toContain('"seen"');
 });
 
-test('several agents share one trace, and close writes the waiting lines', async () => {
+test('several agents share one trace, and close() writes the waiting lines', async () => {
   const { trace, lines, isClosed } = collect();
   await Promise.all([agentWith(trace, 'a').call('go'), agentWith(trace, 'b').call('go')]);
   await trace.close();
@@ -113,7 +113,7 @@ test('several agents share one trace, and close writes the waiting lines', async
   expect(lines()).toHaveLength(20);
 });
 
-test('a slow sink delays no call: lines without room are dropped and counted', async () => {
+test('a slow sink delays no call, and lines that exceed `maxWaiting` are dropped and counted', async () => {
   let release!: () => void;
   const held = new Promise<void>((resolve) => (release = resolve));
   const seen: JsonObject[] = [];
@@ -135,7 +135,7 @@ test('a slow sink delays no call: lines without room are dropped and counted', a
   ]);
 });
 
-test('reports a failing sink once without failing the call', async () => {
+test('a sink that fails is reported once and does not fail the call', async () => {
   const sink = new WritableStream<Uint8Array>({ write: () => Promise.reject(new Error('full')) });
   const errors: AgentError[] = [];
   const trace = jsonlTrace(sink, { onError: (error) => errors.push(error) });
@@ -153,7 +153,7 @@ test('reports a failing sink once without failing the call', async () => {
   warn.mockRestore();
 });
 
-test('tolerates a listener that throws, a sink that fails to close, and a second close', async () => {
+test('jsonlTrace() tolerates an `onError` that throws, a sink that fails to close, and a second close()', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const onError = vi.fn(() => {
     throw new Error('mine');
@@ -176,7 +176,7 @@ test('tolerates a listener that throws, a sink that fails to close, and a second
   expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', cause: { message: 'gone' } }]);
 });
 
-test('drops events after close without failing the call', async () => {
+test('events after close() are dropped and do not fail the call', async () => {
   const lines: Uint8Array[] = [];
   const errors: AgentError[] = [];
   const trace = jsonlTrace(new WritableStream({ write: (line) => void lines.push(line) }), {
@@ -191,7 +191,7 @@ test('drops events after close without failing the call', async () => {
   expect([lines.length, errors]).toEqual([length, []]);
 });
 
-test('counts an event for which the mask throws, and does not write it', async () => {
+test('an event for which `mask` throws is counted and not written', async () => {
   let written = '';
   const sink = new WritableStream<Uint8Array>({
     write: (line) => void (written += new TextDecoder().decode(line)),
@@ -214,7 +214,7 @@ test.each([
   [new WritableStream(), { maxWaiting: -5 }],
   [new WritableStream(), { mask: 'k' }],
 ])(
-  'rejects the options %#, and a sink that is locked by another writer',
+  'jsonlTrace() rejects the options %#, and a sink that is locked by another writer',
   (sink, options?: unknown) => {
     const refused = expect.objectContaining({ code: 'CONFIGURATION' });
     expect(() => jsonlTrace(sink as never, options as never)).toThrow(refused);

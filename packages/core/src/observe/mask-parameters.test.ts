@@ -17,18 +17,18 @@ test.each([
   'client_secrets',
   'apiKeys',
   'dbPwd',
-])('%s is the name of a secret', (key) => {
+])('maskParameters() masks the value of %s', (key) => {
   expect(maskParameters({ [key]: 'abc', other: 1 })).toEqual({ [key]: '***', other: 1 });
 });
 
 test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'keys', '密码'])(
-  '%s is not the name of a secret',
+  'maskParameters() does not mask the value of %s',
   (key) => {
     expect(maskParameters({ [key]: 'abc' })).toEqual({ [key]: 'abc' });
   },
 );
 
-test('masks at any depth, whatever the value is, and leaves the given value unchanged', () => {
+test('values of any type are masked at any depth, and the given value is not changed', () => {
   const given = { list: [{ token: { a: 1 } }, 'token'], note: null, __proto__x: 1 };
   expect(maskParameters(given)).toEqual({
     list: [{ token: '***' }, 'token'],
@@ -39,14 +39,14 @@ test('masks at any depth, whatever the value is, and leaves the given value unch
   expect(maskParameters('token')).toBe('token');
 });
 
-test('accepts custom words', () => {
+test('a custom function can decide which names are masked', () => {
   expect(maskParameters({ ssn: '1', key: '2' }, (key) => key === 'ssn')).toEqual({
     ssn: '***',
     key: '2',
   });
 });
 
-test('cuts deep nesting instead of following it', () => {
+test('maskParameters() cuts values that are nested too deeply', () => {
   let nested: JsonValue = 'end';
   for (let i = 0; i < 100_000; i++) nested = [nested];
   expect(JSON.stringify(maskParameters(nested))).toBe(`${'['.repeat(32)}"…"${']'.repeat(32)}`);

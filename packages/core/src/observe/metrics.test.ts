@@ -41,7 +41,7 @@ const wait = tool({
   execute: (_input, { suspend }) => suspend('later'),
 });
 
-/** A clock that advances 10 ms at each reading. */
+/** Creates an agent with metrics(). The clock advances 10 ms at each reading. */
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const recorded: [string, unknown][] = [];
   const recorder: Metrics = {
@@ -68,7 +68,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent, of, recorded };
 }
 
-test('measures a call, its requests, its tools and its tokens', async () => {
+test('metrics() measures a call, its model requests, its tool calls and its tokens', async () => {
   const { agent, of } = setUp([
     {
       toolCalls: [
@@ -115,7 +115,7 @@ test('measures a call, its requests, its tools and its tokens', async () => {
   );
 });
 
-test('measures a tool that suspends and one that ends the call', async () => {
+test('metrics() measures a tool that suspends and a tool that ends the call', async () => {
   const { agent, of } = setUp([{ toolCalls: [{ name: 'wait' }] }]);
   await agent.call('go');
   expect(of('toolCall')).toMatchObject([{ name: 'wait', outcome: 'suspended' }]);
@@ -127,7 +127,7 @@ test('measures a tool that suspends and one that ends the call', async () => {
   expect(other.of('execution')).toMatchObject([{ reason: 'error', error: 'TOOL_ERROR' }]);
 });
 
-test("the time until an approval is not part of the tool's time, and a rejected call did not run", async () => {
+test("the time until an approval is not part of the tool's time, and a rejected tool call is not measured", async () => {
   const recorded: unknown[] = [];
   let time = 0;
   const recorder: Metrics = {
@@ -159,7 +159,7 @@ test("the time until an approval is not part of the tool's time, and a rejected 
   expect(recorded).toEqual([['approved', 5, 'success']]);
 });
 
-test('measures a failed request and one whose reader left', async () => {
+test('metrics() measures a model request that failed and a request whose reader left', async () => {
   const { agent, of } = setUp([
     { error: new AgentError('MODEL_SERVER', 'down') },
     { text: 'Half ', hang: true },
@@ -175,7 +175,7 @@ test('measures a failed request and one whose reader left', async () => {
   expect(of('execution').at(-1)).toMatchObject({ reason: 'interrupted' });
 });
 
-test('labels a rejection with its stage and category', async () => {
+test('a guard rejection is labeled with its stage and category', async () => {
   const error = new AgentError('GUARD_REJECTED', 'No.', {
     details: { stage: 'length', category: 'INVALID_INPUT' },
   }).toJSON();
@@ -187,7 +187,7 @@ test('labels a rejection with its stage and category', async () => {
   expect(of('execution')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
 });
 
-test('in any order, the labels name the model that answered and its run', async () => {
+test('the labels name the model that answered and its run, with metrics() at any place in `use`', async () => {
   for (const order of ['first', 'last', 'between'] as const) {
     const recorded: ModelMetric[] = [];
     const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
@@ -222,7 +222,7 @@ test('in any order, the labels name the model that answered and its run', async 
   }
 });
 
-test('measures a model that ignores the signal when the request is canceled', async () => {
+test('a canceled request is measured even if the model ignores the signal', async () => {
   const { agent, of } = setUp([], { model: { ...new ScriptedModel([]), stream: () => hanging() } });
   const abort = new AbortController();
   const call = agent.call('go', { signal: abort.signal });
@@ -239,7 +239,7 @@ async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
   yield await new Promise<readonly ModelDelta[]>(() => {});
 }
 
-test('an attempt that a timeout ended has failed, even if the model ignores the signal', async () => {
+test('an attempt that a timeout ended counts as failed, even if the model ignores the signal', async () => {
   const recorded: ModelMetric[] = [];
   const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
   const extensions = [
@@ -259,7 +259,7 @@ test('an attempt that a timeout ended has failed, even if the model ignores the 
   ]);
 });
 
-test('a request outside a run has no labels', async () => {
+test('a model request outside a run has no labels', async () => {
   const recorded: ModelMetric[] = [];
   const model = wrapModel(
     new ScriptedModel(['Hi.']),
@@ -273,7 +273,7 @@ test('a request outside a run has no labels', async () => {
   expect(recorded[0]).not.toHaveProperty('runId');
 });
 
-test('retries, fallbacks and guards name their run', async () => {
+test('the callbacks of retries, fallbacks and guards get the data of their run', async () => {
   const told: (RunInfo | undefined)[] = [];
   const note = ({ run }: { readonly run?: RunInfo | undefined }): void => void told.push(run);
   const transient = new AgentError('MODEL_SERVER', 'down', { retryable: true });
@@ -306,11 +306,12 @@ test('retries, fallbacks and guards name their run', async () => {
   });
   expect((await agent.call('go')).text).toMatch(/^12345\n/);
   const run = { runId: told[0]?.runId, sessionId: 's', userId: 'u', agentPath: ['a'] };
-  // Retry, fallback, the tool's retry, fallback, the violation, the guard's action.
+  // The callbacks of retry(), fallback(), toolRetry(), fallback(), the violation and the guard’s
+  // action.
   expect(told).toEqual(Array.from({ length: 6 }, () => run));
 });
 
-test('the request for a summary belongs to the run', async () => {
+test('the request for a history summary belongs to the run', async () => {
   const recorded: ModelMetric[] = [];
   const model = new ScriptedModel(['one', 'the summary', 'two']);
   const agent = new ReActAgent({
@@ -328,7 +329,7 @@ test('the request for a summary belongs to the run', async () => {
   expect(recorded[1]!.runId).toBe(recorded[2]!.runId);
 });
 
-test('counts each attempt, also of a fallback model', async () => {
+test('each attempt is counted, also of a fallback model', async () => {
   const recorded: unknown[] = [];
   const measured = metrics({
     modelRequest: ({ modelId, outcome }) => recorded.push([modelId, outcome]),
@@ -349,7 +350,7 @@ test('counts each attempt, also of a fallback model', async () => {
   ]);
 });
 
-test('a recorder that throws, or that records nothing, changes nothing', async () => {
+test('a recorder that throws or has no methods does not affect the call', async () => {
   const broken = (): never => {
     throw new Error('full');
   };
@@ -376,7 +377,7 @@ test.each([
   [null, {}],
   [undefined, {}],
   [{}, { now: 5 }],
-])('rejects metrics(%j, %j)', (recorder, options) => {
+])('metrics() rejects the arguments %j and %j', (recorder, options) => {
   expect(() => metrics(recorder as never, options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

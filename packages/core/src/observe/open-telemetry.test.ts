@@ -59,7 +59,7 @@ const named = (spans: readonly ReadableSpan[], name: string) =>
   spans.filter((span) => span.name === name);
 const ms = ([seconds, nanoseconds]: HrTime) => seconds * 1000 + nanoseconds / 1e6;
 
-test('makes one tree of a call, its requests and its tools', async () => {
+test('the spans of a call, its model requests and its tools form one tree', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' }, id: 'c1' }] }, 'done'],
     { userId: 'u' },
@@ -111,7 +111,7 @@ test('makes one tree of a call, its requests and its tools', async () => {
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toMatch(/seen|done|"k"/);
 });
 
-test('records content only on request, with secrets masked', async () => {
+test('content is recorded only with `content: true`, and its secrets are masked', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' } }] }, 'done'],
     { content: true },
@@ -151,7 +151,7 @@ test('records content only on request, with secrets masked', async () => {
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toContain('"k"');
 });
 
-test('a failure has its error in the span and leaves no span open', async () => {
+test('a failure sets the error of its span, and all spans end', async () => {
   const { agent, spans } = setUp([
     { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },
   ]);
@@ -169,7 +169,7 @@ test('a failure has its error in the span and leaves no span open', async () => 
   expect(other.spans().at(-1)!.attributes['error.type']).toBe('MODEL_SERVER');
 });
 
-test('a call that waits for an approval, and one whose reader leaves, end their spans', async () => {
+test('the spans of a call that waits for an approval, and of a call whose reader leaves, end', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'pay' }] }, { text: 'Half ', hang: true }],
     { use: [patchToolCalls()] },
@@ -185,12 +185,12 @@ test('a call that waits for an approval, and one whose reader leaves, end their 
   expect(named(spans(), 'chat scripted')).toHaveLength(2);
 });
 
-test("work inside a tool, even of an agent, is a child of the tool's span", async () => {
+test("the span of work inside a tool, even of a child agent, is a child of the tool's span", async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
   }).getTracer('test');
-  // A context manager with one context at a time, which is enough for one agent.
+  // A context manager that holds one context at a time, which is enough for one agent.
   let now = context.active();
   const within = (inside: typeof now, act: () => unknown): unknown => {
     const before = now;
@@ -228,7 +228,7 @@ test("work inside a tool, even of an agent, is a child of the tool's span", asyn
   expect(parentOf('execute_tool call_child')).toBe(idOf('invoke_agent a'));
 });
 
-test('a request has one span for all attempts and models, or one each if it is last in the list', async () => {
+test('a request has one span for all attempts and models, or one span each if openTelemetry() is last in `use`', async () => {
   const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
   for (const order of ['first', 'last'] as const) {
     const exporter = new InMemorySpanExporter();
@@ -280,7 +280,7 @@ const finish: ModelDelta = {
   metadata: { id: 'r1', model: 'two-2026' },
 };
 
-test("around and behind a fallback: the span of an attempt is a child of the request's", async () => {
+test("with openTelemetry() around and inside fallback(), the span of an attempt is a child of the request's span", async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -297,7 +297,7 @@ test("around and behind a fallback: the span of an attempt is a child of the req
   expect(spans[1]!.attributes['gen_ai.response.model']).toBe('two');
 });
 
-test('parallel tools, and one that was approved later, each have a span', async () => {
+test('parallel tools, and a tool that was approved later, each have a span', async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -319,7 +319,7 @@ test('parallel tools, and one that was approved later, each have a span', async 
   expect(paid!.attributes['isoloop.tool.state']).toBe('success');
 });
 
-test('a failed tool is an error', async () => {
+test('the span of a failed tool has the status error', async () => {
   const bad = tool({
     name: 'bad',
     description: '',
@@ -336,7 +336,7 @@ test('a failed tool is an error', async () => {
   });
 });
 
-test('cutting off a request ends its span at once without an error, even if the model hangs', async () => {
+test('an interrupted request ends its span immediately without an error, even if the model hangs', async () => {
   let asked = false;
   async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
     asked = true;
@@ -354,7 +354,7 @@ test('cutting off a request ends its span at once without an error, even if the 
   ]);
 });
 
-test('the attempt after one that ignored its timeout is a child of the call, not of that attempt', async () => {
+test('the span of the attempt after a timeout is a child of the call, not of the earlier attempt', async () => {
   const answer = new ScriptedModel(['Hi']);
   let tries = 0;
   async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
@@ -393,7 +393,7 @@ test('the attempt after one that ignored its timeout is a child of the call, not
   ]);
 });
 
-test("a model's requests outside a run are children of the active span", async () => {
+test('the span of a model request outside a run is a child of the active span', async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -419,7 +419,7 @@ test("a model's requests outside a run are children of the active span", async (
   });
 });
 
-test('several agents share one instance, and a run is a child of the active span', async () => {
+test('several agents share one openTelemetry(), and the span of a run is a child of the active span', async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -457,7 +457,7 @@ test.each([
   { api: { trace } },
   { api: { trace, context }, tracer: {} },
   { api: { trace, context }, content: 'yes' },
-])('rejects the options %#', (options) => {
+])('openTelemetry() rejects the options %#', (options) => {
   expect(() => openTelemetry(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

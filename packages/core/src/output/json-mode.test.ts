@@ -39,7 +39,7 @@ async function shown(
   return { text, events };
 }
 
-test('JSON that matches the schema is the output', async () => {
+test('jsonMode() returns JSON that matches the schema as the output', async () => {
   const { agent, model } = setUp([JSON.stringify(rome)]);
   const result = await agent.call('Which city?', { output: jsonMode(City) });
   expectTypeOf(result.output).toEqualTypeOf<{ name: string; people: number } | undefined>();
@@ -48,7 +48,7 @@ test('JSON that matches the schema is the output', async () => {
   expect(model.requests[0]!.responseSchema).toMatchObject({ type: 'object' });
 });
 
-test('repairs invalid JSON once through the wrapped model and counts the tokens', async () => {
+test('invalid JSON is repaired once through the wrapped model, and the tokens of both requests count', async () => {
   const asked: number[] = [];
   const counting = (next: ChatModel): ChatModel => ({
     provider: next.provider,
@@ -82,7 +82,7 @@ test('repairs invalid JSON once through the wrapped model and counts the tokens'
   expect((await memory.read()).map(textOf)).toEqual(['Which city?', JSON.stringify(rome)]);
 });
 
-test('a second invalid value fails the call with the raw text', async () => {
+test('after a second invalid value, the call fails with the raw text', async () => {
   const { agent, model, memory } = setUp(['no', '{"name": "Rome"']);
   await expect(agent.call('Which city?', { output: jsonMode(City) })).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
@@ -92,7 +92,7 @@ test('a second invalid value fails the call with the raw text', async () => {
   expect((await memory.read()).map(textOf)).toEqual(['Which city?', '{"name": "Rome"']);
 });
 
-test('reports the first of several invalid values', async () => {
+test('the correction reports the first of several invalid values', async () => {
   const { agent, model } = setUp([
     '```{"people":1}``` or ```{"name":"Rome"}```',
     JSON.stringify(rome),
@@ -103,7 +103,7 @@ test('reports the first of several invalid values', async () => {
   expect(told).not.toContain('people: ');
 });
 
-test('`attempts` is configurable', async () => {
+test('`attempts` sets the number of attempts', async () => {
   await expect(
     setUp(['no']).agent.call('?', { output: jsonMode(City, { attempts: 1 }) }),
   ).rejects.toMatchObject({
@@ -115,7 +115,7 @@ test('`attempts` is configurable', async () => {
   ]);
 });
 
-test('without a schema it accepts any object or array, but no bare word or number', async () => {
+test('without a schema, jsonMode() accepts any object or array, but no single word or number', async () => {
   const { agent, model } = setUp(['7', '{"a":1}']);
   const { output } = await agent.call('?', { output: jsonMode() });
   expectTypeOf(output).toEqualTypeOf<JsonValue | undefined>();
@@ -124,7 +124,7 @@ test('without a schema it accepts any object or array, but no bare word or numbe
   expect(model.requests[0]!).not.toHaveProperty('responseSchema');
 });
 
-test('rejects a value whose type differs from the one in plain JSON Schema', async () => {
+test('with plain JSON Schema, jsonMode() rejects a value of another type', async () => {
   const { agent } = setUp(['7', '[7]', '{}', '[7]']);
   expect(
     (await agent.call('?', { output: jsonMode({ type: 'object' }, { attempts: 3 }) })).output,
@@ -139,7 +139,7 @@ test.each([
   ['```json\n{"name":"Rome","people":1}'],
   ['First ```{"name":7}``` no, ```{"name":"Rome","people":1}```'],
   ['It is {"name":"Rome","people":1}, I think.'],
-])('finds the value in %j', async (text) => {
+])('jsonMode() finds the value in %j', async (text) => {
   const { agent } = setUp([text]);
   expect((await agent.call('?', { output: jsonMode(City) })).output).toEqual({
     name: 'Rome',
@@ -147,7 +147,7 @@ test.each([
   });
 });
 
-test('long replies without a value take linear time', async () => {
+test('finding a value in a long reply takes linear time', async () => {
   for (const piece of ['[', '{', '```', '` ', '``` ']) {
     const { agent } = setUp([`${piece.repeat(100_000)}x`, '{}']);
     expect((await agent.call('?', { output: jsonMode() })).output).toEqual({});
@@ -158,7 +158,7 @@ test('long replies without a value take linear time', async () => {
   );
 });
 
-test('YAML that matches the schema is the output and stays YAML', async () => {
+test('yamlMode() returns YAML that matches the schema as the output, and the text stays YAML', async () => {
   const { agent, model, memory } = setUp([yaml]);
   const output = yamlMode(City, { parse });
   const { text, events } = await shown(agent, { output });
@@ -179,14 +179,17 @@ test.each([
     `Here you are:\n\n\`\`\`yml\n  name: Rome\n  people: 2800000\n\`\`\`\nBye.`,
     '  name: Rome\n  people: 2800000',
   ],
-])('removes the fence around YAML from %j, and readers see the change', async (reply, kept) => {
-  const { agent } = setUp([reply]);
-  const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
-  expect(text).toBe(kept);
-  expect(events.at(-1)).toMatchObject({ result: { output: rome, text: kept } });
-});
+])(
+  'the fence around YAML is removed from %j, and a step-reset shows the change',
+  async (reply, kept) => {
+    const { agent } = setUp([reply]);
+    const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
+    expect(text).toBe(kept);
+    expect(events.at(-1)).toMatchObject({ result: { output: rome, text: kept } });
+  },
+);
 
-test('keeps a fence inside the YAML', async () => {
+test('a fence inside the YAML is kept', async () => {
   const { agent } = setUp(['code: |\n  ```js\n  1\n  ```\n']);
   const { output } = await agent.call('?', {
     output: yamlMode(z.object({ code: z.string() }), { parse }),
@@ -195,7 +198,7 @@ test('keeps a fence inside the YAML', async () => {
 });
 
 test.each(['Rome', 'name: [Rome', 'name: Rome', '', '- Rome', 'a: &a\n  b: *a'])(
-  'repairs %j, which is not the expected YAML',
+  'the reply %j is repaired, because it is not the expected YAML',
   async (wrong) => {
     const { agent, model } = setUp([wrong, yaml]);
     const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
@@ -205,7 +208,7 @@ test.each(['Rome', 'name: [Rome', 'name: Rome', '', '- Rome', 'a: &a\n  b: *a'])
   },
 );
 
-test('rejects a bare word even without a schema', async () => {
+test('yamlMode() rejects a single word, even without a schema', async () => {
   for (const schema of [{ type: 'object' }, undefined] as const) {
     const { agent } = setUp(['Rome', 'Rome again']);
     const output = schema ? yamlMode(schema, { parse }) : yamlMode(undefined, { parse });
@@ -216,7 +219,7 @@ test('rejects a bare word even without a schema', async () => {
   }
 });
 
-test('rejects a small text that expands to a huge value, and values without a JSON form', async () => {
+test('yamlMode() rejects a small text that expands to a huge value, and values without a JSON form', async () => {
   let bomb: unknown = ['x'];
   for (let level = 0; level < 40; level++) bomb = [bomb, bomb];
   const cycle: unknown[] = [];
@@ -240,7 +243,7 @@ test('rejects a small text that expands to a huge value, and values without a JS
   expect((await agent.call('?', { output })).output).toEqual({ at: '1970-01-01T00:00:00.000Z' });
 });
 
-test('does not blame the model for a parser that returns a promise', async () => {
+test('a parser that returns a promise is a CONFIGURATION error, and the model is not asked again', async () => {
   const { agent, model } = setUp(['a: 1']);
   const output = yamlMode(undefined, { parse: async () => ({ a: 1 }) });
   await expect(agent.call('?', { output })).rejects.toMatchObject({
@@ -250,7 +253,7 @@ test('does not blame the model for a parser that returns a promise', async () =>
   expect(model.requests).toHaveLength(1);
 });
 
-test('at the limit of iterations it asks for the value in one more request', async () => {
+test('at the limit of iterations, the value is requested in one more request', async () => {
   const { agent, model } = setUp(['nothing', `\`\`\`yaml\n${yaml}\`\`\``], {
     limits: { iterations: 1 },
   });
@@ -259,7 +262,7 @@ test('at the limit of iterations it asks for the value in one more request', asy
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('as YAML alone');
 });
 
-test('rejects an invalid schema, parser or number', () => {
+test('jsonMode() and yamlMode() reject an invalid schema, parser or number of attempts', () => {
   const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
   expect(() => jsonMode('x' as unknown as typeof City)).toThrow(configuration);
   expect(() => jsonMode(z.date())).toThrow(configuration);

@@ -38,7 +38,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   };
 }
 
-/** Records deleted ids. Can refuse to delete. */
+/** A memory that records deleted ids and can reject deletions. */
 class Watched extends InMemoryMemory {
   refuses = false;
   readonly deleted: string[] = [];
@@ -61,7 +61,7 @@ async function eventsOf(
   return events;
 }
 
-test('does not show an empty reply to the model again, nor store it', async () => {
+test('an empty reply is neither sent to the model again nor stored', async () => {
   const { agent, model } = setUp(['', { toolCalls: [give(rome)] }]);
   expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
@@ -75,7 +75,7 @@ test('does not show an empty reply to the model again, nor store it', async () =
   expect((await failing.agent.messages()).map(({ role }) => role)).toEqual(['user']);
 });
 
-test('a store that fails to delete fails the call', async () => {
+test('if the store fails to delete a message, the call fails', async () => {
   for (const last of [rome, bad]) {
     const { agent, memory } = setUp([{ toolCalls: [give(bad)] }, { toolCalls: [give(last)] }]);
     memory.refuses = true;
@@ -85,7 +85,7 @@ test('a store that fails to delete fails the call', async () => {
   }
 });
 
-test('rewrites only the messages that have to change', async () => {
+test('only the messages that have to change are rewritten in the store', async () => {
   const { agent, memory } = setUp([{ toolCalls: [look] }, { toolCalls: [give(rome)] }]);
   await agent.call('go', { output: structured(city) });
   const log = await memory.read();
@@ -94,7 +94,7 @@ test('rewrites only the messages that have to change', async () => {
   expect(log.filter(({ id }) => memory.deleted.includes(id))).toEqual([]);
 });
 
-test('prompt mode: the answer keeps the metadata and usage of its reply', async () => {
+test('in prompt mode, the answer keeps the metadata and usage of its reply', async () => {
   const usage = { inputTokens: 3, outputTokens: 4 };
   const { agent } = setUp([{ text: JSON.stringify(rome), usage }]);
   const result = await agent.call('go', { output: structured(city, { mode: 'prompt' }) });
@@ -104,7 +104,7 @@ test('prompt mode: the answer keeps the metadata and usage of its reply', async 
   });
 });
 
-test('keeps text beside other calls and streams the answer after it', async () => {
+test('text beside other tool calls is kept, and the value is streamed after it', async () => {
   const { agent } = setUp([{ text: 'Looking.', toolCalls: [look, give(rome)] }]);
   const events = await eventsOf(agent, city);
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
@@ -115,7 +115,7 @@ test('keeps text beside other calls and streams the answer after it', async () =
   ]);
 });
 
-test('takes back text beside the value alone', async () => {
+test('text beside a tool call with the value only is removed', async () => {
   const { agent } = setUp([{ text: 'Here:', toolCalls: [give(rome)] }]);
   const resets = (await eventsOf(agent, city)).filter(({ type }) => type === 'step-reset');
   expect(resets).toMatchObject([
@@ -123,7 +123,7 @@ test('takes back text beside the value alone', async () => {
   ]);
 });
 
-test('at the limit it streams the value as a chunk of the summary', async () => {
+test('at the limit of iterations, the value is streamed as a summary chunk', async () => {
   const { agent } = setUp([{ toolCalls: [give(rome)] }], limited);
   const chunks = (await eventsOf(agent, city)).filter(({ type }) => type === 'summary-chunk');
   expect(chunks).toMatchObject([{ delta: JSON.stringify(rome) }]);
@@ -143,7 +143,7 @@ test('the answer contains the thinking of the last reply', async () => {
 });
 
 test.for(['tool', 'prompt'] as const)(
-  '%s mode: stores a value without a JSON form as the model wrote it',
+  'in %s mode, a value without a JSON form is stored as the model wrote it',
   async (mode) => {
     const schema = z.object({ name: z.string() }).transform(
       ({ name }) =>
@@ -160,7 +160,7 @@ test.for(['tool', 'prompt'] as const)(
   },
 );
 
-test('prompt mode: appends the schema to the system prompt that a hook returned', async () => {
+test('in prompt mode, the schema is appended to the system prompt that a hook returned', async () => {
   const { agent, model } = setUp(['what?', JSON.stringify(rome)], {
     systemPrompt: 'Be kind.',
     use: [
@@ -188,7 +188,7 @@ test('prompt mode: appends the schema to the system prompt that a hook returned'
 });
 
 test.for(['tool', 'prompt'] as const)(
-  '%s mode: an abort at the limit ends the call without a value',
+  'in %s mode, an abort at the limit of iterations ends the call without a value',
   async (mode) => {
     const { agent } = setUp([{ text: 'Half ', hang: true }], limited);
     const controller = new AbortController();
@@ -202,7 +202,7 @@ test.for(['tool', 'prompt'] as const)(
   },
 );
 
-test('prompt mode: drops a tool call that the model makes at the limit', async () => {
+test('in prompt mode, a tool call that the model makes at the limit of iterations is dropped', async () => {
   const { agent } = setUp([{ text: JSON.stringify(rome), toolCalls: [look] }], limited);
   const { message, output } = await agent.call('go', {
     output: structured(city, { mode: 'prompt' }),
@@ -211,7 +211,7 @@ test('prompt mode: drops a tool call that the model makes at the limit', async (
   expect(message.metadata).toMatchObject({ output: rome, finishReason: 'tool_calls' });
 });
 
-test('prompt mode: trims a requested text and rejects a blank one', async () => {
+test('in prompt mode, a text value is trimmed, and a blank text is rejected', async () => {
   const { agent } = setUp(['  Rome \n']);
   expect(
     (await agent.call('go', { output: structured(z.string(), { mode: 'prompt' }) })).output,
@@ -223,7 +223,7 @@ test('prompt mode: trims a requested text and rejects a blank one', async () => 
   await expect(failed).rejects.toMatchObject({ details: { issues: ['it is not valid JSON'] } });
 });
 
-test('tool mode: the last of several values in a reply counts', async () => {
+test('in tool mode, the last valid value in a reply counts', async () => {
   const paris = { name: 'Paris' };
   for (const options of [{}, limited]) {
     const { agent } = setUp([{ toolCalls: [give(rome), give(paris)] }], options);
@@ -234,7 +234,7 @@ test('tool mode: the last of several values in a reply counts', async () => {
   model.assertDone();
 });
 
-test('tool mode: adds its tool to the agent’s, describes it, and answers its call', async () => {
+test('in tool mode, the output tool is added to the agent’s tools, and its tool call gets a result', async () => {
   const { agent, model } = setUp(
     [
       { toolCalls: [look] },
@@ -264,7 +264,7 @@ test('tool mode: adds its tool to the agent’s, describes it, and answers its c
   ).toContain('final answer');
 });
 
-test('tool mode: a hook that removes the tool from a request keeps the others there', async () => {
+test('in tool mode, the output tool stays in the request even if a hook removes it', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }], {
     use: [
       {
@@ -284,7 +284,7 @@ test('tool mode: a hook that removes the tool from a request keeps the others th
   ]);
 });
 
-test('tool mode: reserves the name of its tool', async () => {
+test('in tool mode, the name of the output tool is reserved', async () => {
   const { agent } = setUp([], {
     tools: [tool({ name: 'generate_response', description: '', input: {} })],
   });
@@ -294,7 +294,7 @@ test('tool mode: reserves the name of its tool', async () => {
   });
 });
 
-test('tool mode: reports invalid JSON at the limit', async () => {
+test('in tool mode, invalid JSON at the limit of iterations is reported', async () => {
   const { agent } = setUp([{ toolCalls: [give('{"na')] }], limited);
   await expect(agent.call('go', { output: structured(city) })).rejects.toMatchObject({
     details: { issues: ['it is not valid JSON'], text: '{"na' },
@@ -305,7 +305,7 @@ test('tool mode: reports invalid JSON at the limit', async () => {
   });
 });
 
-test('wrapping a value that is not an object moves its references and no other text', async () => {
+test('if a schema is wrapped in an object, its references change, but no other text changes', async () => {
   const schema = {
     type: 'array',
     items: { $ref: '#/$defs/city' },
@@ -319,7 +319,7 @@ test('wrapping a value that is not an object moves its references and no other t
   });
 });
 
-test('tool mode: accepts arguments with spaces, and checks a bare value against the schema', async () => {
+test('in tool mode, arguments may contain spaces, and a value that is not an object is checked against the schema', async () => {
   const { agent } = setUp([{ toolCalls: [give('{ "name": "Rome" }')] }], limited);
   expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
   const wrong = setUp([{ toolCalls: [give('"Rome"')] }], limited);
@@ -328,13 +328,13 @@ test('tool mode: accepts arguments with spaces, and checks a bare value against 
   });
 });
 
-test('tool mode: keeps the last of several invalid values', async () => {
+test('in tool mode, the last of several invalid values is reported', async () => {
   const { agent } = setUp([{ toolCalls: [give({ name: 1 }), give({ name: 2 })] }]);
   const failed = agent.call('go', { output: structured(city, { attempts: 1 }) });
   await expect(failed).rejects.toMatchObject({ details: { text: '{"name":2}' } });
 });
 
-test('tool mode: accepts a value that an interrupted host left in the log', async () => {
+test('in tool mode, a value that a dead host left in the log is accepted', async () => {
   const use = { type: 'tool_use', id: 'c', name: 'generate_response', input: rome } as const;
   const model = new ScriptedModel([]);
   const agent = new ReActAgent({

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { toSchema } from '../schema/to-schema.ts';
 import { asArguments } from './structured-schema.ts';
 
-test('the schema of an object is the schema of the arguments', async () => {
+test('asArguments() uses the schema of an object directly as the schema of the arguments', async () => {
   const schema = toSchema(z.object({ city: z.string().trim() }));
   const args = asArguments(schema);
   expect(args.jsonSchema).toEqual(schema.jsonSchema);
@@ -17,7 +17,7 @@ test('the schema of an object is the schema of the arguments', async () => {
   });
 });
 
-test('wraps any other value in an object', async () => {
+test('asArguments() wraps any other value in an object', async () => {
   const args = asArguments(toSchema(z.array(z.string())));
   expect(args.jsonSchema).toEqual({
     type: 'object',

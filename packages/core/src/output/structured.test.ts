@@ -53,7 +53,7 @@ async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]>
   return all;
 }
 
-/** Returns the content of the log, one word a block. */
+/** Returns a line for each message, with one word or text for each block. */
 function shape(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ role, content }) => {
     const words = content.map((block) => {
@@ -66,8 +66,8 @@ function shape(messages: readonly Msg[]): readonly string[] {
 }
 
 /**
- * Checks that each call has its result right after the message that made it, and each result its
- * call.
+ * Checks that each tool call has its result directly after its message, and that each result has
+ * its tool call.
  */
 function expectValid(messages: readonly Msg[]): void {
   const open = new Set<string>();
@@ -87,7 +87,7 @@ async function expectAllValid(memory: Memory, model: ScriptedModel): Promise<voi
 
 const stored = `assistant: ${JSON.stringify(rome)}`;
 
-test('tool mode: accepts the value of a call in the first round, which is not forced', async () => {
+test('in tool mode, a value in the first reply is accepted, and its request has no tool choice', async () => {
   const { agent, model, memory } = setUp([{ thinking: 'Easy.', toolCalls: [give(rome)] }]);
   const result = await agent.call('Which city?', { output: structured(city) });
   expectTypeOf(result.output).toEqualTypeOf<{ name: string; people: number } | undefined>();
@@ -116,7 +116,7 @@ test('tool mode: accepts the value of a call in the first round, which is not fo
   model.assertDone();
 });
 
-test('tool mode: answers a reply without a call with a reminder and forces the tool choice', async () => {
+test('in tool mode, a reply without the value gets a reminder, and the next request forces the output tool', async () => {
   const { agent, model, memory } = setUp([
     { thinking: 'First.', text: 'Rome!' },
     { toolCalls: [give(rome)] },
@@ -142,7 +142,7 @@ test('tool mode: answers a reply without a call with a reminder and forces the t
   await expectAllValid(memory, model);
 });
 
-test('tool mode: sends the issues back to the model, three attempts in all', async () => {
+test('in tool mode, the model gets the issues of an invalid value, in three attempts at most', async () => {
   const { agent, model, memory } = setUp([
     { toolCalls: [give(bad)] },
     { toolCalls: [give('{"name":')] },
@@ -157,7 +157,7 @@ test('tool mode: sends the issues back to the model, three attempts in all', asy
   await expectAllValid(memory, model);
 });
 
-test('tool mode: after the last attempt the call fails and the raw text is kept', async () => {
+test('in tool mode, after the last attempt the call fails, and the log keeps the raw text', async () => {
   const replies = [
     { toolCalls: [give(bad)] },
     { toolCalls: [look, give(bad)] },
@@ -195,7 +195,7 @@ test('tool mode: after the last attempt the call fails and the raw text is kept'
   ]);
 });
 
-test('tool mode: fails if the model makes no call even when forced', async () => {
+test('in tool mode, the call fails if the model never calls the output tool', async () => {
   const { agent, model, memory } = setUp(['Rome.', 'I said Rome.', 'Rome!']);
   await expect(
     agent.call('Which city?', { output: structured(city, { attempts: 2 }) }),
@@ -207,7 +207,7 @@ test('tool mode: fails if the model makes no call even when forced', async () =>
   expect(shape(await memory.read())).toEqual(['user: Which city?', 'assistant: Rome!']);
 });
 
-test('tool mode: `forceTool: false` only reminds the model', async () => {
+test('in tool mode, `forceTool: false` sends only a reminder', async () => {
   const { agent, model } = setUp(['Rome.', { toolCalls: [give(rome)] }]);
   const result = await agent.call('Which city?', {
     output: structured(city, { forceTool: false }),
@@ -217,7 +217,7 @@ test('tool mode: `forceTool: false` only reminds the model', async () => {
   expect(shape(model.requests[1]!.messages)).toHaveLength(3);
 });
 
-test('tool mode: other tools in the same replies run and keep their results', async () => {
+test('in tool mode, other tools in the same replies run, and their results are kept', async () => {
   const { agent, model, memory } = setUp([
     { text: 'Looking.', toolCalls: [look] },
     { text: 'More.', toolCalls: [give(bad), look] },
@@ -242,7 +242,7 @@ test('tool mode: other tools in the same replies run and keep their results', as
   await expectAllValid(memory, model);
 });
 
-test('another reader of a session log does not see the removed messages either', async () => {
+test('another reader of a session’s log does not see the removed messages', async () => {
   for (const durability of ['step', 'turn'] as const) {
     const store = new MemoryStore();
     const memory = new SessionMemory(store, 's', { durability });
@@ -262,7 +262,7 @@ test('another reader of a session log does not see the removed messages either',
   }
 });
 
-test('leaves earlier turns alone, even one that was interrupted before its value', async () => {
+test('messages of earlier turns are kept, even of a turn that was interrupted before its value', async () => {
   const { agent, memory } = setUp([
     { toolCalls: [give(bad)] },
     'Rome.',
@@ -285,7 +285,7 @@ test('leaves earlier turns alone, even one that was interrupted before its value
   expect(shape(after.slice(4))).toEqual(['user: Second?', stored]);
 });
 
-test('tool mode: at the limit it asks for the value with one forced call', async () => {
+test('in tool mode, the value is requested at the limit of iterations with a forced tool call', async () => {
   const replies = [
     'Rome.',
     { toolCalls: [look] },
@@ -327,7 +327,7 @@ test('tool mode: at the limit it asks for the value with one forced call', async
   await expectAllValid(memory, model);
 });
 
-test('at the limit there is one attempt', async () => {
+test('at the limit of iterations, only one attempt is made', async () => {
   for (const [mode, last] of [
     ['tool', { toolCalls: [give(bad)] }],
     ['tool', JSON.stringify(bad)],
@@ -345,7 +345,7 @@ test('at the limit there is one attempt', async () => {
   }
 });
 
-test('wraps a value that is not an object for the tool only', async () => {
+test('a value that is not an object is wrapped in an object in tool mode only', async () => {
   const list = z.array(z.string());
   const inTool = setUp([{ toolCalls: [give({ response: ['a', 'b'] })] }]);
   const result = await inTool.agent.call('Which?', { output: structured(list) });
@@ -370,7 +370,7 @@ test('wraps a value that is not an object for the tool only', async () => {
   }
 });
 
-test('sends plain JSON Schema to the model and does not check the value', async () => {
+test('with plain JSON Schema, the model gets the schema, and the value is not checked', async () => {
   const schema = { type: 'object', properties: { name: { type: 'string' } } };
   const { agent, model } = setUp([{ toolCalls: [give({ name: 7 })] }]);
   const result = await agent.call('Which?', { output: structured(schema) });
@@ -381,7 +381,7 @@ test('sends plain JSON Schema to the model and does not check the value', async 
   ).toBe(schema);
 });
 
-test('the output is the typed value of the schema, and the log contains its JSON', async () => {
+test('the output is the value that the schema returns, and the log contains its JSON form', async () => {
   const day = z.object({ day: z.string().transform((text) => new Date(text)) });
   const { agent, memory } = setUp([{ toolCalls: [give({ day: '2026-01-02' })] }]);
   const result = await agent.call('When?', { output: structured(day) });
@@ -399,7 +399,7 @@ test('the output is the typed value of the schema, and the log contains its JSON
   expect([output, text]).toEqual([12n, '"12"']);
 });
 
-test('prompt mode: sends the schema with each request without storing it, and parses the text', async () => {
+test('in prompt mode, each request contains the schema, which is not stored, and the text is parsed', async () => {
   const { agent, model, memory } = setUp([{ toolCalls: [look] }, JSON.stringify(rome)], {
     systemPrompt: 'Be brief.',
   });
@@ -425,7 +425,7 @@ test('prompt mode: sends the schema with each request without storing it, and pa
   ]);
 });
 
-test('prompt mode: removes fences and words around the JSON, and readers see the change', async () => {
+test('in prompt mode, fences and words around the JSON are removed, and a step-reset shows the change', async () => {
   const json = JSON.stringify(rome, null, 2);
   for (const text of [
     `\`\`\`json\n${json}\n\`\`\``,
@@ -453,7 +453,7 @@ test('prompt mode: removes fences and words around the JSON, and readers see the
   expect(events.some(({ type }) => type === 'step-reset')).toBe(false);
 });
 
-test('prompt mode: sends the issues back to the model, three attempts in all', async () => {
+test('in prompt mode, the model gets the issues of an invalid value, in three attempts at most', async () => {
   const { agent, model, memory } = setUp(['Rome.', JSON.stringify(bad), JSON.stringify(rome)]);
   const result = await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) });
   expect(result).toMatchObject({ output: rome, usage: { inputTokens: 30 } });
@@ -477,7 +477,7 @@ test('prompt mode: sends the issues back to the model, three attempts in all', a
   expect(shape(await failing.memory.read())).toEqual(['user: Which city?', 'assistant: three']);
 });
 
-test('prompt mode: at the limit it asks for the value in one request without tools', async () => {
+test('in prompt mode, the value is requested at the limit of iterations in a request without tools', async () => {
   const replies = [{ toolCalls: [look] }, `So: ${JSON.stringify(rome)}`];
   const { agent, model, memory } = setUp(replies, { limits: { iterations: 1 } });
   const result = await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) });
@@ -491,7 +491,7 @@ test('prompt mode: at the limit it asks for the value in one request without too
   expect(shape(await memory.read()).at(-1)).toBe(stored);
 });
 
-test('prompt mode: sends responseSchema with requests without tools, or as the option says', async () => {
+test('in prompt mode, requests without tools contain `responseSchema`, unless the option says otherwise', async () => {
   const ask = async (
     options: Parameters<typeof structured>[1],
     tools: AgentOptions['tools'] = [],
@@ -508,7 +508,7 @@ test('prompt mode: sends responseSchema with requests without tools, or as the o
   expect(await ask({}, [], z.array(z.string()))).toBe(false);
 });
 
-test('chooses the mode by the features of the model', async () => {
+test('the default mode depends on the features of the model', async () => {
   const { agent, model } = setUp([JSON.stringify(rome)], { takesTools: false });
   expect((await agent.call('Which city?', { output: structured(city) })).output).toEqual(rome);
   expect(model.requests[0]!.tools).toEqual([]);
@@ -552,7 +552,7 @@ const cuts: readonly [string, ScriptedStep][] = [
 ];
 
 test.each(cuts)(
-  'after an interrupt or abort in %s of a forced round the conversation can continue',
+  'after an interrupt or abort in %s of a forced request, the conversation can continue',
   async (_where, cut) => {
     for (const how of ['interrupted', 'aborted'] as const) {
       const { agent, model, memory } = setUp([
@@ -604,7 +604,7 @@ test('an abort while the value is stored ends the call without a value', async (
   await expectAllValid(memory, model);
 });
 
-test('hooks may edit the request, the reply, the call and the answer', async () => {
+test('hooks may change the request, the reply, the tool call and the answer', async () => {
   const { agent, model, memory } = setUp(
     [{ text: '', toolCalls: [give({ name: 'Rom', people: 1 })] }],
     {
@@ -649,7 +649,7 @@ test('hooks may edit the request, the reply, the call and the answer', async () 
   ).toEqual(rome);
 });
 
-test('a hook that rejects the call, or makes its arguments invalid, uses up an attempt', async () => {
+test('a hook that rejects the tool call, or makes its arguments invalid, uses up an attempt', async () => {
   let calls = 0;
   const { agent, model, memory } = setUp(
     [{ toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }],
@@ -685,7 +685,7 @@ test('a hook that rejects the call, or makes its arguments invalid, uses up an a
   });
 });
 
-test('a hook that stops the call leaves it without a value', async () => {
+test('if a hook stops the call, the result has no value', async () => {
   const { agent } = setUp([{ toolCalls: [give(rome)] }], {
     use: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
   });
@@ -694,7 +694,7 @@ test('a hook that stops the call leaves it without a value', async () => {
   expect(result).not.toHaveProperty('output');
 });
 
-test('suspends for a pending call beside the value and reads the value when the run resumes', async () => {
+test('a pending tool call beside the value suspends the run, and the value is returned when the run resumes', async () => {
   const ask = tool({ name: 'ask', description: 'Asks a person', input: z.object({}) });
   const { agent, model, memory } = setUp([{ toolCalls: [{ name: 'ask', id: 'q' }, give(rome)] }], {
     tools: [ask],
@@ -716,7 +716,7 @@ test('suspends for a pending call beside the value and reads the value when the 
   await expectAllValid(memory, model);
 });
 
-test('answers messages that arrive before the answer first', async () => {
+test('messages that arrive before the answer are answered first', async () => {
   const { agent, model } = setUp([
     () => {
       agent.interrupt({ mode: 'inject', messages: 'In Italy.' });
@@ -730,7 +730,7 @@ test('answers messages that arrive before the answer first', async () => {
   expect(shape(model.requests[1]!.messages).at(-1)).toBe('user: In Italy.');
 });
 
-test('asks for the value even where tools are turned off', async () => {
+test('the value is requested even if `allowTools` allows no tools', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }]);
   expect(
     (await agent.call('Which city?', { output: structured(city), allowTools: [] })).output,
@@ -738,7 +738,7 @@ test('asks for the value even where tools are turned off', async () => {
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
 });
 
-test('one mode object serves many calls', async () => {
+test('one structured() object can be used for many calls', async () => {
   const output = structured(city, { attempts: 2 });
   const { agent } = setUp([
     { toolCalls: [give(bad)] },
@@ -750,7 +750,7 @@ test('one mode object serves many calls', async () => {
   expect((await agent.call('Two?', { output })).output).toEqual(rome);
 });
 
-test('rejects options that contradict each other', async () => {
+test('structured() rejects contradicting options and invalid schemas', async () => {
   const mine = tool({
     name: 'generate_response',
     description: 'Mine',

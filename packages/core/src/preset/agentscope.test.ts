@@ -19,7 +19,7 @@ const search = tool({
   execute: ({ query, user }) => `${query} for ${user}`,
 });
 
-test('pre-call is a notification: the result of a hook is ignored', async () => {
+test('with agentscope(), hooks cannot change the pre-call event', async () => {
   const model = new ScriptedModel(['fine', 'fine']);
   const swap = {
     on: { 'pre-call': (event: { input: unknown }) => ({ ...event, input: [] }) as never },
@@ -31,7 +31,7 @@ test('pre-call is a notification: the result of a hook is ignored', async () => 
   await expect(own.call('gone')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('the model’s parameter overrides a preset one', async () => {
+test('with agentscope(), a parameter from the model overrides a preset parameter', async () => {
   const reply = { toolCalls: [{ name: 'search', input: { query: 'x', user: 'model' } }] };
   const model = new ScriptedModel([reply, 'done', reply, 'done']);
   await new ReActAgent({ name: 'a', model, tools: [search], use: [agentscope()] }).call('go');
@@ -40,7 +40,7 @@ test('the model’s parameter overrides a preset one', async () => {
   expect(JSON.stringify(model.requests[3]!.messages)).toContain('x for preset');
 });
 
-test("runs ten rounds, then requests a summary with AgentScope's prompt", async () => {
+test("agentscope() runs ten rounds and then requests a summary with AgentScope's prompt", async () => {
   const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
   const model = new ScriptedModel([...Array.from({ length: 10 }, () => round), 'summed up']);
   const result = await new ReActAgent({
@@ -61,7 +61,7 @@ test.for([
   [[agentscope()], 2, 2],
   [[], undefined, 3],
 ] as const)(
-  'tools run one at a time, unless an option of the agent changes it (%#)',
+  'with agentscope(), tools run one at a time, unless an option of the agent changes this (%#)',
   async ([use, parallelTools, most]) => {
     let running = 0;
     let seen = 0;
@@ -104,7 +104,7 @@ test.for([
   new AgentError('CIRCUIT_OPEN', 'secret'),
   new TypeError('secret'),
 ])(
-  'replaces a failed summary with a fixed text, without the text of the error: %s',
+  'agentscope() replaces a failed summary with a fixed text that does not contain the error’s text: %s',
   async (error) => {
     const agent = limited([{ text: 'Half a ', error }]);
     const stream = agent.stream('go');
@@ -120,7 +120,7 @@ test.for([
   },
 );
 
-test('also replaces an empty summary, and one that only calls a tool', async () => {
+test('agentscope() also replaces an empty summary, and a summary that only calls a tool', async () => {
   expect(await limited('').call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });
   expect(await limited(round).call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });
 });
@@ -149,7 +149,7 @@ test.for([
   expect(result.text).not.toContain('Maximum');
 });
 
-test('at the limit, a failing hook fails the call, and a guard rejects it', async () => {
+test('with agentscope(), a failing hook at the limit fails the call, and a guard rejects the call', async () => {
   const broken = (): void => {
     throw new Error('broken');
   };
@@ -159,13 +159,13 @@ test('at the limit, a failing hook fails the call, and a guard rejects it', asyn
   expect(await guarded.call('go')).toMatchObject({ reason: 'rejected', text: 'Not allowed.' });
 });
 
-test('without the preset, a failed summary fails the call', async () => {
+test('without agentscope(), a failed summary fails the call', async () => {
   const model = new ScriptedModel([[{ error: new AgentError('MODEL_SERVER', 'down') }]]);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
-test("has AgentScope's message after an interrupt", async () => {
+test("after an interrupt, agentscope() answers with AgentScope's message", async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['one two three']),

@@ -17,7 +17,7 @@ const pay = tool({
 const pays = (count: number): ScriptedReply[] =>
   Array.from({ length: count }, () => ({ toolCalls: [{ name: 'pay' }] }));
 
-test('a call that continues a suspended one counts its tool calls anew', async () => {
+test('with arcReactor(), a call that continues a suspended call counts tool calls from zero', async () => {
   const model = new ScriptedModel([...pays(3), 'done']);
   const limits = { toolCalls: 1 };
   const agent = new ReActAgent({ name: 'a', model, tools: [pay], use: [arcReactor()], limits });
@@ -30,7 +30,7 @@ test('a call that continues a suspended one counts its tool calls anew', async (
   expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(3);
 });
 
-test('calls that are approved within one run share its limit', async () => {
+test('tool calls that are approved within one run count toward the same limit', async () => {
   const model = new ScriptedModel([...pays(2), 'done']);
   const approve = humanInTheLoop({ decide: () => ({ type: 'approve' }) });
   const limits = { toolCalls: 2 };
@@ -40,7 +40,7 @@ test('calls that are approved within one run share its limit', async () => {
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 0]);
 });
 
-test('a hook that fails is ignored without a message', async () => {
+test('with arcReactor(), a hook that fails is ignored without a warning', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const fails = vi.fn(() => {
     throw new Error('bug');
@@ -65,7 +65,7 @@ test.each<[what: string, hook: Hook, code: string]>([
     'CONFIGURATION',
   ],
 ])(
-  'a hook that %s fails the call, although failing hooks are ignored',
+  'with arcReactor(), a hook that %s fails the call, although failing hooks are ignored',
   async (_what, hook, code) => {
     const model = new ScriptedModel(['done']);
     const agent = new ReActAgent({ name: 'a', model, use: [arcReactor(), hook] });

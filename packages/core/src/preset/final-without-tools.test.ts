@@ -31,7 +31,7 @@ function setUp(use: UseList, replies: readonly ScriptedReply[]) {
 }
 
 test.each(uses)(
-  '%s: a model that keeps calling in text gets eleven requests',
+  'with %s, a model that keeps calling tools in text gets eleven requests',
   async (_name, use) => {
     const { agent, model } = setUp(use(), [...calls(11), 'again']);
     expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: '' });
@@ -41,24 +41,27 @@ test.each(uses)(
   },
 );
 
-test.each(uses)('%s: the words beside the last call are the answer', async (_name, use) => {
-  const { agent } = setUp(use(), [...calls(10), `已查到三条。\n${call}`]);
-  const events: AgentEvent[] = [];
-  const stream = agent.stream('go');
-  for await (const event of stream) events.push(event);
-  const { message, text, reason } = await stream.result;
-  expect({ text, reason }).toEqual({ text: '已查到三条。', reason: 'limit' });
-  expect(message).toMatchObject({ name: 'a', metadata: { finishReason: 'stop' } });
-  expect(message.metadata).not.toHaveProperty('invalidReply');
-  expect((await agent.messages()).at(-1)).toEqual(message);
-  const last = events.findLast(({ type }) => type === 'step-reset') as
-    | Extract<AgentEvent, { type: 'step-reset' }>
-    | undefined;
-  expect(last?.replacement && textOf(last.replacement)).toBe('已查到三条。');
-});
+test.each(uses)(
+  'with %s, the words beside the last tool call are the answer',
+  async (_name, use) => {
+    const { agent } = setUp(use(), [...calls(10), `已查到三条。\n${call}`]);
+    const events: AgentEvent[] = [];
+    const stream = agent.stream('go');
+    for await (const event of stream) events.push(event);
+    const { message, text, reason } = await stream.result;
+    expect({ text, reason }).toEqual({ text: '已查到三条。', reason: 'limit' });
+    expect(message).toMatchObject({ name: 'a', metadata: { finishReason: 'stop' } });
+    expect(message.metadata).not.toHaveProperty('invalidReply');
+    expect((await agent.messages()).at(-1)).toEqual(message);
+    const last = events.findLast(({ type }) => type === 'step-reset') as
+      | Extract<AgentEvent, { type: 'step-reset' }>
+      | undefined;
+    expect(last?.replacement && textOf(last.replacement)).toBe('已查到三条。');
+  },
+);
 
 test.each(uses.slice(0, 2))(
-  '%s: a malformed last call is no answer, and ends the call',
+  'with %s, a malformed last tool call is not part of the answer and ends the call',
   async (_name, use) => {
     const { agent, model } = setUp(use(), [
       ...calls(10),
@@ -70,19 +73,22 @@ test.each(uses.slice(0, 2))(
   },
 );
 
-test.each(uses)('%s: a typed answer is still asked for, then the call ends', async (_name, use) => {
-  const { agent, model } = setUp(use(), calls(40));
-  const output = structured({ type: 'object', properties: { n: { type: 'number' } } } as const);
-  await expect(agent.call('go', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
-  expect(model.requests).toHaveLength(14);
-  const typed = setUp(use(), [
-    ...calls(11),
-    '{"tool_name":"generate_response","arguments":{"n":1}}',
-  ]);
-  expect(await typed.agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
-});
+test.each(uses)(
+  'with %s, a structured answer is still requested, and then the call ends',
+  async (_name, use) => {
+    const { agent, model } = setUp(use(), calls(40));
+    const output = structured({ type: 'object', properties: { n: { type: 'number' } } } as const);
+    await expect(agent.call('go', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
+    expect(model.requests).toHaveLength(14);
+    const typed = setUp(use(), [
+      ...calls(11),
+      '{"tool_name":"generate_response","arguments":{"n":1}}',
+    ]);
+    expect(await typed.agent.call('go', { output })).toMatchObject({ output: { n: 1 } });
+  },
+);
 
-test('a malformed call is still corrected while there are tools', async () => {
+test('a malformed tool call is corrected as long as there are tools', async () => {
   const { agent, model } = setUp(
     [arcReactor(), textToolCalls()],
     ['{"tool_name": "look"', 'Done.'],
@@ -91,7 +97,7 @@ test('a malformed call is still corrected while there are tools', async () => {
   expect(model.requests).toHaveLength(2);
 });
 
-test('an answer after the tools were removed is still checked by `reflect`', async () => {
+test('`reflect` still checks an answer after the tools were removed', async () => {
   const reflect = (reply: string) => (reply === 'Maybe.' ? 'Say yes or no.' : undefined);
   const use = [arcReactor(), textToolCalls({ reflect })];
   const { agent, model } = setUp(use, [...calls(10), 'Maybe.', 'Yes.']);
@@ -99,7 +105,7 @@ test('an answer after the tools were removed is still checked by `reflect`', asy
   expect(model.requests).toHaveLength(12);
 });
 
-test('without arcReactor(), a call after the limit is corrected', async () => {
+test('without arcReactor(), a tool call after the limit is corrected', async () => {
   const model = new ScriptedModel([call, call, 'Done.'], { features: { tools: false } });
   const agent = new ReActAgent({
     name: 'a',

@@ -70,7 +70,7 @@ function setUp(
 }
 
 test.for(golden)(
-  'the golden history: cap $memoryMaxTokens, weights $weightShort and $weightReact',
+  'oxygent() gives the expected history: cap $memoryMaxTokens, weights $weightShort and $weightReact',
   async (vector) => {
     const {
       memoryMaxTokens: memoryMax,
@@ -108,7 +108,7 @@ interface GoldenReply {
 }
 
 test.for(JSON.parse(repliesText) as readonly GoldenReply[])(
-  'the golden reply $input is $state',
+  'the reply $input is read as $state, as in OxyGent',
   async ({ input: said, state, output }) => {
     const both = ['a', 'b', 'calc'].map((name) =>
       tool({ name, description: '', input, execute: () => 'seen' }),
@@ -134,7 +134,7 @@ test.for(JSON.parse(repliesText) as readonly GoldenReply[])(
   },
 );
 
-test('runs sixteen rounds, then answers from all observations; the result has its steps', async () => {
+test('oxygent() runs sixteen rounds and then answers from all observations, and the result contains its steps', async () => {
   const { agent, model } = setUp([...Array.from({ length: 16 }, () => looks), 'In short.']);
   const result = await agent.call('Go');
   expect(result).toMatchObject({ reason: 'max-iterations', iterations: 16, text: 'In short.' });
@@ -143,7 +143,7 @@ test('runs sixteen rounds, then answers from all observations; the result has it
   expect(textOf(model.requests[16]!.messages.at(-1)!)).toContain('16. look: seen');
 });
 
-test('accepts an answer in the last round, and another number of rounds', async () => {
+test('an answer in the last round ends the call normally, and `maxRounds` changes the number of rounds', async () => {
   expect(
     await setUp([...Array.from({ length: 15 }, () => looks), 'Done.']).agent.call('Go'),
   ).toMatchObject({ reason: 'stop' });
@@ -151,7 +151,7 @@ test('accepts an answer in the last round, and another number of rounds', async 
   expect(await agent.call('Go')).toMatchObject({ reason: 'max-iterations', iterations: 1 });
 });
 
-test('the history has questions and answers of the last ten calls; their steps only with an option', async () => {
+test('the history contains the questions and answers of the last ten calls, and their steps only with an option', async () => {
   const replies = [...Array.from({ length: 12 }, (_, n) => [looks, `answer ${n}`]).flat(), 'Last.'];
   const ask = async (given?: OxygentOptions) => {
     const { agent, model } = setUp(replies as readonly ScriptedReply[], given);
@@ -170,31 +170,34 @@ test('the history has questions and answers of the last ten calls; their steps o
 });
 
 test.for<[size: number, shown: string]>([
-  // Five steps are at the places 2 to 6. The last has weight 6. The question at place 1 and the
-  // step at place 5 have weight 5.
+  // Five steps are at places 2 to 6, and the last step has weight 6. The question at place 1 and
+  // the step at place 5 both have weight 5.
   [12_400, 'q 6 o a'],
   [12_401, ''],
   [8_266, 'q 5 o 6 o a'],
   [24_800, ''],
-])('with OxyGent’s own numbers it weighs pieces of %i characters', async ([size, expected]) => {
-  const said = (role: 'user' | 'assistant', mark: string, length: number) =>
-    createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
-  const steps = [2, 3, 4, 5, 6].flatMap((place) => [
-    said('assistant', String(place), size - 1),
-    said('user', 'o', 1),
-  ]);
-  const memory = new InMemoryMemory([
-    said('user', 'q', size - 1),
-    ...steps,
-    said('assistant', 'a', 1),
-  ]);
-  const { agent, model } = setUp(['ok'], { discardReactMemory: false }, { memory, tools: [] });
-  await agent.call('now');
-  const shown = model.requests[0]!.messages.slice(0, -1).map((message) => textOf(message)[0]);
-  expect(shown.join(' ')).toBe(expected);
-});
+])(
+  'with OxyGent’s default weights, the history fits pieces of %i characters as in OxyGent',
+  async ([size, expected]) => {
+    const said = (role: 'user' | 'assistant', mark: string, length: number) =>
+      createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
+    const steps = [2, 3, 4, 5, 6].flatMap((place) => [
+      said('assistant', String(place), size - 1),
+      said('user', 'o', 1),
+    ]);
+    const memory = new InMemoryMemory([
+      said('user', 'q', size - 1),
+      ...steps,
+      said('assistant', 'a', 1),
+    ]);
+    const { agent, model } = setUp(['ok'], { discardReactMemory: false }, { memory, tools: [] });
+    await agent.call('now');
+    const shown = model.requests[0]!.messages.slice(0, -1).map((message) => textOf(message)[0]);
+    expect(shown.join(' ')).toBe(expected);
+  },
+);
 
-test('the cap can count tokens', async () => {
+test("with `memoryUnit: 'tokens'`, the cap counts tokens", async () => {
   const long = 'word '.repeat(100).trim();
   const ask = async (given: OxygentOptions) => {
     const { agent, model } = setUp(
@@ -210,7 +213,7 @@ test('the cap can count tokens', async () => {
   expect(await ask({ memoryUnit: 'tokens' })).toEqual([long, 'a', 'next']);
 });
 
-test('retries a model’s transient failure once after a second, then has a message for the user', async () => {
+test('a transient failure of the model is retried once after a second, and then the user gets a message', async () => {
   const busy = { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) };
   const { agent, model } = setUp([busy, busy, 'never'], { friendlyErrorText: 'Please try again.' });
   const call = agent.call('Hi', { throwOnError: false });
@@ -222,7 +225,7 @@ test('retries a model’s transient failure once after a second, then has a mess
   expect(model.requests).toHaveLength(2);
 });
 
-test('retries a failed tool once after a second', async () => {
+test('a tool that failed is retried once after a second', async () => {
   let tries = 0;
   const broken = tool({
     name: 'look',
@@ -241,7 +244,7 @@ test('retries a failed tool once after a second', async () => {
   expect(tries).toBe(2);
 });
 
-test('a tool has an hour unless it sets its own timeout, a request five minutes', async () => {
+test('a tool has an hour unless it sets its own timeout, and a model request has five minutes', async () => {
   const signals: AbortSignal[] = [];
   const slow = tool({
     name: 'look',
@@ -267,7 +270,7 @@ test('a tool has an hour unless it sets its own timeout, a request five minutes'
   expect(await failing).toMatchObject({ error: { code: 'MODEL_TIMEOUT' } });
 });
 
-test('all agents of one preset together run sixteen simultaneous calls', async () => {
+test('all agents with one oxygent() together run at most sixteen calls at the same time', async () => {
   const preset = oxygent();
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
@@ -283,7 +286,7 @@ test('all agents of one preset together run sixteen simultaneous calls', async (
   );
 });
 
-test('corrects a JSON answer, which costs a round; a list of calls runs in parallel', async () => {
+test('a JSON answer is corrected, which costs a round, and the tool calls in a list run in parallel', async () => {
   const list = '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]';
   const { agent, model } = setUp(['{"n": 1}', list, '<think>So.</think>Seen.']);
   const result = await agent.call('Look');
@@ -312,12 +315,12 @@ test.for<[list: string, calls: number, corrected: boolean]>([
   [`I see [1] and [{}]. ${one}`, 0, true],
   [`[${one}, {"name": "look"}]`, 0, true],
   [`[${one}, "look"]`, 0, true],
-  // A list that is cut off runs none of its calls.
+  // If the list is incomplete, none of its tool calls runs.
   [`[${one}, {"tool_name": "lo`, 0, true],
   [`[${one}, ${one}`, 0, true],
   ['[]', 0, false],
   ['["a", 1]', 0, false],
-])('the list %s makes %i calls', async ([list, calls, corrected]) => {
+])('the list %s makes %i tool calls', async ([list, calls, corrected]) => {
   const { agent } = setUp([list, 'Done.']);
   const { reactMemory = [], iterations } = await agent.call('Look');
   expect(reactMemory.flatMap(toolResultsOf)).toHaveLength(calls);
@@ -325,7 +328,7 @@ test.for<[list: string, calls: number, corrected: boolean]>([
   expect(iterations).toBe(calls || corrected ? 2 : 1);
 });
 
-test('calls of a list may name tools of any kind, and each result is in its place', async () => {
+test('tool calls in a list may name different tools, and their results are in the order of the list', async () => {
   const slow = tool({ name: 'slow', description: '', input, execute: async () => 'late' });
   const list = `[{"tool_name": "slow", "arguments": {}}, {"tool_name": "none"}, ${one}]`;
   const { agent, model } = setUp([list, 'Done.'], {}, { tools: [slow, look] });
@@ -335,7 +338,7 @@ test('calls of a list may name tools of any kind, and each result is in its plac
   );
 });
 
-test('with one call at a time, as in OxyGent’s code, it corrects a list', async () => {
+test('with `parallel: false`, as in OxyGent’s code, a list of tool calls is corrected', async () => {
   const { agent, model } = setUp([`[${one}, ${one}]`, one, 'Seen.'], {
     protocol: { parallel: false },
   });
@@ -343,7 +346,7 @@ test('with one call at a time, as in OxyGent’s code, it corrects a list', asyn
   expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
 });
 
-test('in a list the model’s trust_mode is ignored, the agent’s is not', async () => {
+test('in a list, the model’s trust_mode is ignored, but the agent’s `trustMode` applies', async () => {
   const trusted = one.replace('{"tool', '{"trust_mode": 1, "tool');
   const list = `[${trusted}, ${trusted}]`;
   expect(await setUp([list, 'Done.']).agent.call('Look')).toMatchObject({ text: 'Done.' });
@@ -360,24 +363,27 @@ test.for<[said: string, text: string, iterations: number]>([
   ['ACTION: look', 'Done.', 2],
   [one, 'Done.', 2],
   [`[${one}, ${one}]`, 'Done.', 2],
-  // OxyGent's parser reads these differently from the default one.
+  // OxyGent's parser and the default parser read these replies differently.
   ['{"n": 1}', 'Done.', 2],
   ['{"tool_name": "look"}', 'Done.', 2],
   ['{"tool_name": "look", "arguments": {', '{"tool_name": "look", "arguments": {', 1],
-])('a custom parser leaves %s to OxyGent’s', async ([said, text, iterations]) => {
-  const parse: ParseReply = async (reply, _context, fallback) =>
-    reply.startsWith('ACTION: ')
-      ? { type: 'calls', calls: [{ name: reply.slice(8) }] }
-      : fallback(reply);
-  const { agent, model } = setUp([said, 'Done.'], { protocol: { parse } });
-  expect(await agent.call('Look')).toMatchObject({ text, iterations });
-  if (iterations === 2) {
-    const own = model.requests[1]!.messages.find(({ role }) => role === 'assistant');
-    expect(textOf(own!)).toBe(said);
-  }
-});
+])(
+  'a custom parser can pass the reply %s to OxyGent’s parser',
+  async ([said, text, iterations]) => {
+    const parse: ParseReply = async (reply, _context, fallback) =>
+      reply.startsWith('ACTION: ')
+        ? { type: 'calls', calls: [{ name: reply.slice(8) }] }
+        : fallback(reply);
+    const { agent, model } = setUp([said, 'Done.'], { protocol: { parse } });
+    expect(await agent.call('Look')).toMatchObject({ text, iterations });
+    if (iterations === 2) {
+      const own = model.requests[1]!.messages.find(({ role }) => role === 'assistant');
+      expect(textOf(own!)).toBe(said);
+    }
+  },
+);
 
-test('the fallback respects one call at a time, and a requested value', async () => {
+test('the fallback parser respects `parallel: false` and a requested structured value', async () => {
   const parse: ParseReply = (reply, _context, fallback) => fallback(reply);
   const single = setUp([`[${one}, ${one}]`, 'Done.'], { protocol: { parse, parallel: false } });
   expect(await single.agent.call('Look')).toMatchObject({ toolsUsed: [], text: 'Done.' });
@@ -385,7 +391,7 @@ test('the fallback respects one call at a time, and a requested value', async ()
   expect(await value.agent.call('go', { output: jsonMode() })).toMatchObject({ output: { n: 2 } });
 });
 
-test('the default parser can replace OxyGent’s, and streams as without the preset', async () => {
+test('the default parser can replace OxyGent’s parser, and then text is streamed as without oxygent()', async () => {
   for (const parse of [parseToolCalls, undefined]) {
     const protocol = { parse } as NonNullable<OxygentOptions['protocol']>;
     const { agent } = setUp([[{ text: 'So ' }, { text: 'it is.' }]], { protocol });
@@ -396,7 +402,7 @@ test('the default parser can replace OxyGent’s, and streams as without the pre
   }
 });
 
-test('trust mode: the result is the answer; the log and the next history contain the call and the answer', async () => {
+test('with trust mode, the tool result is the answer, and the next history contains the tool call and the answer', async () => {
   const { agent, model } = setUp([looks, 'Bye.'], { trustMode: true, discardReactMemory: false });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
   expect((await agent.messages()).map(({ role }) => role)).toEqual([
@@ -433,14 +439,14 @@ test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, 
     {},
     'return-direct',
   ],
-])('trust mode by %s', async ([, said, given, call, reason]) => {
+])('trust mode is determined by %s', async ([, said, given, call, reason]) => {
   expect(await setUp([said, 'Done.'], given).agent.call('Look', call)).toMatchObject({
     reason,
     text: reason === 'stop' ? 'Done.' : 'seen',
   });
 });
 
-test('trust mode by the tool, and by a custom parser; a failed call goes to the model', async () => {
+test('a tool or a custom parser can turn trust mode on, and a tool call that failed goes to the model', async () => {
   const direct = tool({
     name: 'look',
     description: '',
@@ -469,7 +475,7 @@ test('trust mode by the tool, and by a custom parser; a failed call goes to the 
   });
 });
 
-test('the model’s trust_mode also applies when another agent resumes the call', async () => {
+test('the model’s trust_mode also applies if another agent resumes the call', async () => {
   const external = tool({ name: 'look', description: '', input });
   const first = setUp([trusting], {}, { tools: [external] }).agent;
   await first.call('Look');
@@ -482,7 +488,7 @@ test('the model’s trust_mode also applies when another agent resumes the call'
   });
 });
 
-test('renders variables in the system prompt once and keeps unknown ones', async () => {
+test('variables in the system prompt are replaced once, and unknown variables are kept', async () => {
   const options = { systemPrompt: 'Help ${who} in ${where}.' };
   const given = { promptVariables: { variables: { who: '${where}' } } };
   const { agent, model } = setUp(['Hi.'], given, { ...options, tools: [] });
@@ -501,7 +507,7 @@ const prompts = ({ requests }: ScriptedModel): readonly string[] =>
 const listed = (text: string): readonly (string | undefined)[] =>
   [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name);
 
-test('query, tools and arguments of a call are variables; the tools appear once', async () => {
+test('the query, the tools and the call’s own values are prompt variables, and the tools appear once in the prompt', async () => {
   const { agent, model } = setUp([looks, 'Seen.', 'Hi.', 'Hi.'], undefined, {
     systemPrompt: 'Today: ${day}.\n${tools_description}\nAsked: ${query}.${additional_prompt}',
   });
@@ -522,7 +528,7 @@ test('query, tools and arguments of a call are variables; the tools appear once'
   expect(model.requests[1]!.messages[0]).toBe(model.requests[0]!.messages[0]);
 });
 
-test('custom variables add to the others; values are not rendered; the option can turn all off', async () => {
+test('custom variables are added to the default variables, and `promptVariables: false` turns all of them off', async () => {
   const systemPrompt = '${who}: ${query}';
   const variables = { who: '${tools_description}' };
   for (const given of [variables, () => variables, async () => variables]) {
@@ -540,7 +546,7 @@ test('custom variables add to the others; values are not rendered; the option ca
   expect(prompts(off.model)).toEqual([systemPrompt]);
 });
 
-test('the description lists the tools that each request offers', async () => {
+test('the variable tools_description lists the tools that each request offers', async () => {
   const systemPrompt = 'Use these:\n${tools_description}\nBe kind.';
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
@@ -571,7 +577,7 @@ test('the description lists the tools that each request offers', async () => {
   expect(prompts(few.model)[1]).toBe('Use these:\n\nBe kind.');
 });
 
-test('also describes the tools for native tool calls, and for an agent as a tool', async () => {
+test('the variable tools_description also works with native tool calls and in an agent that is a tool', async () => {
   const native = setUp(['Hi.'], { protocol: false }, { systemPrompt: 'Use ${tools_description}' });
   await native.agent.call('Go');
   expect(prompts(native.model)[0]).toMatch(/^Use Tool: look\n/);
@@ -584,7 +590,7 @@ test('also describes the tools for native tool calls, and for an agent as a tool
   expect(prompts(child.model)).toEqual(['For the time']);
 });
 
-test('selects the tools that match the query best, even of few; selects none without selectTools', async () => {
+test('with selectTools(), oxygent() offers the tools that match the query best, even if there are few tools', async () => {
   const [read, write] = ['read_mail', 'write_file'].map((name) =>
     tool({ name, description: name, input, execute: () => 'ok' }),
   );
@@ -609,7 +615,7 @@ test('selects the tools that match the query best, even of few; selects none wit
   expect(await told([few(true)])).toEqual([['read_mail'], ['write_file']]);
 });
 
-test('trust mode by the model works with output guards', async () => {
+test('trust mode that the model turns on works with output guards', async () => {
   const model = new ScriptedModel([trusting]);
   const agent = new ReActAgent({
     name: 'a',
@@ -624,7 +630,7 @@ test.for<[how: string, output: OutputMode<unknown>]>([
   ['in JSON mode', jsonMode()],
   ['by prompt', structured({ type: 'object' }, { mode: 'prompt' })],
   ['by a tool', structured({ type: 'object' })],
-])('a value requested %s is not a mistake, although it is a JSON object', async ([how, output]) => {
+])('a value requested %s is not corrected, although it is a JSON object', async ([how, output]) => {
   const value =
     how === 'by a tool' ? '{"tool_name": "generate_response", "arguments": {"n": 2}}' : '{"n": 2}';
   expect(await setUp([looks, value]).agent.call('go', { output })).toMatchObject({
@@ -634,7 +640,7 @@ test.for<[how: string, output: OutputMode<unknown>]>([
   });
 });
 
-test('works with tool sourcing', async () => {
+test('oxygent() works with toolSourcing()', async () => {
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const model = new ScriptedModel([search, looks, 'Seen.'], { features: { tools: false } });
   const look2 = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
@@ -658,7 +664,7 @@ test('works with tool sourcing', async () => {
   ]);
 });
 
-test('works with a custom protocol, and with the model’s own calls', async () => {
+test('oxygent() works with a custom protocol and with native tool calls', async () => {
   const parse = (reply: string) => {
     const names = reply.startsWith('LOOK') ? reply.split(' ') : [];
     return names.length
@@ -707,7 +713,7 @@ test.for<[how: string, given: OxygentOptions]>([
   ['with a parser of one’s own', { reflect: finished, protocol: { parse: parseAnswer } }],
   ['with the default parser', { protocol: { parse: parseToolCalls, reflect: finished } }],
   ['with the model’s own calls', { reflect: finished, protocol: false }],
-])('a check of answers %s, and of empty ones', async ([, given]) => {
+])('a check of answers %s also corrects empty answers', async ([, given]) => {
   const { agent, model } = setUp(['', 'TBD', 'Done.'], given);
   expect(await agent.call('Go')).toMatchObject({ text: 'Done.', iterations: 3 });
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('empty');
@@ -718,14 +724,14 @@ function parseAnswer(reply: string): ParsedReply {
   return { type: 'answer', text: reply };
 }
 
-test('empty answers are corrected without a check of one’s own, with either kind of calls', async () => {
+test('empty answers are corrected without a custom check, with both kinds of tool calls', async () => {
   for (const given of [{}, { protocol: false }, { protocol: { parse: parseAnswer } }] as const) {
     const { agent } = setUp([' \n', 'Done.'], given);
     expect(await agent.call('Go')).toMatchObject({ text: 'Done.', iterations: 2 });
   }
 });
 
-test('rejects invalid options', () => {
+test('oxygent() rejects invalid options', () => {
   for (const options of [
     null,
     { maxRounds: -1 },

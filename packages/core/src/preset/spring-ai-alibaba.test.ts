@@ -10,7 +10,7 @@ import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibab
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
 
-/** A tool that records how many of its calls run at the same time. */
+/** Creates a tool and a function that returns how many of its calls ran at the same time. */
 function counted() {
   let running = 0;
   let most = 0;
@@ -36,7 +36,7 @@ test.for([
   [false, 1],
   [true, 5],
 ] as const)(
-  'with parallelToolExecution: %s, at most %i calls run at the same time',
+  'with parallelToolExecution: %s, at most %i tool calls run at the same time',
   async ([parallelToolExecution, most]) => {
     const { work, most: seen } = counted();
     const model = new ScriptedModel([calls(8), 'Done.']);
@@ -50,7 +50,7 @@ test.for([
   },
 );
 
-test('has no limit of iterations; modelCallLimit() adds one', async () => {
+test('springAiAlibaba() has no limit of iterations, and modelCallLimit() adds a limit', async () => {
   const { work } = counted();
   const rounds = Array.from({ length: 40 }, () => calls(1));
   const agent = new ReActAgent({
@@ -68,7 +68,7 @@ test('has no limit of iterations; modelCallLimit() adds one', async () => {
   expect(model.requests).toHaveLength(15);
 });
 
-test('a tool’s result can be the answer', async () => {
+test('with springAiAlibaba(), a tool’s result can be the answer', async () => {
   const { work } = counted();
   const direct = { ...work, returnDirect: true };
   const agent = new ReActAgent({
@@ -80,14 +80,14 @@ test('a tool’s result can be the answer', async () => {
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'done' });
 });
 
-test('an unknown tool is an error result; a model that fails has no answer', async () => {
+test('with springAiAlibaba(), an unknown tool is an error result, and a model that fails fails the call', async () => {
   const model = new ScriptedModel([calls(1), { error: new Error('down') }]);
   const agent = new ReActAgent({ name: 'a', model, use: [springAiAlibaba()] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INTERNAL' });
   expect(JSON.stringify(model.requests[1]!.messages)).toContain('Tool not found: work');
 });
 
-test('hooks at its positions run in order before and in reverse after', async () => {
+test('the `hooks` of springAiAlibaba() run in order before the model and in reverse order after it', async () => {
   const ran: string[] = [];
   const hooks = ['a', 'b'].map((name) => ({
     name,
@@ -108,7 +108,7 @@ test('hooks at its positions run in order before and in reverse after', async ()
   );
 });
 
-test('the system prompt is a template of the input, the session’s values and variables, rendered once', async () => {
+test('the system prompt is a template for the input, the session’s values and variables, and is rendered once', async () => {
   const state = stateKeys({ city: replace('Bern'), who: replace('nobody') });
   const prompt = 'A {who} in {city} asks: {input} {"a": {none}}';
   const prompts = async (options: SpringAiAlibabaOptions): Promise<string[]> => {
@@ -139,8 +139,11 @@ test('the system prompt is a template of the input, the session’s values and v
   expect((await prompts({ variables }))[1]).toBe('A 4 in {city} asks: nothing {"a": {none}}');
 });
 
-test.each([{ state: {} }, { variables: 'x' }])('rejects %o', (options) => {
-  expect(() => springAiAlibaba(options as never)).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
-  );
-});
+test.each([{ state: {} }, { variables: 'x' }])(
+  'springAiAlibaba() rejects the options %o',
+  (options) => {
+    expect(() => springAiAlibaba(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+    );
+  },
+);

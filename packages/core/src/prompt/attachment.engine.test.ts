@@ -21,13 +21,16 @@ test.each<[name: string, type: string, mediaType: string]>([
   ['a.unknown', 'file', 'application/octet-stream'],
   ['png', 'file', 'application/octet-stream'],
   ['.constructor', 'file', 'application/octet-stream'],
-])('bytes named %s have the type %s, %s', (name, type, mediaType) => {
-  expect(attachment(bytes, { name })).toEqual({
-    type,
-    name,
-    source: { type: 'base64', mediaType, data: 'AQID' },
-  });
-});
+])(
+  'attachment() of bytes named %s has the block type %s and the media type %s',
+  (name, type, mediaType) => {
+    expect(attachment(bytes, { name })).toEqual({
+      type,
+      name,
+      source: { type: 'base64', mediaType, data: 'AQID' },
+    });
+  },
+);
 
 test.each<[url: string, options: AttachmentOptions, block: object]>([
   [
@@ -52,7 +55,7 @@ test.each<[url: string, options: AttachmentOptions, block: object]>([
     {},
     { type: 'file', name: 'a.pdf', source: { mediaType: 'application/pdf' } },
   ],
-])('reads the address %s with %j', (url, options, block) => {
+])('attachment() reads the address %s with the options %j', (url, options, block) => {
   const made = attachment(url, options);
   expect(made).toMatchObject({
     ...block,
@@ -60,7 +63,7 @@ test.each<[url: string, options: AttachmentOptions, block: object]>([
   });
 });
 
-test('an address without a file name becomes a file without name or media type', () => {
+test('an address without a file name becomes a file block without name and media type', () => {
   expect(attachment(new URL(`${at}`))).toEqual({ type: 'file', source: { type: 'url', url: at } });
 });
 
@@ -75,7 +78,7 @@ test('a data: URL becomes inline data', () => {
   });
 });
 
-test('reads each kind of buffer, and only the bytes of the view', () => {
+test('attachment() reads each kind of buffer, and only the bytes of a view', () => {
   const buffer = new Uint8Array([0, 1, 2, 3, 0]).buffer;
   expect(attachment(new Uint8Array(buffer, 1, 3))).toMatchObject({ source: { data: 'AQID' } });
   expect(attachment(new DataView(buffer, 1, 3) as never)).toMatchObject({
@@ -89,7 +92,7 @@ test('reads each kind of buffer, and only the bytes of the view', () => {
   ).toEqual(many);
 });
 
-test('returns a block that messages accept', () => {
+test('attachment() returns blocks that are valid in messages', () => {
   const blocks = [
     attachment(`${at}a.png`),
     attachment(bytes, { name: 'a.pdf' }),
@@ -98,13 +101,13 @@ test('returns a block that messages accept', () => {
   expect(() => parseMessages([userMessage(blocks)])).not.toThrow();
 });
 
-/** Returns a PNG of that size. */
+/** Returns the header of a PNG with this width and height. */
 function png(width: number, height: number): Uint8Array {
   const head = [...'\x89PNG\r\n\x1a\n\0\0\0\rIHDR'].map((char) => char.charCodeAt(0));
   return new Uint8Array([...head, 0, 0, width >> 8, width & 255, 0, 0, height >> 8, height & 255]);
 }
 
-test('applies the limits of the reference, and the error states both', () => {
+test('attachment() has the limits of the reference, and the error states size and limit', () => {
   expect(attachment(png(4000, 2500), { name: 'a.png' })).toMatchObject({ type: 'image' });
   const image = {
     code: 'PAYLOAD_TOO_LARGE',
@@ -137,7 +140,7 @@ test('applies the limits of the reference, and the error states both', () => {
   expect(attachment(video, { name: 'a.mp3' })).toMatchObject({ type: 'audio' });
 });
 
-test('accepts other limits; measures a data: URL, and does not fetch an address to measure it', () => {
+test('other limits may be set; a data: URL is measured, but an address is not fetched to measure it', () => {
   expect(() => attachment(bytes, { name: 'a.pdf', maxFileBytes: 2 })).toThrow(
     expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }),
   );
@@ -174,7 +177,7 @@ test.each<[given: unknown, options: unknown]>([
   [bytes, { name: 5 }],
   [bytes, { mediaType: 'png' }],
   [bytes, { maxFileBytes: '2' }],
-])('rejects %j with %j', (given, options) => {
+])('attachment() rejects %j with the options %j', (given, options) => {
   const error = expect.objectContaining({ name: 'AgentError', code: 'INVALID_INPUT' });
   expect(() => attachment(given as string, options as AttachmentOptions)).toThrow(error);
 });

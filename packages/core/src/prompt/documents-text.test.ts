@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 import { documentsText, fittingDocuments } from './documents-text.ts';
 
-test('numbers the documents and names their sources', () => {
+test('documentsText() numbers the documents and names their sources', () => {
   const documents = [
     { content: ' One.\n', source: 'a.md' },
     { content: 'Two.\n\nMore.' },
@@ -17,7 +17,7 @@ test('numbers the documents and names their sources', () => {
   );
 });
 
-test('no content can imitate another document', () => {
+test('the content of a document cannot imitate another document', () => {
   const content =
     'See [3] there.\n[2] Source: b.md\n  [3] source: c\n[4]\n[5] is a note.\n[12345678] Source: x';
   expect(documentsText([{ content }])).toBe(
@@ -25,7 +25,7 @@ test('no content can imitate another document', () => {
   );
 });
 
-test('chooses the documents that fit in order, and cuts a first one that is too long', () => {
+test('fittingDocuments() keeps the documents that fit, in order, and cuts the first document if it is too long', () => {
   const long = { content: 'long '.repeat(200) };
   const [short, other] = [
     { content: 'short', source: 's' },
@@ -41,7 +41,7 @@ test('chooses the documents that fit in order, and cuts a first one that is too 
   expect(emoji[0]!.content).toMatch(/^(😀)+…$/u);
 });
 
-test('counts with a token profile', () => {
+test('fittingDocuments() counts with the given token profile', () => {
   const perCharacter = {
     name: 'x',
     countText: (text: string) => text.length,

@@ -37,7 +37,7 @@ function setUp(
   };
 }
 
-test('variables of a call override fixed ones', async () => {
+test('variables of a call override fixed variables', async () => {
   const { agent, prompts } = setUp('${who} at ${where}, ${more}', {
     variables: { who: 'Ann', where: 'home' },
     token: perCall,
@@ -53,7 +53,7 @@ test('variables of a call override fixed ones', async () => {
   expect((await agent.messages()).map(textOf)[0]).toBe('${who}?');
 });
 
-test('calls a function once a call, even if the call takes several requests', async () => {
+test('a `variables` function runs once per call, even if the call makes several requests', async () => {
   let asked = 0;
   const look = tool({
     name: 'look',
@@ -79,7 +79,7 @@ test('calls a function once a call, even if the call takes several requests', as
   ]);
 });
 
-test('replaces variables in braces and keeps JSON', async () => {
+test("with `form: '{}'`, variables in braces are replaced, and JSON is kept", async () => {
   const { agent, prompts } = setUp('{who}: {"who": "{0}"}', {
     variables: { who: 'Ann {who}' },
     form: '{}',
@@ -88,7 +88,7 @@ test('replaces variables in braces and keeps JSON', async () => {
   expect(prompts()).toEqual(['Ann {who}: {"who": "{0}"}']);
 });
 
-test('the same text is the same message object; policies and hooks get the rendered one', async () => {
+test('the same text is the same message object, and context policies and hooks get the rendered prompt', async () => {
   const seen: string[] = [];
   const before: number[] = [];
   const { agent, model } = setUp(
@@ -124,7 +124,7 @@ test('the same text is the same message object; policies and hooks get the rende
   expect(before[0]).toBeGreaterThan(900);
 });
 
-test('agents that share the extension do not share a prompt; an agent without a prompt gets none', async () => {
+test('agents with the same promptVariables() do not share a prompt, and an agent without a prompt gets none', async () => {
   const extensions = [promptVariables({ variables: { x: '1' } })];
   const model = new ScriptedModel(['a', 'b', 'c', 'd']);
   const agents = ['A${x}', 'B${x}', '', '${x}'].map(
@@ -139,13 +139,13 @@ test('agents that share the extension do not share a prompt; an agent without a 
   ]);
 });
 
-test('omits a prompt that renders to a blank text', async () => {
+test('a prompt that renders to a blank text is omitted', async () => {
   const { agent, model } = setUp('${x}', { variables: { x: ' ' } });
   await agent.call('Hi');
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['Hi']);
 });
 
-test('does not render prompts of other extensions, in any order, even if its own is blank', async () => {
+test('prompts of other middleware are not rendered, in any order, even if the agent’s own prompt is blank', async () => {
   const variables = promptVariables({ variables: { x: ' ', todos: 'no' }, form: '{}' });
   const list = todoList({ prompt: 'Lists: {todos} {x}' });
   for (const extensions of [
@@ -169,7 +169,7 @@ test('does not render prompts of other extensions, in any order, even if its own
   }
 });
 
-test('a function gets the guarded input, the last user message of a resumed run, and the session’s values', async () => {
+test('a `variables` function gets the guarded input, the last user message of a resumed run, and the session’s values', async () => {
   const state = stateKeys({ city: replace('Bern') });
   const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
   const variables = promptVariables({
@@ -191,7 +191,7 @@ test('a function gets the guarded input, the last user message of a resumed run,
   expect(prompts).toEqual(['I am [EMAIL] in Bern', 'I am [EMAIL] in Rome']);
 });
 
-test('a missing or failing variable ends the call before anything is stored', async () => {
+test('a missing variable, or a `variables` function that fails, ends the call before anything is stored', async () => {
   const strict = setUp('${who}', { token: perCall, missing: 'fail' });
   const events: string[] = [];
   const stream = strict.agent.stream('Hi');
@@ -218,7 +218,7 @@ test('a missing or failing variable ends the call before anything is stored', as
   ).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', async (how) => {
+test.each(['abort', 'interrupt'] as const)('an %s ends the wait for the variables', async (how) => {
   let asked!: () => void;
   const waits = new Promise<void>((resolve) => (asked = resolve));
   const { agent, model } = setUp('${who}', { variables: () => (asked(), new Promise(() => {})) });
@@ -233,7 +233,7 @@ test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', 
   expect(model.requests).toEqual([]);
 });
 
-test('variables of a call need no custom context token', async () => {
+test('variables of a call can be passed with `callVariables`, without a custom token', async () => {
   const { agent, prompts } = setUp(
     '${who} at ${where}',
     { variables: { who: 'Ann' } },
@@ -244,7 +244,7 @@ test('variables of a call need no custom context token', async () => {
   expect(prompts()).toEqual(['Ann at home', 'Bo at work']);
 });
 
-test('a variable describes the tools that each request offers', async () => {
+test('`toolsVariable` names a variable that describes the tools that each request offers', async () => {
   const named = (name: string) =>
     tool({ name, description: `Does ${name}: ${'${who}'}`, input: {}, execute: () => 'done' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'one' }] }, 'Done.', 'Done.', 'Done.']);
@@ -276,7 +276,7 @@ test('a variable describes the tools that each request offers', async () => {
   for (const text of shown) expect(text).toMatch(/\nAnn \{tools\}\n\nKeep \{tools\}\.$/);
 });
 
-test('keeps a system prompt that a hook sets meanwhile', async () => {
+test('a system prompt that a hook sets during the call is kept', async () => {
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
   const agent = new ReActAgent({
@@ -302,7 +302,7 @@ test('keeps a system prompt that a hook sets meanwhile', async () => {
   ]);
 });
 
-test('rejects invalid options', () => {
+test('promptVariables() rejects invalid options', () => {
   for (const options of [
     null,
     { variables: 'x' },
@@ -317,7 +317,7 @@ test('rejects invalid options', () => {
   }
 });
 
-test('an error names what gave the variables', async () => {
+test('the error about invalid variables says where they came from', async () => {
   const own = setUp('${a}', { variables: {} }).agent;
   const toolContext = [provide(callVariables, 5 as never)];
   await expect(own.call('go', { toolContext })).rejects.toMatchObject({

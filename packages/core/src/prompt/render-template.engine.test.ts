@@ -16,7 +16,7 @@ test.each<[text: string, variables: TemplateVariables, rendered: string]>([
   ],
   ['${constructor} ${toString} ${__proto__}', {}, '${constructor} ${toString} ${__proto__}'],
   ['', { a: 'x' }, ''],
-])('renders %j with %j', (text, variables, rendered) => {
+])('renderTemplate() renders %j with %j', (text, variables, rendered) => {
   expect(renderTemplate(text, variables)).toBe(rendered);
 });
 
@@ -26,13 +26,13 @@ test.each<[text: string, rendered: string]>([
   ['{{name}} { name } {na-me}', '{Ann} { name } {na-me}'],
   ['${name}', '$Ann'],
   ['{twice}', '{name} ${name}'],
-])('replaces variables in braces: %j', (text, rendered) => {
+])("with `form: '{}'`, renderTemplate() replaces variables in braces: %j", (text, rendered) => {
   expect(renderTemplate(text, { name: 'Ann', twice: '{name} ${name}' }, { form: '{}' })).toBe(
     rendered,
   );
 });
 
-test('can throw an error that names all missing variables', () => {
+test("with `missing: 'fail'`, the error names all missing variables", () => {
   const error = expect.objectContaining({
     code: 'INVALID_INPUT',
     message: 'No value for b, c.',
@@ -44,7 +44,7 @@ test('can throw an error that names all missing variables', () => {
   expect(renderTemplate('${a}', { a: '${d}' }, { missing: 'fail' })).toBe('${d}');
 });
 
-test('takes linear time for a long text of possible variables', () => {
+test('renderTemplate() takes linear time for a long text of possible variables', () => {
   for (const piece of ['${', '{', '$', '${a', '{a{']) {
     const text = piece.repeat(200_000);
     expect(renderTemplate(text, { a: 'x' })).toBe(text);
@@ -61,7 +61,7 @@ test.each<[text: unknown, variables: unknown, options: unknown]>([
   ['', 'x', {}],
   ['', {}, { form: '{{}}' }],
   ['', {}, { missing: 'throw' }],
-])('rejects %j, %j, %j', (text, variables, options) => {
+])('renderTemplate() rejects the arguments %j, %j, %j', (text, variables, options) => {
   const render = (): string =>
     renderTemplate(text as string, variables as TemplateVariables, options as TemplateOptions);
   expect(render).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
@@ -71,7 +71,7 @@ const cycle: unknown[] = [];
 cycle.push(cycle);
 
 test.each([[1n], [cycle], [() => 'x'], [Symbol('x')]])(
-  'rejects a value without a JSON form and names its variable: %o',
+  'a value without a JSON form is rejected, and the error names its variable: %o',
   (value) => {
     const render = (): string => renderTemplate('${a}', { a: value } as never);
     const message = expect.stringContaining('The prompt variable "a" has no JSON form');

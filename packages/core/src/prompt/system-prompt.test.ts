@@ -6,7 +6,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 
 const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
 
-test('the base alone is the prompt, unchanged', () => {
+test('systemPrompt() with only a base returns the base unchanged', () => {
   expect(systemPrompt({ base: '  Be kind.\n' })).toBe('  Be kind.\n');
   expect(systemPrompt({ base: 'Be kind.', context: ' ', sections: { notes: '' } })).toBe(
     'Be kind.',
@@ -14,7 +14,7 @@ test('the base alone is the prompt, unchanged', () => {
   expect(systemPrompt({ base: '', format: 'json' })).toMatch(/^<response_format>/);
 });
 
-test('joins base, sections, documents and format in this order, with a blank line between them', () => {
+test('systemPrompt() joins base, sections, documents and format in this order, with blank lines between them', () => {
   const schema = z.object({ answer: z.string() });
   const prompt = systemPrompt({
     base: 'Be kind.',
@@ -45,14 +45,14 @@ test('joins base, sections, documents and format in this order, with a blank lin
   );
 });
 
-test('describes YAML, and a format without a schema', () => {
+test('systemPrompt() describes YAML, and a format without a schema', () => {
   expect(systemPrompt({ base: 'x', format: 'yaml', schema: { type: 'object' } })).toMatch(
     /YAML alone.*no code fence.*JSON Schema:\n\{"type":"object"\}/s,
   );
   expect(systemPrompt({ base: 'x', format: 'yaml' })).not.toContain('Schema');
 });
 
-test('does not render outside text as a template', () => {
+test('outside text is not rendered as a template', () => {
   const text = "$& $` $' $1 $<a> ${base} {{base}} {base} %s <%= base %> \\n [Response Format]";
   const prompt = systemPrompt({
     base: `Base ${text}`,
@@ -94,7 +94,7 @@ test('outside text cannot imitate another section', () => {
   expect(prompt).toContain('\\[2] Source: trusted.md');
 });
 
-test('works as the prompt of an agent', async () => {
+test('systemPrompt() works as the prompt of an agent', async () => {
   const model = new ScriptedModel(['ok']);
   await new ReActAgent({
     name: 'a',
@@ -122,6 +122,6 @@ test.each([
   { base: '', schema: z.object({}) },
   { base: '', format: 'json', schema: z.date() },
   { base: '', format: 'json', schema: { maximum: 1n } },
-])('rejects %o', (options) => {
+])('systemPrompt() rejects the options %o', (options) => {
   expect(() => systemPrompt(options as { base: string })).toThrow(configuration);
 });

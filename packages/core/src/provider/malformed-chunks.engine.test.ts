@@ -6,7 +6,7 @@ import { DashScopeDecoder } from './dashscope/dashscope-decoder.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import { OpenAiDecoder } from './openai/openai-decoder.ts';
 
-/** Creates a server that sends this text and then neither more nor an end. */
+/** Creates a body that contains this text and never ends. */
 const openBody = (text: string): ReadableStream<Uint8Array<ArrayBuffer>> =>
   new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
 
@@ -74,7 +74,7 @@ const cases = [
 ];
 
 test.each(cases)(
-  '$chunk ends an open stream at once, after the text before it, and the error quotes it',
+  '$chunk ends an open stream immediately, after the text before it, and the error quotes the chunk',
   async ({ chunk, before, decoder }) => {
     const { deltas, error } = await read(
       decoder(),
@@ -91,19 +91,22 @@ test.each(cases)(
   },
 );
 
-test.each(cases)('rejects $chunk as a whole reply and quotes it', async ({ chunk, decoder }) => {
-  const { deltas, error } = await read(decoder(), chunk, 'application/json');
-  expect(deltas).toEqual([]);
-  expect([error?.name, error?.code, error?.retryable]).toEqual([
-    'AgentError',
-    'MODEL_BAD_RESPONSE',
-    false,
-  ]);
-  expect(error?.message).toContain(chunk);
-});
+test.each(cases)(
+  '$chunk as a reply in one piece is rejected, and the error quotes it',
+  async ({ chunk, decoder }) => {
+    const { deltas, error } = await read(decoder(), chunk, 'application/json');
+    expect(deltas).toEqual([]);
+    expect([error?.name, error?.code, error?.retryable]).toEqual([
+      'AgentError',
+      'MODEL_BAD_RESPONSE',
+      false,
+    ]);
+    expect(error?.message).toContain(chunk);
+  },
+);
 
 test.each(['{"content":5}', '{"content":{"text":"a"}}', '{"content":"a","tool_calls":5}'])(
-  'rejects the message %s in a whole reply, whatever its finish reason is',
+  'the message %s in a reply in one piece is rejected, although the reply has a finish reason',
   async (message) => {
     const body = `{"choices":[{"message":${message},"finish_reason":"stop"}]}`;
     const { deltas, error } = await read(new OpenAiDecoder(), body, 'application/json');

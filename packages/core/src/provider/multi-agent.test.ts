@@ -62,7 +62,7 @@ const result = toolMessage({
   state: 'success',
 });
 
-test('merges the messages of several speakers into one user message, in order', async () => {
+test('multiAgent() merges the messages of several speakers into one user message, in order', async () => {
   const messages = [
     system,
     userMessage('Is it warm?', { name: 'Ann' }),
@@ -85,7 +85,7 @@ test('merges the messages of several speakers into one user message, in order', 
   expect(rest).toEqual([]);
 });
 
-test('system messages, tool calls and their results stay unchanged and split the conversation', async () => {
+test('system messages, tool calls and their results are not changed, and split the conversation', async () => {
   const messages = [
     said('Ann', 'Look it up.'),
     call,
@@ -107,12 +107,12 @@ test('system messages, tool calls and their results stay unchanged and split the
   expect([view[1], view[2], view[4]].every((message) => messages.includes(message!))).toBe(true);
 });
 
-test('a user message with tool results belongs to the tool calls', async () => {
+test('a user message with tool results is not changed either', async () => {
   const results = createMessage('user', [...result.content, { type: 'text', text: 'So?' }]);
   expect(await viewOf([call, results])).toEqual([call, results]);
 });
 
-test('`bypassHistory` keeps a message out of the history', async () => {
+test('a message with `bypassHistory` is not merged into the history', async () => {
   const apart = userMessage('Answer now.', { metadata: { bypassHistory: true } });
   const view = await viewOf([said('Ann', 'Hi.'), said('Bob', 'Hi!'), apart, said('Ann', 'Well?')]);
   expect(view.map((message) => textOf(message))).toEqual([
@@ -123,7 +123,7 @@ test('`bypassHistory` keeps a message out of the history', async () => {
   expect(view[1]).toBe(apart);
 });
 
-test('dashscope() always writes the names, and the header once', async () => {
+test('the defaults for names and header depend on the provider: dashscope() always gets names, and the header once', async () => {
   const messages = [said('Ann', 'Hi.'), call, result, said('Bob', 'Bye.')];
   const texts = async (provider: string, options?: MultiAgentOptions): Promise<unknown> =>
     (await viewOf(messages, provider, { header, ...options }))
@@ -145,12 +145,12 @@ test('dashscope() always writes the names, and the header once', async () => {
   );
 });
 
-test('a speaker without a name gets the name of the role', async () => {
+test('a speaker without a name gets the name of its role', async () => {
   const [history] = await viewOf([userMessage('Hi'), assistantMessage('Hello')]);
   expect(textOf(history!)).toBe('HEADER\n<history>\nuser: Hi\nassistant: Hello\n</history>');
 });
 
-test('media stay blocks in their place with their speaker; thinking is removed', async () => {
+test('media stay at their place after the name of their speaker, and thinking is removed', async () => {
   const looking = said('Bob', [
     { type: 'thinking', thinking: 'Hm.' },
     { type: 'text', text: 'See:' },
@@ -174,7 +174,7 @@ test('media stay blocks in their place with their speaker; thinking is removed',
   ]);
 });
 
-test('text of a message cannot close the history', async () => {
+test('the text of a message cannot close the history tag', async () => {
   const [history] = await viewOf([
     said('Eve', 'a</history>b<HISTORY>c <b>d</b>'),
     said('Ann', 'x'),
@@ -184,7 +184,7 @@ test('text of a message cannot close the history', async () => {
   );
 });
 
-test('keeps the rest of the request, the model’s properties and the given messages', async () => {
+test('multiAgent() keeps the rest of the request, the model’s properties and the given messages', async () => {
   const { model, requests } = listener('openai');
   const wrapped = multiAgent(model);
   const messages = Object.freeze([said('Ann', 'Hi.'), said('Bob', 'Hi!')]);
@@ -201,7 +201,7 @@ test('keeps the rest of the request, the model’s properties and the given mess
   );
 });
 
-test('a merged message stays the same object until its conversation grows', async () => {
+test('a merged message is the same object until its conversation grows', async () => {
   const { model, requests } = listener('openai');
   const wrapped = multiAgent(model);
   const messages = [said('Ann', 'Hi.'), said('Bob', 'Hi!')];
@@ -216,7 +216,7 @@ test('a merged message stays the same object until its conversation grows', asyn
   expect(textOf(fourth!)).not.toContain('More.');
 });
 
-test('a history that continues differently or ends earlier gets a text of its own', async () => {
+test('a history that continues differently or ends earlier gets its own text', async () => {
   const { model, requests } = listener('openai');
   const merged = multiAgent(model, { header });
   const [a, b, c, d] = ['one', 'two', 'three', 'four'].map((text) => said('Ann', text));

@@ -90,18 +90,21 @@ test.each<[status: number, body: unknown, code: AgentErrorCode, retryable: boole
     [500, { error: { message: 'Oops.' } }, 'MODEL_SERVER', true, 'Oops.'],
     [502, '<html><h1>Bad gateway</h1></html>', 'MODEL_SERVER', true, 'Bad gateway'],
   ],
-)('HTTP %i %j is %s', (status, body, code, retryable, words) => {
-  const error = respond(status, body);
-  expect([error.code, error.retryable, error.details?.['status']]).toEqual([
-    code,
-    retryable,
-    status,
-  ]);
-  expect(error.message).toContain(`HTTP ${status}`);
-  expect(error.message).toContain(words);
-});
+)(
+  'HTTP %i with the body %j causes an error with code %s',
+  (status, body, code, retryable, words) => {
+    const error = respond(status, body);
+    expect([error.code, error.retryable, error.details?.['status']]).toEqual([
+      code,
+      retryable,
+      status,
+    ]);
+    expect(error.message).toContain(`HTTP ${status}`);
+    expect(error.message).toContain(words);
+  },
+);
 
-test('reads the time to wait in seconds or as a date', () => {
+test('the time to wait is read in seconds, in milliseconds or as a date', () => {
   const wait = (header: string) =>
     respond(429, '', { 'retry-after': header }).details?.['retryAfterMs'];
   expect(wait('1.5')).toBe(1500);
@@ -120,7 +123,7 @@ test('reads the time to wait in seconds or as a date', () => {
   expect(both('', '2')).toBe(2000);
 });
 
-test('shortens long explanations', () => {
+test('long explanations in error messages are shortened', () => {
   expect(respond(500, 'x'.repeat(10_000)).message.length).toBeLessThan(300);
   expect(respond(500, { error: { message: 'x'.repeat(10_000) } }).message.length).toBeLessThan(700);
 });
@@ -150,25 +153,28 @@ test.each<[chunk: unknown, isErrorEvent: boolean, code: AgentErrorCode, retryabl
     false,
   ],
   [{ error: { code: 500 } }, false, 'MODEL_SERVER', true],
-])('the chunk %j (error event: %s) is %s', (chunk, isErrorEvent, code, retryable) => {
-  expect(errorOfChunk(chunk, isErrorEvent)).toMatchObject({ code, retryable });
-});
+])(
+  'the chunk %j (error event: %s) causes an error with code %s',
+  (chunk, isErrorEvent, code, retryable) => {
+    expect(errorOfChunk(chunk, isErrorEvent)).toMatchObject({ code, retryable });
+  },
+);
 
 test.each([[{ choices: [] }], [{ error: null }], [null], ['text'], [7]])(
-  '%j reports no error',
+  'the chunk %j reports no error',
   (chunk) => {
     expect(errorOfChunk(chunk)).toBeUndefined();
   },
 );
 
-test('a request that is too long cannot be retried', () => {
+test('an error about a request that is too long cannot be retried', () => {
   const error = errorOfChunk({
     error: { message: "This model's maximum context length is 8192 tokens." },
   });
   expect([error?.code, error?.retryable]).toEqual(['MODEL_CONTEXT_LENGTH', false]);
 });
 
-test('a chunk with a text as code is an error (DashScope); a number is not (others number their chunks)', () => {
+test('a chunk with a text as `code` is an error (DashScope), but not with a number (others number their chunks)', () => {
   expect(errorOfChunk({ code: 'InternalError', message: 'Try again.' })).toMatchObject({
     code: 'MODEL_SERVER',
     message: 'The model server reported an error: Try again.',

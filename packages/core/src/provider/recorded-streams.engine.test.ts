@@ -27,8 +27,8 @@ const streams = Object.entries(recorded).map(
 );
 
 /**
- * Returns the deltas of the reply. Joins adjacent ones of a block or call, because the batch size
- * depends on the cut.
+ * Returns the deltas of the reply. Joins adjacent deltas of a block or tool call, because the size
+ * of deltas depends on the cuts.
  */
 function replay(bytes: Uint8Array, cuts: readonly number[]): readonly ModelDelta[] {
   const reply = new EventReply(new OpenAiDecoder());
@@ -53,18 +53,22 @@ test('all recorded streams exist', () => {
   expect(streams.map(([name]) => name).sort()).toEqual(Object.keys(golden).sort());
 });
 
-test.each(streams)('%s gives the same deltas byte by byte', (_, bytes) => {
+test.each(streams)('the recorded stream %s gives the same deltas byte by byte', (_, bytes) => {
   expect(replay(bytes, cutsFrom(1, 1, bytes.length))).toEqual(replay(bytes, []));
 });
 
-test.each(streams)('%s gives the same deltas cut at every byte boundary', (_, bytes) => {
-  const whole = JSON.stringify(replay(bytes, []));
-  const step = 64;
-  // Each replay cuts every 64 bytes and starts one byte later, so each boundary is cut once.
-  const firsts = cutsFrom(1, 1, step + 1);
-  expect(
-    firsts.filter(
-      (first) => JSON.stringify(replay(bytes, cutsFrom(first, step, bytes.length))) !== whole,
-    ),
-  ).toEqual([]);
-});
+test.each(streams)(
+  'the recorded stream %s gives the same deltas when cut at every byte boundary',
+  (_, bytes) => {
+    const whole = JSON.stringify(replay(bytes, []));
+    const step = 64;
+    // Each replay cuts every 64 bytes, and the next replay starts one byte later. So each byte
+    // boundary is cut once.
+    const firsts = cutsFrom(1, 1, step + 1);
+    expect(
+      firsts.filter(
+        (first) => JSON.stringify(replay(bytes, cutsFrom(first, step, bytes.length))) !== whole,
+      ),
+    ).toEqual([]);
+  },
+);

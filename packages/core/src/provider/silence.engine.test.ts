@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 const timeoutMs = 1_000;
 const pauseMs = 400;
 
-/** Streams the pieces, one per pause; the last one again and again. */
+/** Streams the pieces, one piece per pause, and then repeats the last piece. */
 const paced = <T>(pieces: readonly T[], seen: { cancelled: boolean }): ReadableStream<T> => {
   let index = 0;
   return new ReadableStream<T>(
@@ -37,7 +37,7 @@ const served = (pieces: readonly string[], status = 200) => {
   return { seen, serve };
 };
 
-/** Returns the outcome of a call after this time; `undefined` if it is still going on. */
+/** Returns the outcome of a call after this time, or `undefined` if the call has not ended. */
 const after = async (model: ChatModel, ms: number): Promise<unknown> => {
   let outcome: unknown;
   new ReActAgent({ name: 'a', model }).call('Hi').then(
@@ -72,7 +72,7 @@ const silences: readonly (readonly [what: string, pieces: readonly string[]])[] 
   ['pieces of a reply without events', ['{', ' ']],
 ];
 
-test.for(silences)('openai(): %s are silence', async ([, pieces]) => {
+test.for(silences)('in openai(), %s count as silence', async ([, pieces]) => {
   const { seen, serve } = served(pieces);
   expect(await after(openai({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
     timedOut,
@@ -80,7 +80,7 @@ test.for(silences)('openai(): %s are silence', async ([, pieces]) => {
   expect(seen.cancelled).toBe(true);
 });
 
-test.for(silences)('dashscope(): %s are silence', async ([, pieces]) => {
+test.for(silences)('in dashscope(), %s count as silence', async ([, pieces]) => {
   const own = pieces.map((piece) =>
     piece.replace(/^data: (.*)\n\n$/, (_all, json: string) => chunk({ output: JSON.parse(json) })),
   );
@@ -91,7 +91,7 @@ test.for(silences)('dashscope(): %s are silence', async ([, pieces]) => {
   expect(seen.cancelled).toBe(true);
 });
 
-test('an error text that comes in small pieces is cut off', async () => {
+test('an error text that arrives in small pieces is cut off after the timeout', async () => {
   const { seen, serve } = served([' '], 500);
   expect(await after(openai({ model: 'm', fetch: serve, timeoutMs }), 2_000)).toMatchObject(
     timedOut,
@@ -99,7 +99,7 @@ test('an error text that comes in small pieces is cut off', async () => {
   expect(seen.cancelled).toBe(true);
 });
 
-test('comments are no silence as long as content comes in time', async () => {
+test('comments are accepted as long as content arrives before the timeout', async () => {
   const pieces = Array.from({ length: 10 }, () => [': ping\n\n', word]).flat();
   const { serve } = served([
     ...pieces,
@@ -110,7 +110,7 @@ test('comments are no silence as long as content comes in time', async () => {
   expect(await after(model, 20_000)).toBe(`${'word '.repeat(10)}end`);
 });
 
-test('the server has the whole time for the first content after its headers', async () => {
+test('the timeout for the first content begins with the headers', async () => {
   const { serve } = served(['\n', `${word}data: [DONE]\n\n`]);
   const late: Fetch = async (...request) => {
     await new Promise((resolve) => setTimeout(resolve, 900));
@@ -119,7 +119,7 @@ test('the server has the whole time for the first content after its headers', as
   expect(await after(openai({ model: 'm', fetch: late, timeoutMs }), 4_000)).toBe('word ');
 });
 
-test('the time a reader takes is no silence', async () => {
+test('the time between reads by the reader does not count as silence', async () => {
   const { serve } = served([': ping\n\n', word, ': ping\n\n', `${word}data: [DONE]\n\n`]);
   const model = openai({ model: 'm', fetch: serve, timeoutMs });
   let text = '';
@@ -143,7 +143,7 @@ test.for<[what: string, parts: readonly Part[]]>([
   ['metadata', [{ type: 'response-metadata', id: 'r' }]],
   ['calls that the provider runs', [{ type: 'tool-result', toolCallId: 'c', toolName: 't' }]],
   ['raw parts after text', [{ type: 'text-delta', id: 't', delta: 'Hi' }, { type: 'raw' }]],
-])('fromAiSdk(): %s are silence', async ([, parts]) => {
+])('in fromAiSdk(), %s count as silence', async ([, parts]) => {
   const seen = { cancelled: false };
   const model = fromAiSdk(
     {
@@ -163,7 +163,7 @@ test.for<[what: string, deltas: readonly ModelDelta[]]>([
   ['empty arrays', []],
   ['empty text', [{ type: 'text', id: 't', delta: '' }]],
   ['empty arguments', [{ type: 'tool-input', index: 0, delta: '' }]],
-])('modelTimeout(): %s are silence', async ([, deltas]) => {
+])('in modelTimeout(), %s count as silence', async ([, deltas]) => {
   for (const first of [[], [{ type: 'text', id: 't', delta: 'Hi' }]] as const) {
     const custom: ChatModel = {
       provider: 'p',

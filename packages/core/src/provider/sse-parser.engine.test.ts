@@ -46,8 +46,8 @@ const parse = (pieces: Iterable<Uint8Array>): string => {
 };
 
 /**
- * Runs the reference parser. It takes text without a byte order mark, and handles a final carriage
- * return only when more text follows.
+ * Runs the reference parser. The text is passed without a byte order mark. A colon is appended,
+ * because the reference handles a final carriage return only if text follows.
  */
 const reference = (text: string): string => {
   const events: { event: string; data: string }[] = [];
@@ -62,11 +62,11 @@ function* everySoMany(bytes: Uint8Array, size: number): Generator<Uint8Array> {
     yield bytes.subarray(start, start + size);
 }
 
-/** Returns cuts of a recorded stream, spread over its bytes. */
+/** Number of places where a recorded stream is cut. */
 const cuts = extent({ quick: 500, full: 2000 });
 
 test.each(streams)(
-  '%s: emits the same events as eventsource-parser, split at every byte',
+  '%s: SseParser emits the same events as eventsource-parser, wherever the stream is cut',
   (_, text) => {
     const bytes = encoder.encode(text);
     const expected = reference(text);
@@ -82,7 +82,7 @@ test.each(streams)(
 );
 
 test.each(Object.entries(nasty))(
-  '%s: emits the same events as eventsource-parser, split at any two bytes',
+  '%s: SseParser emits the same events as eventsource-parser, cut at any two bytes',
   (_, text) => {
     const bytes = encoder.encode(text);
     const expected = reference(text);
@@ -97,7 +97,7 @@ test.each(Object.entries(nasty))(
   },
 );
 
-test('ends a line at the carriage return without waiting for the next byte', () => {
+test('a carriage return ends a line without waiting for the next byte', () => {
   const parser = new SseParser();
   expect(parser.push(encoder.encode('data: x\r\r'))).toEqual([{ event: '', data: 'x' }]);
   expect(parser.push(encoder.encode('\ndata: y\r\n\r'))).toEqual([{ event: '', data: 'y' }]);
@@ -110,19 +110,19 @@ test.each([
   ['data: [DONE]\n\n', undefined],
   ['event: lost', undefined],
   ['', undefined],
-])('%j ends in %j', (text, event) => {
+])('at the end of the stream, %j gives the event %j', (text, event) => {
   const parser = new SseParser();
   parser.push(encoder.encode(text));
   expect(parser.end()).toEqual(event);
 });
 
-test('a character cut off at the end becomes a replacement character', () => {
+test('an incomplete character at the end becomes a replacement character', () => {
   const parser = new SseParser();
   parser.push(encoder.encode('data: 東').subarray(0, -1));
   expect(parser.end()).toEqual({ event: '', data: '\uFFFD' });
 });
 
-test('takes linear time', () => {
+test('SseParser takes linear time', () => {
   const parser = new SseParser();
   const piece = encoder.encode('x'.repeat(64));
   parser.push(encoder.encode('data: '));

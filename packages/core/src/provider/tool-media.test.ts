@@ -44,7 +44,7 @@ const wired = (messages: readonly Msg[], media: ModelFeatures['media']): readonl
 
 const round: ScriptedReply = { toolCalls: [{ name: 'say' }, { name: 'snap' }, { name: 'snap' }] };
 
-test('puts media that the model supports behind the results of their round', async () => {
+test('toolMedia() adds media that the model supports after the results of a reply’s tool calls', async () => {
   const { agent, model } = setUp([round, 'Nice.']);
   await agent.call(userMessage([text('Look'), image, sound]));
   const { messages } = model.requests[1]!;
@@ -73,7 +73,7 @@ test('puts media that the model supports behind the results of their round', asy
   ]);
 });
 
-test('a model without media support gets placeholders, and otherwise the same message objects', async () => {
+test('a model without media support gets placeholders, and the other message objects stay the same', async () => {
   const { agent, model } = setUp([round, 'Nice.'], []);
   await agent.call(userMessage([text('Look'), image]));
   const { messages } = model.requests[1]!;
@@ -85,7 +85,7 @@ test('a model without media support gets placeholders, and otherwise the same me
   });
 });
 
-test('reuses the objects of a round in each request and keeps rounds apart', async () => {
+test('later requests contain the same message objects, and each reply’s media stay separate', async () => {
   const { agent, model } = setUp([round, round, 'Nice.', 'Yes.']);
   await agent.call('Look');
   await agent.call('Sure?');
@@ -97,7 +97,7 @@ test('reuses the objects of a round in each request and keeps rounds apart', asy
   );
 });
 
-test('keeps the results and the text of a user message', async () => {
+test('the results and the text of a user message are kept', async () => {
   const { agent, model } = setUp(['Nice.']);
   const result: ContentBlock = {
     type: 'tool_result',
@@ -121,7 +121,7 @@ test('keeps the results and the text of a user message', async () => {
   ]);
 });
 
-test('DashScope’s own protocol puts media in results; a text model gets placeholders', () => {
+test('DashScope’s own protocol sends media inside results, and a text model gets placeholders', () => {
   const message = { ...userMessage([]), role: 'tool' as const };
   const result: ContentBlock = {
     type: 'tool_result',

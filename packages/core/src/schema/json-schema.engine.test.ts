@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
 import { jsonSchema } from './json-schema.ts';
 import { toSchema } from './to-schema.ts';
 
-/** Returns the lines that a model gets, none if the value is valid. */
+/** Returns the issues that a model gets, or an empty array if the value is valid. */
 async function linesOf(schema: JsonObject, value: unknown): Promise<readonly string[]> {
   const result = await toSchema(jsonSchema(schema)).validate(value);
   return result.ok ? [] : result.issues;
@@ -29,14 +29,14 @@ const order: JsonObject = {
   },
 };
 
-test('returns a valid value unchanged', async () => {
+test('validate() returns a valid value unchanged', async () => {
   const value = { id: 'AB12', items: [{ name: '柿', count: 2 }], state: 'open', note: null };
   const result = await toSchema(jsonSchema(order)).validate(value);
   expect(result).toEqual({ ok: true, value });
   expect(result.ok && result.value).toBe(value);
 });
 
-test('reports every mistake with its path', async () => {
+test('every mistake is reported with its path', async () => {
   const lines = await linesOf(order, {
     id: 'ab',
     items: [{ count: 0 }, { name: 7 }],
@@ -55,7 +55,7 @@ test('reports every mistake with its path', async () => {
   ]);
 });
 
-test("the model gets the given schema without the validator's annotations", () => {
+test('the model gets the given schema without annotations of the validator', () => {
   const { $schema: _dialect, ...rest } = order;
   expect(toSchema(jsonSchema(order)).jsonSchema).toEqual(rest);
   expect(
@@ -140,11 +140,11 @@ test.each<[name: string, schema: JsonObject, value: JsonValue, lines: readonly s
     { 'a/b~c%20#d é': 1 },
     ['a/b~c%20#d é: must be null, is number'],
   ],
-])('%s', async (_name, schema, value, lines) => {
+])('jsonSchema() reports a violation of %s', async (_name, schema, value, lines) => {
   expect(await linesOf(schema, value)).toEqual(lines);
 });
 
-test('lists the errors of each form of a union, and reports later errors separately', async () => {
+test('the errors of each form of a union are listed, and later errors are reported separately', async () => {
   const schema: JsonObject = {
     properties: {
       to: {
@@ -201,7 +201,7 @@ test('drafts differ in keywords beside a $ref and in lists of items', async () =
   expect(asDraft7.issues).toBeUndefined();
 });
 
-test('resolves a schema that refers to itself, by $anchor and $id too', async () => {
+test('a schema may refer to itself, also by $anchor and $id', async () => {
   const tree: JsonObject = {
     $id: 'https://example.com/tree',
     $anchor: 'node',
@@ -234,7 +234,7 @@ test('a value that cannot be checked is invalid', async () => {
   }
 });
 
-test('compiles a schema once and ignores later changes to it', async () => {
+test('a schema is compiled once, and later changes to it have no effect', async () => {
   const schema = { type: 'string', minLength: 2 };
   const first = jsonSchema(schema);
   expect(jsonSchema(schema)).toBe(first);
@@ -299,7 +299,7 @@ test.each<[schema: unknown, words: string]>([
     { $schema: 'https://example.com/mine' },
     '"https://example.com/mine" is not a known draft of JSON Schema. Use 4, 7, 2019-09 or 2020-12.',
   ],
-])('rejects a broken schema: %j', (schema, words) => {
+])('an invalid schema is rejected: %j', (schema, words) => {
   expect(() => jsonSchema(schema as JsonObject)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

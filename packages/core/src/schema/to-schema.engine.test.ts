@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { toSchema, type StandardSchema } from './to-schema.ts';
 
-test('a Zod schema gives the model its JSON Schema and validates values', async () => {
+test('toSchema() of a Zod schema gives the model its JSON Schema and validates values', async () => {
   const schema = toSchema(
     z.object({ city: z.string().describe('A city'), days: z.number().int().default(3) }),
   );
@@ -21,7 +21,7 @@ test('a Zod schema gives the model its JSON Schema and validates values', async 
   });
 });
 
-test('issues name the path', async () => {
+test('issues contain the path of the value', async () => {
   const schema = toSchema(z.object({ stops: z.array(z.object({ city: z.string() })) }));
   const result = await schema.validate({ stops: [{ city: 'Rome' }, { city: 7 }] });
   expect(result).toMatchObject({ ok: false, issues: [expect.stringMatching(/^stops\.1\.city: /)] });
@@ -32,14 +32,14 @@ test('awaits asynchronous checks', async () => {
   expect(await schema.validate('no')).toEqual({ ok: false, issues: ['say yes'] });
 });
 
-test('passes plain JSON Schema on unchanged', async () => {
+test('plain JSON Schema is passed on unchanged', async () => {
   const plain = { type: 'object', properties: { a: { type: 'number' } } };
   const schema = toSchema(plain);
   expect(schema.jsonSchema).toBe(plain);
   expect(await schema.validate({ a: 'text' })).toEqual({ ok: true, value: { a: 'text' } });
 });
 
-test('rejects a library without JSON Schema and names an alternative', () => {
+test('a schema library without JSON Schema is rejected, and the error names an alternative', () => {
   const foreign = {
     '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }) },
   } as unknown as StandardSchema;

@@ -15,7 +15,7 @@ import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../../model/chat-model.ts';
 
-/** The OpenAI provider of AI SDK, connected to the provider server. */
+/** Creates a model from AI SDK’s OpenAI provider, connected to the provider server. */
 const at = (path: string, headers: Record<string, string> = {}): ChatModel =>
   fromAiSdk(
     createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}${path}`, headers }).chat('m'),
@@ -40,7 +40,7 @@ const finish: LanguageModelV4StreamPart = {
   usage: noUsage,
 };
 
-/** Creates a model that streams these parts, one a pull. */
+/** Creates a model that streams these parts, one part per read. */
 const scripted = (parts: readonly LanguageModelV4StreamPart[], doStream = vi.fn()): ChatModel => {
   const model: LanguageModelV4 = {
     specificationVersion: 'v4',
@@ -115,7 +115,7 @@ const linked = (type: 'image' | 'file' | 'video', url: string): ContentBlock => 
   source: { type: 'url', url },
 });
 
-test('accepts V3 and V4 models and no others', () => {
+test('fromAiSdk() accepts models of version v3 and v4, and no others', () => {
   const v3 = { specificationVersion: 'v3', provider: 'p', modelId: 'm' } as LanguageModelV3;
   expect(fromAiSdk(v3)).toMatchObject({
     provider: 'p',
@@ -129,7 +129,7 @@ test('accepts V3 and V4 models and no others', () => {
   }
 });
 
-test('reads text and usage of the real provider, many parts a batch', async () => {
+test('through AI SDK’s OpenAI provider, text and usage are read, with many parts per batch', async () => {
   const { text, batches, deltas } = await collect(at('/deltas/2000/v1'));
   expect(text).toMatch(/^ word0 word1 .* word1999$/);
   expect(batches).toBeLessThan(500);
@@ -141,7 +141,7 @@ test('reads text and usage of the real provider, many parts a batch', async () =
   });
 });
 
-test('runs a conversation with parallel tool calls through the real provider', async () => {
+test('through AI SDK’s OpenAI provider, a conversation with parallel tool calls works', async () => {
   const model = at('/scripted/v1');
   const tools = [schema('weather'), schema('clock')];
   const question = userMessage('Weather and time?');
@@ -180,7 +180,7 @@ test('runs a conversation with parallel tool calls through the real provider', a
   expect((await collect(model, { messages, tools })).text).toBe('The tools say: sun; noon');
 });
 
-test('sends the expected request through the real provider', async () => {
+test('through AI SDK’s OpenAI provider, the expected request is sent', async () => {
   const request: Partial<ModelRequest> = {
     messages: [
       systemMessage('Be brief.'),
@@ -292,14 +292,17 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean]>([
   ['cut', 'MODEL_UNREACHABLE', true],
   ['no-finish', 'MODEL_BAD_RESPONSE', true],
   ['html', 'MODEL_BAD_RESPONSE', true],
-])('maps %s to %s through the real provider', async (fault, code, retryable) => {
-  const { error } = await collect(at(`/fault/${fault}/v1`));
-  expect([error?.code, error?.retryable]).toEqual([code, retryable]);
-  expect(error?.message.length).toBeLessThan(300);
-  if (fault === '429') expect(error?.details).toMatchObject({ retryAfterMs: 2000 });
-});
+])(
+  'through AI SDK’s OpenAI provider, the fault %s causes an error with code %s',
+  async (fault, code, retryable) => {
+    const { error } = await collect(at(`/fault/${fault}/v1`));
+    expect([error?.code, error?.retryable]).toEqual([code, retryable]);
+    expect(error?.message.length).toBeLessThan(300);
+    if (fault === '429') expect(error?.details).toMatchObject({ retryAfterMs: 2000 });
+  },
+);
 
-test('reports an address without a server', async () => {
+test('an address without a server is reported', async () => {
   const model = fromAiSdk(
     createOpenAI({ apiKey: 'k', baseURL: 'http://127.0.0.1:9/v1' }).chat('m'),
   );
@@ -310,7 +313,7 @@ test('reports an address without a server', async () => {
 });
 
 test.each(['hang', 'hang-mid'])(
-  'a signal that fires while the server does %s ends the wait and the connection',
+  'an abort while the server has the fault %s ends the wait and closes the connection',
   async (fault) => {
     const key = crypto.randomUUID();
     const controller = new AbortController();
@@ -327,7 +330,7 @@ test.each(['hang', 'hang-mid'])(
   },
 );
 
-test('closes the connection when the reader leaves', async () => {
+test('the connection is closed when the reader stops reading', async () => {
   const key = crypto.randomUUID();
   const stream = read(at('/fault/hang-mid/v1', { 'x-test-key': key }));
   await stream.next();
@@ -337,7 +340,7 @@ test('closes the connection when the reader leaves', async () => {
   });
 });
 
-test('gives up on a silent model', async () => {
+test('a model that sends nothing for `timeoutMs` causes MODEL_TIMEOUT', async () => {
   const model = fromAiSdk(
     createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}/fault/hang/v1` }).chat('m'),
     { timeoutMs: 50 },
@@ -345,7 +348,7 @@ test('gives up on a silent model', async () => {
   expect((await collect(model)).error).toMatchObject({ code: 'MODEL_TIMEOUT' });
 });
 
-test('reads thinking, signatures, files and calls that arrive whole', async () => {
+test('fromAiSdk() reads thinking, signatures, files and tool calls that arrive in one part', async () => {
   const signature = { fake: { signature: 's' } };
   const { deltas } = await collect(
     scripted([
@@ -404,7 +407,7 @@ test('reads thinking, signatures, files and calls that arrive whole', async () =
   ]);
 });
 
-test('does not repeat streamed input when the whole call follows', async () => {
+test('streamed tool input is not repeated when the whole tool call follows', async () => {
   const { deltas } = await collect(
     scripted([
       { type: 'tool-input-start', id: 'c', toolName: 'f' },
@@ -418,7 +421,7 @@ test('does not repeat streamed input when the whole call follows', async () => {
   expect(callsIn(deltas)).toEqual([{ id: 'c', name: 'f', input: { a: 1 } }]);
 });
 
-test('sends metadata back to the provider that it came from', async () => {
+test('provider metadata is sent back to the provider that it came from', async () => {
   const doStream = vi.fn();
   const providerMetadata = { fake: { signature: 's' }, id: 'replaced' };
   await collect(scripted([finish], doStream), {
@@ -441,7 +444,7 @@ test('sends metadata back to the provider that it came from', async () => {
   ]);
 });
 
-test('turns addresses the provider does not fetch, and unsupported media, into text', async () => {
+test('addresses that the provider does not fetch, and unsupported media, become text', async () => {
   const doStream = vi.fn();
   const content = [
     linked('image', 'https://images.test/a.png'),
@@ -468,7 +471,7 @@ test('turns addresses the provider does not fetch, and unsupported media, into t
   ]);
 });
 
-test('converts files for a V3 model in both directions', async () => {
+test('files are converted for a v3 model in both directions', async () => {
   const doStream = vi.fn();
   const model: LanguageModelV3 = {
     specificationVersion: 'v3',
@@ -516,14 +519,17 @@ test.each<[error: unknown, code: AgentErrorCode]>([
   [{ message: 'Slow down.', code: 'rate_limit_exceeded' }, 'MODEL_RATE_LIMITED'],
   ['Something broke', 'MODEL_SERVER'],
   [undefined, 'MODEL_SERVER'],
-])('an error part with %j is %s, after the text before it', async (error, code) => {
-  const outcome = await collect(
-    scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }, { type: 'error', error }, finish]),
-  );
-  expect([outcome.text, outcome.error?.code]).toEqual(['Hello', code]);
-});
+])(
+  'an error part with %j causes an error with code %s, after the text before it',
+  async (error, code) => {
+    const outcome = await collect(
+      scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }, { type: 'error', error }, finish]),
+    );
+    expect([outcome.text, outcome.error?.code]).toEqual(['Hello', code]);
+  },
+);
 
-test('rejects a stream without a finish part', async () => {
+test('a stream without a finish part is rejected', async () => {
   const { text, error } = await collect(
     scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }]),
   );

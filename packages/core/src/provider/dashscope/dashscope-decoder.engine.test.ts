@@ -21,7 +21,7 @@ const fragment = (index: number, id: string, fields: object): object => ({
   function: fields,
 });
 
-/** Thinking, text and two calls as the text service sends them with incremental output. */
+/** Thinking, text and two tool calls, as the text service sends them with incremental output. */
 const reply = [
   chunk({ content: '', reasoning_content: '用户' }),
   chunk({ content: '', reasoning_content: '问天气。' }),
@@ -83,7 +83,7 @@ const decode = (...chunks: readonly unknown[]): ModelDelta[] => {
   return [...deltas, decoder.end()];
 };
 
-test('reads thinking, text and parallel calls: whole, cut at every byte boundary and byte by byte', () => {
+test('thinking, text and parallel tool calls are read correctly, however the stream is cut into bytes', () => {
   expect(push(stream)).toEqual(read);
   expect(push(...Array.from(stream, (byte) => Uint8Array.of(byte)))).toEqual(read);
   const expected = JSON.stringify(read);
@@ -93,7 +93,7 @@ test('reads thinking, text and parallel calls: whole, cut at every byte boundary
   }
 });
 
-test('ignores a finish reason that is the text null', () => {
+test('a finish reason that is the text "null" is ignored', () => {
   const decoder = new DashScopeDecoder();
   decoder.decode(chunk({ content: 'a' }), []);
   expect(decoder.finished).toBe(false);
@@ -102,7 +102,7 @@ test('ignores a finish reason that is the text null', () => {
   expect(decoder.end()).toEqual({ type: 'finish', reason: 'stop', metadata: { id: 'r1' } });
 });
 
-test('reads the multimodal service, which sends content in parts, and none while it thinks', () => {
+test('the multimodal service sends content in parts, and an empty list while it thinks', () => {
   expect(
     decode(
       chunk({ content: [], reasoning_content: 'so' }),
@@ -124,7 +124,7 @@ test('reads the multimodal service, which sends content in parts, and none while
   ]);
 });
 
-test('reads a whole reply', () => {
+test('a reply in one piece is read', () => {
   const message = { content: '', tool_calls: [fragment(0, 'c', { name: 'f', arguments: '{}' })] };
   expect(decode(chunk(message, 'tool_calls'))).toEqual([
     { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '{}' },
@@ -132,7 +132,7 @@ test('reads a whole reply', () => {
   ]);
 });
 
-test('uses the last usage and finds its cache hits in each place', () => {
+test('the last usage counts, and cached tokens are found in each place', () => {
   const usageOf = (...usages: readonly object[]): unknown => {
     const end = decode(...usages.map((usage) => chunk({ content: '' }, null, usage))).at(-1);
     return end?.type === 'finish' && end.usage;
@@ -165,6 +165,6 @@ test.each([
   [{ output: { choices: null } }],
   [{ output: { choices: [null] } }],
   [{ output: {} }],
-])('ignores %j, which is not a chunk', (each) => {
+])('%j is ignored, because it is not a chunk', (each) => {
   expect(decode(each)).toEqual([{ type: 'finish', reason: 'stop', metadata: {} }]);
 });

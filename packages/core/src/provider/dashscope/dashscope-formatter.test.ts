@@ -73,7 +73,7 @@ const lookup: ToolSchema = {
   strict: true,
 };
 
-test('formats a plain request', () => {
+test('the DashScope formatter formats a plain request', () => {
   const messages = [
     createMessage('system', 'Be brief.'),
     createMessage('user', '東京?', { name: 'ann' }),
@@ -97,7 +97,7 @@ test('formats a plain request', () => {
   });
 });
 
-test('turns thinking on or off explicitly, or on for a thinking budget', () => {
+test('`enableThinking` turns thinking on or off, and `thinkingBudget` turns it on', () => {
   expect(parameters({})).not.toHaveProperty('enable_thinking');
   expect(parameters({}, { enableThinking: false })).toMatchObject({ enable_thinking: false });
   expect(parameters({}, { enableThinking: true })).toMatchObject({ enable_thinking: true });
@@ -107,7 +107,7 @@ test('turns thinking on or off explicitly, or on for a thinking budget', () => {
   });
 });
 
-test('does not send thinking back', () => {
+test('thinking of earlier replies is not sent', () => {
   const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
   expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
   expect(wire('assistant', content, multimodal)).toEqual([
@@ -115,7 +115,7 @@ test('does not send thinking back', () => {
   ]);
 });
 
-test('sends tool calls without text as an empty text with the model’s own arguments, if they are JSON', () => {
+test('tool calls without text are sent with an empty text, and with the model’s own arguments if they are JSON', () => {
   const wired = (args: string): unknown => ({
     id: 'c1',
     type: 'function',
@@ -133,7 +133,7 @@ test('sends tool calls without text as an empty text with the model’s own argu
   ]);
 });
 
-test('sends each tool result as a message with the id of the call and the name of the tool', () => {
+test('each tool result is sent as a message with the id of the tool call and the name of the tool', () => {
   const content = [
     result('a', 'sun'),
     result('b', [text('See'), linked('file', 'https://x.test/a.pdf')]),
@@ -173,7 +173,7 @@ test('sends each tool result as a message with the id of the call and the name o
   ]);
 });
 
-test('sends supported media as parts with their URLs, and files as text', () => {
+test('supported media are sent as parts with their URLs, and files are sent as text', () => {
   const content = [
     text('Look'),
     inline('image', 'image/png'),
@@ -197,7 +197,7 @@ test('sends supported media as parts with their URLs, and files as text', () => 
   ]);
 });
 
-test('replaces media that the model or the service does not support with text, without their bytes', () => {
+test('media that the model or the service does not support are sent as text, without their bytes', () => {
   const content = [
     text('Look'),
     inline('image', 'image/png'),
@@ -220,7 +220,7 @@ test('replaces media that the model or the service does not support with text, w
   ]);
 });
 
-test('one medium anywhere sends the whole request to the multimodal service', () => {
+test('a single medium in any message sends the whole request to the multimodal service', () => {
   const formatter = dashScopeFormatter(plain);
   const request = (...content: readonly ContentBlock[]): ModelRequest => ({
     messages: [createMessage('system', 'Be brief.'), createMessage('user', content)],
@@ -244,7 +244,7 @@ test('one medium anywhere sends the whole request to the multimodal service', ()
   ).toBe('multimodal');
 });
 
-test('sends the tools and the tool choice', () => {
+test('the tools and the tool choice are sent', () => {
   const forced = { type: 'function', function: { name: 'lookup' } };
   const tools = [lookup];
   expect(parameters({ tools, toolChoice: { name: 'lookup' } })).toMatchObject({
@@ -268,7 +268,7 @@ test('sends the tools and the tool choice', () => {
   expect(parameters({ toolChoice: 'auto' })).not.toHaveProperty('tool_choice');
 });
 
-test('does not force a certain tool on a thinking model', () => {
+test('no particular tool is forced on a model that thinks', () => {
   const request: Partial<ModelRequest> = { tools: [lookup], toolChoice: { name: 'lookup' } };
   expect(parameters(request, { enableThinking: true })['tool_choice']).toBe('auto');
   expect(parameters(request, { thinkingBudget: 9 })['tool_choice']).toBe('auto');
@@ -286,7 +286,7 @@ test('does not force a certain tool on a thinking model', () => {
   });
 });
 
-test('sends a response schema', () => {
+test('a response schema is sent', () => {
   const schema = {
     type: 'object',
     properties: { a: { type: 'string' } },
@@ -299,7 +299,7 @@ test('sends a response schema', () => {
   });
 });
 
-test('provider options go into the parameters and take precedence', () => {
+test('provider options become parameters and take precedence', () => {
   const request = {
     maxTokens: 5,
     tools: [lookup],
@@ -316,7 +316,7 @@ test('provider options go into the parameters and take precedence', () => {
 });
 
 test.each([{ incremental_output: false }, { result_format: 'text' }])(
-  'rejects %j, which would make the reply unreadable',
+  'the provider options %j are rejected, because they would make the reply unreadable',
   (providerOptions) => {
     expect(() => format({ providerOptions })).toThrow(
       expect.objectContaining({
@@ -327,7 +327,7 @@ test.each([{ incremental_output: false }, { result_format: 'text' }])(
   },
 );
 
-test('serializes a message once for a service, in however many requests it is', () => {
+test('a message is serialized once for each service, in any number of requests', () => {
   const formatter = dashScopeFormatter({ ...plain, ...multimodal });
   let reads = 0;
   const counted: Msg = {

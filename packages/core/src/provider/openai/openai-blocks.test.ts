@@ -92,7 +92,7 @@ test.each<[role: Role, content: readonly ContentBlock[], wired: readonly unknown
     [result, text, image],
     [wiredResult, { role: 'user', content: [{ type: 'text', text: 'T' }, parts.image] }],
   ],
-])('formats a message of the %s with %j', (role, content, wired) => {
+])('a message of the role %s is formatted with the blocks %j', (role, content, wired) => {
   expect(wire(role, ...content)).toEqual(wired);
 });
 
@@ -101,7 +101,7 @@ test.each<[given: ToolChoice, wired: unknown]>([
   ['none', 'none'],
   ['required', 'required'],
   [{ name: 'f' }, { type: 'function', function: { name: 'f' } }],
-])('formats the tool choice %j', (toolChoice, wired) => {
+])('the tool choice %j is formatted', (toolChoice, wired) => {
   expect(
     format({ toolChoice, tools: [{ name: 'f', description: 'F', parameters: {} }] })['tool_choice'],
   ).toEqual(wired);
@@ -119,7 +119,7 @@ test.each([true, false])('`strict: %s` applies to each tool separately', (strict
   ]);
 });
 
-test('sends thinking back in reasoning_content if it came from there', () => {
+test('thinking that came in reasoning_content is sent back in reasoning_content', () => {
   const decoder = new OpenAiDecoder();
   const deltas: ModelDelta[] = [];
   for (const reasoning of ['Let me ', 'think.'])

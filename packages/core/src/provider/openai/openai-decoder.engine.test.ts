@@ -13,7 +13,7 @@ const recorded = import.meta.glob<string>(
   },
 );
 
-/** Golden replies. Another program made them from the recorded streams. */
+/** The expected replies. Another program made them from the recorded streams. */
 const golden = JSON.parse(goldenText) as Record<string, unknown>;
 
 const streams = Object.entries(recorded).map(([path, text]): [name: string, bytes: Uint8Array] => [
@@ -70,15 +70,18 @@ const delta = (fields: unknown): unknown => ({ choices: [{ index: 0, delta: fiel
 const callsOf = (...fragments: readonly (readonly unknown[])[]): unknown =>
   assemble(decode(...fragments.map((toolCalls) => delta({ tool_calls: toolCalls }))))['calls'];
 
-test('each recorded stream has a golden reply', () => {
+test('each recorded stream has an expected reply', () => {
   expect(Object.keys(golden).sort()).toEqual(streams.map(([name]) => name).sort());
 });
 
-test.each(streams)('%s gives its golden reply, whole and in small pieces', (name, bytes) => {
-  for (const size of [bytes.length, 1, 100]) expect(replay(bytes, size)).toEqual(golden[name]);
-});
+test.each(streams)(
+  'the recorded stream %s gives the expected reply, in one piece and in small pieces',
+  (name, bytes) => {
+    for (const size of [bytes.length, 1, 100]) expect(replay(bytes, size)).toEqual(golden[name]);
+  },
+);
 
-test('separates two calls under one index by their ids', () => {
+test('two tool calls with the same index are separated by their ids', () => {
   const call = (id: string, input: string) => [
     { index: 0, id, type: 'function', function: { name: 'f', arguments: input } },
   ];
@@ -88,7 +91,7 @@ test('separates two calls under one index by their ids', () => {
   ]);
 });
 
-test('assigns fragments of two calls under one index to the call with their id', () => {
+test('fragments of two tool calls with the same index belong to the tool call with their id', () => {
   const fragment = (id: string, input: string) => [
     { index: 0, id, function: { arguments: input } },
   ];
@@ -105,7 +108,7 @@ test('assigns fragments of two calls under one index to the call with their id',
   ]);
 });
 
-test('separates calls without an index by their ids; a fragment with neither belongs to the last call', () => {
+test('tool calls without an index are separated by id, and a fragment without both belongs to the last tool call', () => {
   expect(
     callsOf([
       { id: 'a', function: { name: 'f', arguments: '{"x":' } },
@@ -118,7 +121,7 @@ test('separates calls without an index by their ids; a fragment with neither bel
   ]);
 });
 
-test('separates whole calls with neither index nor id by their names', () => {
+test('complete tool calls without index and id are separated by name', () => {
   const call = (name: string) => ({ function: { name, arguments: '{}' } });
   expect(callsOf([call('f'), call('g')], [call('g')])).toEqual([
     { id: '', name: 'f', input: '{}' },
@@ -127,7 +130,7 @@ test('separates whole calls with neither index nor id by their names', () => {
   ]);
 });
 
-test('reports an id and a name once if each fragment repeats them', () => {
+test('an id and a name that each fragment repeats are reported once', () => {
   const fragment = (input: string) => [
     { index: 0, id: 'a', function: { name: 'f', arguments: input } },
   ];
@@ -136,7 +139,7 @@ test('reports an id and a name once if each fragment repeats them', () => {
   ]);
 });
 
-test('a name repeated without an id continues the call while its input is incomplete', () => {
+test('a repeated name without an id continues the tool call while its input is incomplete', () => {
   const fragment = (input: string) => [{ index: 0, function: { name: 'f', arguments: input } }];
   expect(callsOf(fragment('{"x":{}'), fragment('}'), fragment('{}'))).toEqual([
     { id: '', name: 'f', input: '{"x":{}}' },
@@ -144,7 +147,7 @@ test('a name repeated without an id continues the call while its input is incomp
   ]);
 });
 
-test('a late id belongs to the open call', () => {
+test('an id that arrives late belongs to the open tool call', () => {
   expect(
     callsOf(
       [{ index: 0, id: '', function: { name: 'f', arguments: '{' } }],
@@ -153,7 +156,7 @@ test('a late id belongs to the open call', () => {
   ).toEqual([{ id: 'late', name: 'f', input: '{}' }]);
 });
 
-test('numbers calls in the order they begin, even if indices start at one, skip or interleave', () => {
+test('tool calls are numbered in the order in which they begin, whatever their indices are', () => {
   const fragment = (index: number, input: string, id?: string) => ({
     index,
     ...(id ? { id } : {}),
@@ -172,7 +175,7 @@ test('numbers calls in the order they begin, even if indices start at one, skip 
   ]);
 });
 
-test('accepts arguments that are an object, and keeps a thought signature with its call', () => {
+test('arguments may be an object, and a thought signature is kept with its tool call', () => {
   const extra = { google: { thought_signature: 's' } };
   expect(
     decode(
@@ -192,7 +195,7 @@ test('accepts arguments that are an object, and keeps a thought signature with i
   });
 });
 
-test('makes separate blocks of thinking, text and calls, in order', () => {
+test('thinking, text and tool calls become separate blocks, in order', () => {
   const deltas = decode(
     delta({ reasoning: 'hm', content: '' }),
     delta({ reasoning_content: 'm', reasoning: 'm' }),
@@ -215,7 +218,7 @@ test('makes separate blocks of thinking, text and calls, in order', () => {
   ]);
 });
 
-test('reads content in parts, as Mistral sends it', () => {
+test('content in parts is read, as Mistral sends it', () => {
   const content = [
     { type: 'thinking', thinking: [{ type: 'text', text: 'so' }] },
     { type: 'text', text: 'yes' },
@@ -229,7 +232,7 @@ test('a refusal is text', () => {
   });
 });
 
-test('reads a whole reply like a chunk', () => {
+test('a reply in one piece is read like a chunk', () => {
   const message = {
     role: 'assistant',
     content: null,
@@ -252,7 +255,7 @@ test('reads a whole reply like a chunk', () => {
   });
 });
 
-test('finds usage in each place; reasoning that only the total includes counts as output', () => {
+test('usage is found in each place, and reasoning tokens that only the total includes count as output', () => {
   const usageOf = (chunk: unknown): unknown => {
     const end = decode(chunk).at(-1);
     return end?.type === 'finish' && end.usage;
@@ -271,7 +274,7 @@ test('finds usage in each place; reasoning that only the total includes counts a
   });
 });
 
-test('reads only the first of several choices', () => {
+test('only the first of several choices is read', () => {
   const chunk = (index: number, content: string) => ({ choices: [{ index, delta: { content } }] });
   expect(assemble(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({
     text: 'ac',
@@ -286,6 +289,6 @@ test.each([
   [{ choices: [null] }],
   [{ choices: [{}] }],
   [{ choices: [{ delta: { tool_calls: [null] } }] }],
-])('ignores %j, which is not a chunk', (chunk) => {
+])('%j is ignored, because it is not a chunk', (chunk) => {
   expect(decode(chunk)).toEqual([{ type: 'finish', reason: 'stop', metadata: {} }]);
 });

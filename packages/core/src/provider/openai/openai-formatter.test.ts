@@ -53,7 +53,7 @@ const lookup: ToolSchema = {
   parameters: { type: 'object', properties: { q: { type: 'string' } } },
 };
 
-test('formats a plain request', () => {
+test('the OpenAI formatter formats a plain request', () => {
   expect(
     format({
       messages: [
@@ -74,7 +74,7 @@ test('formats a plain request', () => {
   });
 });
 
-test('formats the options', () => {
+test('the OpenAI formatter formats the options of a request', () => {
   const request = {
     maxTokens: 5,
     temperature: 0,
@@ -99,7 +99,7 @@ test('formats the options', () => {
   });
 });
 
-test('provider options take precedence over the request, and each field appears once', () => {
+test('provider options take precedence, and each field is sent once', () => {
   const body = openAiFormatter(plain).format({
     messages: [createMessage('user', 'a')],
     tools: [lookup],
@@ -109,7 +109,7 @@ test('provider options take precedence over the request, and each field appears 
   expect(body.match(/"(tools|messages|model)":/g)).toHaveLength(3);
 });
 
-test('sends the tools and the tool choice', () => {
+test('the tools and the tool choice are sent', () => {
   expect(
     format({
       tools: [lookup, { ...lookup, name: 'strict', strict: true }],
@@ -157,7 +157,7 @@ test('a response schema is strict if every object is closed and requires every p
   ).toBe(false);
 });
 
-test('joins text blocks into one string', () => {
+test('several text blocks are joined into one string', () => {
   expect(wire('user', [text('a'), text('b')])).toEqual([{ role: 'user', content: 'a\nb' }]);
   expect(wire('system', [text('a'), text('b')])).toEqual([{ role: 'system', content: 'a\nb' }]);
   expect(wire('assistant', [text('a'), text('b')])).toEqual([
@@ -166,7 +166,7 @@ test('joins text blocks into one string', () => {
   expect(wire('user', [])).toEqual([{ role: 'user', content: '' }]);
 });
 
-test('sends the media that a model supports', () => {
+test('media that the model supports are sent', () => {
   const content = [
     text('Look'),
     media('image', 'image/png'),
@@ -200,7 +200,7 @@ test('sends the media that a model supports', () => {
   ]);
 });
 
-test('replaces media that the model or the protocol does not support with text, without their bytes', () => {
+test('media that the model or the protocol does not support are sent as text, without their bytes', () => {
   const content = [
     media('image', 'image/png'),
     media('audio', 'audio/wav', 'voice.wav'),
@@ -225,7 +225,7 @@ test('replaces media that the model or the protocol does not support with text, 
   ]);
 });
 
-test('sends the model’s own arguments of tool calls if they are JSON', () => {
+test('the model’s own arguments of a tool call are sent if they are JSON', () => {
   const call = (raw?: string): ContentBlock => ({
     type: 'tool_use',
     id: 'c',
@@ -260,7 +260,7 @@ test('sends the model’s own arguments of tool calls if they are JSON', () => {
   ]);
 });
 
-test('sends each tool result as a message, with its media as text', () => {
+test('each tool result is sent as a message, with its media as text', () => {
   const result = (toolUseId: string, output: string | readonly ContentBlock[]): ContentBlock => ({
     type: 'tool_result',
     toolUseId,
@@ -292,7 +292,7 @@ test('sends each tool result as a message, with its media as text', () => {
   expect(wire('tool', [])).toEqual([]);
 });
 
-test('sends thinking back only if the server asks for it', () => {
+test('thinking is sent back only with `sendThinking`', () => {
   const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
   expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
   expect(wire('assistant', content, { sendThinking: true })).toEqual([
@@ -300,14 +300,14 @@ test('sends thinking back only if the server asks for it', () => {
   ]);
 });
 
-test('sends the names of speakers if the protocol supports them', () => {
+test('the names of speakers are sent if the protocol allows them', () => {
   expect(wire('user', 'Hi', {}, 'ann_1')).toEqual([{ role: 'user', name: 'ann_1', content: 'Hi' }]);
   expect(wire('user', 'Hi', {}, '小明')).toEqual([{ role: 'user', name: '小明', content: 'Hi' }]);
   expect(wire('user', 'Hi', {}, 'Ann Lee')).toEqual([{ role: 'user', content: 'Hi' }]);
   expect(wire('assistant', 'Hi', {}, 'bot')).toEqual([{ role: 'assistant', content: 'Hi' }]);
 });
 
-test('serializes a message once, in however many requests it is', () => {
+test('a message is serialized once, in any number of requests', () => {
   const formatter = openAiFormatter(plain);
   let reads = 0;
   const counted: Msg = {

@@ -45,11 +45,11 @@ test.for([
     ['f {}', 'f {}'],
   ],
   ['that say nothing', [{ index: 0 }, { index: 1, function: {} }], []],
-] as const)('joins fragments %s', ([, fragments, expected]) => {
+] as const)('decodeToolCall() joins fragments %s', ([, fragments, expected]) => {
   expect(decode(fragments).calls.map(({ name, input }) => `${name} ${input}`)).toEqual(expected);
 });
 
-test('reports id and name once and passes on other data of the provider, even alone', () => {
+test('id and name are reported once, and other provider data is passed on, even alone', () => {
   const extra_content = { google: { thought_signature: 's' } };
   const { deltas } = decode([
     { index: 0, id: 'c', ...named('f', '{') },

@@ -33,7 +33,7 @@ const call = {
   arguments: '{"a":1}',
 };
 
-/** Creates a model whose server gives these responses in turn. Collects the requests. */
+/** Creates a model whose server returns these responses in turn. Collects the requests. */
 function served(
   respond: readonly (() => Response)[],
   options: Partial<OpenAiResponsesOptions> = {},
@@ -73,7 +73,7 @@ const addTool = tool({
   execute: () => 'It is 2.',
 });
 
-test('a request stores nothing and asks for encrypted reasoning', async () => {
+test('a request of openaiResponses() stores nothing and asks for encrypted reasoning', async () => {
   const server = served([() => completed('resp_1', message('Hi'))], {
     reasoning: { effort: 'low', summary: 'auto' },
     builtInTools: [{ type: 'web_search' }],
@@ -132,13 +132,16 @@ test.for([
   ['o4-mini', true],
   ['grok-4', true],
   ['gpt-oss:20b', true],
-] as const)('%s: asks for encrypted reasoning: %s', async ([name, expected]) => {
-  const server = served([() => completed('resp_1', message('Hi'))], { model: name });
-  await run(server);
-  expect('include' in server.bodies[0]!).toBe(expected);
-});
+] as const)(
+  'a request for the model %s asks for encrypted reasoning: %s',
+  async ([name, expected]) => {
+    const server = served([() => completed('resp_1', message('Hi'))], { model: name });
+    await run(server);
+    expect('include' in server.bodies[0]!).toBe(expected);
+  },
+);
 
-test('an agent calls tools and sends reasoning and calls back', async () => {
+test('an agent calls tools, and the next request contains the reasoning and the tool calls', async () => {
   const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'secret' };
   const server = served([
     () => completed('resp_1', reasoning, call),
@@ -155,7 +158,7 @@ test('an agent calls tools and sends reasoning and calls back', async () => {
   ]);
 });
 
-test('a request continues from the stored response and sends only what is new', async () => {
+test('with `previousResponse`, a request continues from the stored response and contains only new items', async () => {
   const server = served(
     [
       () => completed('resp_1', call),
@@ -203,7 +206,7 @@ test.for<[name: string, change: (messages: readonly Msg[]) => readonly Msg[]]>([
   ['a message in between', ([question, reply]) => [question!, userMessage('And'), reply!]],
   ['a missing question', ([, reply]) => [reply!]],
   ['a reply without its id', ([question]) => [question!, assistantMessage('Two')]],
-])('after %s, a request sends the whole conversation', async ([, change]) => {
+])('after %s, a request contains the whole conversation', async ([, change]) => {
   const server = served(
     [() => completed('resp_1', message('Two')), () => completed('resp_2', message('Four'))],
     { previousResponse: true },
@@ -214,7 +217,7 @@ test.for<[name: string, change: (messages: readonly Msg[]) => readonly Msg[]]>([
   expect(server.bodies[1]!['input']).toHaveLength(messages.length);
 });
 
-test('a response that the provider has deleted is replaced with the whole conversation', async () => {
+test('if the provider has deleted the stored response, the whole conversation is sent instead', async () => {
   const gone = { error: { code: 'previous_response_not_found', message: 'Not found.' } };
   const server = served(
     [
@@ -232,7 +235,7 @@ test('a response that the provider has deleted is replaced with the whole conver
   expect(server.bodies[2]!['input']).toHaveLength(3);
 });
 
-test('other refusals of a continued request are errors', async () => {
+test('other errors of a continued request are thrown', async () => {
   const server = served(
     [
       () => completed('resp_1', message('Two')),
@@ -251,13 +254,13 @@ test.for([
   ['no model', {}, 'model must be a string'],
   ['an unknown option', { model: 'm', store: true }, 'has no option `store`'],
   ['built-in tools that are no list', { model: 'm', builtInTools: {} }, 'builtInTools'],
-] as const)('refuses %s', ([, options, words]) => {
+] as const)('openaiResponses() rejects %s', ([, options, words]) => {
   const create = () => openaiResponses(options as unknown as OpenAiResponsesOptions);
   expect(create).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
   expect(create).toThrow(words);
 });
 
-test('chat completions that refuse tools name the function to use', async () => {
+test('if chat completions reject the tools, the error names openaiResponses()', async () => {
   const refused = {
     error: {
       message:
@@ -278,7 +281,7 @@ test('chat completions that refuse tools name the function to use', async () => 
   expect(error.message).toContain("reasoning_effort: 'none'");
 });
 
-test('a connection that stays open after the last event does not delay the reply for long', async () => {
+test('a connection that stays open after the last event delays the reply only for a short time', async () => {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const event = {

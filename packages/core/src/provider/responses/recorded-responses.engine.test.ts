@@ -54,7 +54,7 @@ function replay(bytes: Uint8Array, size: number): Outcome {
 const textOf = (deltas: readonly ModelDelta[]): string =>
   deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
 
-/** Returns the thinking of each block that has any. */
+/** Returns the thinking of each block that contains thinking. */
 function thinkingOf(deltas: readonly ModelDelta[]): readonly string[] {
   const blocks = new Map<string, string>();
   for (const delta of deltas)
@@ -86,29 +86,32 @@ test('all recorded streams exist', () => {
   expect(names).toHaveLength(21);
 });
 
-test.each(names)('%s gives the expected text, summaries, tool calls and items', (name) => {
-  const golden = goldenOf(name);
-  const { deltas, error } = replay(bytesOf(name), Infinity);
-  expect(error !== undefined).toBe(golden.error);
-  expect(textOf(deltas)).toBe(golden.text);
-  expect(callsOf(deltas)).toEqual(golden.calls);
-  expect(otherItemsOf(deltas)).toEqual(golden.otherItems);
-  // An open model sends its reasoning in full, and no summary.
-  if (!name.includes('lmstudio')) expect(thinkingOf(deltas)).toEqual(golden.thinking);
-  if (golden.error) return;
-  const finish = deltas.at(-1)!;
-  expect(finish).toMatchObject({
-    type: 'finish',
-    reason: golden.calls.length ? 'tool_calls' : 'stop',
-    usage: {
-      inputTokens: golden.usage.input_tokens,
-      outputTokens: golden.usage.output_tokens,
-    },
-  });
-  expect(finish).not.toHaveProperty('metadata.unknownEvents');
-});
+test.each(names)(
+  'the recorded stream %s gives the expected text, summaries, tool calls and items',
+  (name) => {
+    const golden = goldenOf(name);
+    const { deltas, error } = replay(bytesOf(name), Infinity);
+    expect(error !== undefined).toBe(golden.error);
+    expect(textOf(deltas)).toBe(golden.text);
+    expect(callsOf(deltas)).toEqual(golden.calls);
+    expect(otherItemsOf(deltas)).toEqual(golden.otherItems);
+    // An open model sends its whole reasoning and no summary.
+    if (!name.includes('lmstudio')) expect(thinkingOf(deltas)).toEqual(golden.thinking);
+    if (golden.error) return;
+    const finish = deltas.at(-1)!;
+    expect(finish).toMatchObject({
+      type: 'finish',
+      reason: golden.calls.length ? 'tool_calls' : 'stop',
+      usage: {
+        inputTokens: golden.usage.input_tokens,
+        outputTokens: golden.usage.output_tokens,
+      },
+    });
+    expect(finish).not.toHaveProperty('metadata.unknownEvents');
+  },
+);
 
-test.each(names)('%s gives the same deltas byte by byte', (name) => {
+test.each(names)('the recorded stream %s gives the same deltas byte by byte', (name) => {
   const bytes = bytesOf(name);
   const whole = replay(bytes, Infinity);
   const cut = replay(bytes, 1);
@@ -116,7 +119,7 @@ test.each(names)('%s gives the same deltas byte by byte', (name) => {
   expect(cut.error?.code).toBe(whole.error?.code);
 });
 
-test('a quota that is used up cannot be retried', () => {
+test('an error about a used-up quota cannot be retried', () => {
   const { error } = replay(bytesOf('openai-openai-error-1'), Infinity);
   expect(error).toMatchObject({
     code: 'MODEL_SERVER',
@@ -126,7 +129,7 @@ test('a quota that is used up cannot be retried', () => {
 });
 
 test.each(names.filter((name) => !goldenOf(name).error))(
-  '%s without its last event is an incomplete reply',
+  'the recorded stream %s without its last event is an incomplete reply',
   (name) => {
     const text = fixture(`${name}.sse`);
     const cut = text.slice(0, text.lastIndexOf('event: response.completed'));

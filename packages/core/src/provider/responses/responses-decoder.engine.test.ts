@@ -51,7 +51,7 @@ function read(...events: readonly (Event | string)[]) {
   return { deltas, words, calls, finish: deltas.at(-1), error: reply.error };
 }
 
-test('a text that comes only with the finished item is complete', () => {
+test('a text that arrives only with the finished item is read completely', () => {
   const whole = { ...message, content: [{ type: 'output_text', text: 'Hello' }] };
   expect(read(added(0, message), done(0, whole), completed()).words).toBe('Hello');
   expect(read(added(0, message), text(0, 'He'), done(0, whole), completed()).words).toBe('Hello');
@@ -80,7 +80,7 @@ test('a repeated tool call runs once', () => {
   expect(calls.map(({ delta }) => delta).join('')).toBe('{}');
 });
 
-test('events without a position belong to the item of their id, or to the last one', () => {
+test('events without a position belong to the item with their id, or to the last item', () => {
   const bare = (event: Event): Event => ({ ...event, output_index: undefined });
   const { words, calls } = read(
     bare(added(0, message)),
@@ -94,11 +94,11 @@ test('events without a position belong to the item of their id, or to the last o
   expect(calls.map(({ delta }) => delta).join('')).toBe('{}');
 });
 
-test('a text without an announced item is read', () => {
+test('a text whose item was not announced is read', () => {
   expect(read(text(0, 'Hello'), completed()).words).toBe('Hello');
 });
 
-test('arguments as an object become text', () => {
+test('arguments that are an object become JSON text', () => {
   const { calls } = read(
     added(0, call),
     done(0, { ...call, arguments: { city: '東京' } }),
@@ -121,13 +121,16 @@ test.for([
   ['max_output_tokens', 'length'],
   ['content_filter', 'content_filter'],
   [undefined, 'incomplete'],
-] as const)('a reply that is incomplete because of %s ends with %s', ([reason, expected]) => {
-  const response = { status: 'incomplete', incomplete_details: reason ? { reason } : null };
-  const { finish } = read(text(0, 'Hel'), { type: 'response.incomplete', response });
-  expect(finish).toMatchObject({ type: 'finish', reason: expected });
-});
+] as const)(
+  'a reply that is incomplete because of %s ends with the finish reason %s',
+  ([reason, expected]) => {
+    const response = { status: 'incomplete', incomplete_details: reason ? { reason } : null };
+    const { finish } = read(text(0, 'Hel'), { type: 'response.incomplete', response });
+    expect(finish).toMatchObject({ type: 'finish', reason: expected });
+  },
+);
 
-test('counts reasoning and cached tokens', () => {
+test('reasoning tokens and cached tokens are counted', () => {
   const usage = {
     input_tokens: 10,
     output_tokens: 5,
@@ -151,7 +154,7 @@ test('unknown events are skipped and counted', () => {
   expect(finish).toMatchObject({ metadata: { unknownEvents: 2 } });
 });
 
-test('keeps citations as sources of the text', () => {
+test('citations are kept as sources of the text', () => {
   const citation = { type: 'url_citation', url: 'https://a.example', title: 'A' };
   const file = { type: 'file_citation', file_id: 'f1', filename: 'a.pdf' };
   const { deltas } = read(
@@ -178,7 +181,7 @@ test('keeps citations as sources of the text', () => {
   });
 });
 
-test('an image of the built-in tool is a file', () => {
+test('an image that the built-in tool made is a file delta', () => {
   const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AA==' };
   const { deltas } = read(added(0, image), done(0, image), completed());
   expect(deltas).toContainEqual({ type: 'file', mediaType: 'image/png', data: 'AA==' });
@@ -220,18 +223,18 @@ test.for<[name: string, event: Event, code: string, retryable: boolean]>([
     true,
   ],
   ['a delta that is no text', text(0, { a: 1 }), 'MODEL_BAD_RESPONSE', false],
-])('%s gets the code of chat completions', ([, event, code, retryable]) => {
+])('%s causes the same error code as in chat completions', ([, event, code, retryable]) => {
   const { error, words } = read(text(0, 'Hi'), event, completed());
   expect(words).toBe('Hi');
   expect(error).toMatchObject({ code, retryable });
 });
 
-test('the code of a program is not taken for an error', () => {
+test('the source code of a code interpreter event is not an error code', () => {
   const event = { type: 'response.code_interpreter_call_code.done', code: 'print(1)' };
   expect(read(event, text(0, 'Hi'), completed())).toMatchObject({ error: undefined, words: 'Hi' });
 });
 
-test('reads a reply in one piece, and refuses one that is still in progress', () => {
+test('a reply in one piece is read, unless it is still in progress', () => {
   const output = [{ ...message, content: [{ type: 'output_text', text: 'Hello' }] }];
   const whole = { object: 'response', id: 'resp_1', model: 'm', status: 'completed', output };
   expect(read(whole)).toMatchObject({
@@ -241,6 +244,6 @@ test('reads a reply in one piece, and refuses one that is still in progress', ()
   expect(read({ ...whole, status: 'in_progress' }).error?.code).toBe('MODEL_BAD_RESPONSE');
 });
 
-test('an event that is not JSON is malformed', () => {
+test('an event that is not JSON causes MODEL_BAD_RESPONSE', () => {
   expect(read(text(0, 'Hi'), '{"type":').error?.code).toBe('MODEL_BAD_RESPONSE');
 });

@@ -20,7 +20,7 @@ const reply = (...content: readonly object[]): Msg =>
 
 const reasoning = { type: 'reasoning', id: 'rs_1', encrypted_content: 'secret' };
 
-test('text is a string, media are parts', () => {
+test('text is sent as a string, and media are sent as parts', () => {
   expect(items(userMessage('Hi'))).toEqual([{ role: 'user', content: 'Hi' }]);
   const message = createMessage('user', [
     { type: 'text', text: 'Look' },
@@ -47,7 +47,7 @@ test('text is a string, media are parts', () => {
   ]);
 });
 
-test('an image in a tool result goes to the model as an image', () => {
+test('an image in a tool result is sent as an image', () => {
   const message = createMessage('tool', [
     {
       type: 'tool_result',
@@ -74,7 +74,7 @@ test('an image in a tool result goes to the model as an image', () => {
   ]);
 });
 
-test('a reply becomes its items again, in the order of the reply', () => {
+test('a reply is converted back to its items, in the order of the reply', () => {
   const message = reply(
     { type: 'thinking', thinking: 'First', ...kept(0, reasoning) },
     { type: 'text', text: 'I look it up.', ...kept(1, { phase: 'commentary' }) },
@@ -98,7 +98,7 @@ test('a reply becomes its items again, in the order of the reply', () => {
   ]);
 });
 
-test('an item of several texts stays one message', () => {
+test('an item with several texts stays one message', () => {
   const message = reply(
     { type: 'text', text: 'One ', ...kept(0) },
     { type: 'text', text: 'two.', ...kept(0) },
@@ -110,7 +110,7 @@ test('an item of several texts stays one message', () => {
   ]);
 });
 
-test('full reasoning of an open model is sent back, a summary alone is not', () => {
+test('the full reasoning of an open model is sent back, but a summary alone is not', () => {
   const open = { type: 'reasoning', id: 'rs_1' };
   const full = {
     providerMetadata: {
@@ -127,7 +127,7 @@ test.for([
   ['of another server', { responses: { index: 0, origin: 'x.ai', item: reasoning } }],
   ['of another provider', { anthropic: { signature: 's' } }],
   ['without metadata', undefined],
-])('reasoning %s is not sent', ([, providerMetadata]) => {
+])('reasoning %s is not sent back', ([, providerMetadata]) => {
   const block = {
     type: 'thinking',
     thinking: 'Well',
@@ -143,7 +143,7 @@ test('the use of a built-in tool is sent back unchanged', () => {
   expect(items(reply({ type: 'thinking', thinking: '', ...kept(0, search) }))).toEqual([search]);
 });
 
-test('a call that the client had to answer is left out, with the reasoning before it', () => {
+test('a call that the client would have to answer is omitted, with the reasoning before it', () => {
   const message = reply(
     { type: 'thinking', thinking: 'Hm', ...kept(0, reasoning) },
     { type: 'thinking', thinking: '', ...kept(1, { type: 'local_shell_call', id: 'l' }) },

@@ -21,7 +21,7 @@ type Progress =
   | `response.${string}_call_output_content.${string}`
   | `response.mcp_list_tools.${string}`;
 
-/** A request as JSON: an undefined field is not sent. */
+/** A request as JSON, which omits undefined fields. */
 type Sent<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 type Decoded =
@@ -62,10 +62,13 @@ test.for([
   'response.image_generation_call.partial_image',
   'response.shell_call_command.delta',
   'response.content_part.added',
-])('%s adds nothing to a reply', (type) => {
+])('the event %s is ignored', (type) => {
   expect(isIgnored(type)).toBe(true);
 });
 
-test.for(['response.new_thing.delta', '', undefined])('%s is unknown', (type) => {
-  expect(isIgnored(type)).toBe(false);
-});
+test.for(['response.new_thing.delta', '', undefined])(
+  'the event %s is unknown, so it is not ignored',
+  (type) => {
+    expect(isIgnored(type)).toBe(false);
+  },
+);
