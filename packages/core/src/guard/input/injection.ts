@@ -4,6 +4,7 @@ import { isRecord } from '../../message/is-record.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { InputStage } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
+import { hasTags, tagsOnly, withReadTags } from './tag-characters.ts';
 import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
 
 /**
@@ -27,8 +28,9 @@ export interface InjectionOptions {
 /**
  * Rejects attempts to give the model new instructions in English, Korean, Chinese or Japanese. It
  * checks all texts of the input, including tool results and decoded base64. Before the check it
- * removes invisible characters and folds fullwidth forms and look-alike letters. Patterns are only
- * a first filter: new wordings pass (Arc Reactor: `DefaultInjectionDetectionStage`).
+ * removes invisible characters and folds fullwidth forms and look-alike letters. It also reads what
+ * tag characters spell. Patterns are only a first filter: new wordings pass (Arc Reactor:
+ * `DefaultInjectionDetectionStage`).
  */
 export function injection(options: InjectionOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'injection()', options, 'patterns:array|?');
@@ -37,7 +39,8 @@ export function injection(options: InjectionOptions = {}): InputStage {
     name: 'injection',
     check(input) {
       const raw = textsOf(input).join('\n');
-      return isFound(raw, patterns) || isFound(decoded(raw), patterns)
+      const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
+      return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
         ? { category: 'PROMPT_INJECTION' }
         : input;
     },

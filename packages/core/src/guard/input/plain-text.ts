@@ -52,7 +52,7 @@ function fold(raw: string): string {
       .normalize('NFKC')
       .toLowerCase()
       .replace(/[\p{Script=Inherited}\p{Me}]/gu, '')
-      .replace(/[\u00e0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g, (letter) => {
+      .replace(withLatinForm, (letter) => {
         const plain = latin.get(letter) ?? toLatin(letter);
         latin.set(letter, plain);
         return plain;
@@ -71,10 +71,14 @@ function singleBlanks(text: string): string {
   return text.replace(/(?<= ) /g, '');
 }
 
+/** Small letters of Latin, Greek and Cyrillic scripts that `toLatin` may change. */
+const withLatinForm = /[\u00e0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g;
+
 /** Cyrillic and Greek letters, each followed by the Latin letter that looks like it. */
 const lookAlikes = 'аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнhαaοoεeιiκkνvρpτtυuχx';
 
-function toLatin(letter: string): string {
+/** Returns the Latin letter that a letter looks like, or the letter without its marks. */
+export function toLatin(letter: string): string {
   const at = lookAlikes.indexOf(letter);
   return at >= 0 && at % 2 === 0 ? lookAlikes[at + 1]! : letter.normalize('NFD')[0]!;
 }

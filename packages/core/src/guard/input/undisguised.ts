@@ -1,52 +1,139 @@
-/**
- * A text whose disguised characters were replaced with the plain characters that they resemble.
- * `at` returns the index in the original text of the character at `index`.
- */
+import { toLatin } from './plain-text.ts';
+import { isTag, readTag } from './tag-characters.ts';
+
+/** A text without its disguises, with the place of each character in the original text. */
 export interface Undisguised {
+  /** The text to search: its look-alike letters are Latin and have no marks. */
   readonly text: string;
-  at(index: number): number;
+  /** The same text with the letters as they were written, as long as `text`. */
+  readonly written: string;
+  /** Index in the original text at which the character begins. */
+  start(index: number): number;
+  /** Index in the original text after the character. */
+  end(index: number): number;
 }
 
 /**
- * Converts fullwidth forms, special spaces and dashes to ASCII, and removes zero-width characters.
+ * Removes disguises as `injection()` does, character by character: invisible characters, marks,
+ * compatibility forms, special blanks and look-alike letters. Digits of all scripts become ASCII
+ * digits, and dashes become hyphens. `readsTags` reads tag characters as ASCII instead of removing
+ * them.
  */
-export function withoutDisguise(raw: string): Undisguised {
-  if (!disguise.test(raw)) return { text: raw, at: (index) => index };
-  const units = new Uint16Array(raw.length);
-  const places = new Uint32Array(raw.length);
-  let count = 0;
-  for (let index = 0; index < raw.length; index++) {
-    const unit = plainUnit(raw.charCodeAt(index));
-    if (unit === undefined) continue;
-    units[count] = unit;
-    places[count++] = index;
+export function withoutDisguise(raw: string, readsTags = false): Undisguised {
+  if (!disguise.test(raw))
+    return { text: raw, written: raw, start: (index) => index, end: (index) => index + 1 };
+  const known = new Map<string, string>();
+  const pieces: string[] = [];
+  const changes: Change[] = [];
+  let length = 0;
+  let from = 0;
+  for (let at = 0; at < raw.length;) {
+    if (isPlain(raw.charCodeAt(at))) {
+      at += 1;
+      continue;
+    }
+    const char = String.fromCodePoint(raw.codePointAt(at)!);
+    const end = at + char.length;
+    const plain = known.get(char) ?? (readsTags && isTag(char) ? readTag(char) : plainForm(char));
+    known.set(char, plain);
+    if (plain !== char) {
+      pieces.push(raw.slice(from, at), plain);
+      length += at - from + plain.length;
+      changes.push({ at, end, first: length - plain.length, next: length });
+      from = end;
+    }
+    at = end;
   }
-  return { text: textOf(units.subarray(0, count)), at: (index) => places[index]! };
+  const written = pieces.join('') + raw.slice(from);
+  const place = (index: number): { readonly start: number; readonly end: number } => {
+    const change = lastChange(changes, index);
+    if (!change) return { start: index, end: index + 1 };
+    if (index < change.next) return { start: change.at, end: change.end };
+    const start = change.end + index - change.next;
+    return { start, end: start + 1 };
+  };
+  return {
+    text: written.replace(letter, latinForm),
+    written,
+    start: (index) => place(index).start,
+    end: (index) => place(index).end,
+  };
 }
 
-const disguise =
-  /[\u00a0\u00ad\u2002-\u200f\u2010-\u2015\u202f\u2060-\u2064\u2212\u3000\u30fc\ufe63\ufeff\uff01-\uff5e]/;
-
-/** Returns the code unit that `unit` looks like, or `undefined` if `unit` is invisible. */
-function plainUnit(unit: number): number | undefined {
-  if (unit < 0xa0) return unit;
-  if (unit >= 0xff01 && unit <= 0xff5e) return unit - 0xfee0;
-  if (unit === 0xa0 || (unit >= 0x2002 && unit <= 0x200a) || unit === 0x202f || unit === 0x3000)
-    return 0x20;
-  if ((unit >= 0x2010 && unit <= 0x2015) || unit === 0x2212 || unit === 0x30fc || unit === 0xfe63)
-    return 0x2d;
-  return unit === 0xad ||
-    (unit >= 0x200b && unit <= 0x200f) ||
-    (unit >= 0x2060 && unit <= 0x2064) ||
-    unit === 0xfeff
-    ? undefined
-    : unit;
+/** A character that changed, with its place in the original text and in the plain text. */
+interface Change {
+  readonly at: number;
+  readonly end: number;
+  readonly first: number;
+  readonly next: number;
 }
 
-/** Builds the text in chunks, because a function cannot take a million arguments. */
-function textOf(units: Uint16Array): string {
-  let text = '';
-  for (let from = 0; from < units.length; from += 8192)
-    text += String.fromCharCode(...units.subarray(from, from + 8192));
-  return text;
+/** Returns the last change that begins at or before an index of the plain text. */
+function lastChange(changes: readonly Change[], index: number): Change | undefined {
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (changes[middle]!.first <= index) low = middle + 1;
+    else high = middle;
+  }
+  return changes[low - 1];
+}
+
+/** Returns whether a code unit is a usual character that never changes. */
+function isPlain(unit: number): boolean {
+  return (
+    (unit >= 0x20 && unit <= 0x7e) ||
+    (unit >= 0xac00 && unit <= 0xd7a3) ||
+    (unit >= 0x4e00 && unit <= 0x9fff) ||
+    (unit >= 0x3041 && unit <= 0x3096) ||
+    (unit >= 0x30a1 && unit <= 0x30fa)
+  );
+}
+
+/** Returns whether a character is invisible or a mark on the character before it. */
+export function isUnseen(char: string): boolean {
+  return unseen.test(char);
+}
+
+const disguise = /[^\t-\r -~]/;
+const unseen =
+  /^(?:[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Script=Inherited}\p{Me}]|[^\P{Cc}\s])$/u;
+const letter = /[\u00c0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g;
+
+function plainForm(char: string): string {
+  if (char <= '~' && !disguise.test(char)) return char;
+  if (unseen.test(char)) return '';
+  // Arabic ligatures expand to up to 18 letters.
+  if (/[\ufdf0-\ufdff]/.test(char)) return ' ';
+  return [...char.normalize('NFKC')].map(plainPart).join('');
+}
+
+function plainPart(char: string): string {
+  if (char <= '~') return char;
+  if (unseen.test(char)) return '';
+  if (/[\s\u2800]/.test(char)) return ' ';
+  if (/[\p{Pd}\u2212\u2043\u30fc]/u.test(char)) return '-';
+  return /\p{N}/u.test(char) ? digitOf(char) : char;
+}
+
+/** Circled digits that have no compatibility form: the code points of 1 in each row of nine. */
+const circledOnes = [0x24f5, 0x2776, 0x2780, 0x278a];
+
+/** Returns the ASCII digit of a digit in any script. Other numbers stay. */
+function digitOf(char: string): string {
+  const code = char.codePointAt(0)!;
+  const circled = circledOnes.find((one) => code >= one && code < one + 9);
+  if (circled !== undefined) return String(code - circled + 1);
+  if (/[\u24ff\u{1f10b}\u{1f10c}]/u.test(char)) return '0';
+  if (!/\p{Nd}/u.test(char)) return char;
+  // The digits of a script stand in a row, so the row before this one tells its value.
+  let before = 0;
+  while (/\p{Nd}/u.test(String.fromCodePoint(code - before - 1))) before += 1;
+  return String(before % 10);
+}
+
+/** Returns the look-alike of a letter in Latin. Has one code unit, like the letter. */
+function latinForm(char: string): string {
+  return toLatin(char.toLowerCase()[0]!);
 }

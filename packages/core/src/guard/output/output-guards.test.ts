@@ -703,6 +703,29 @@ test('the number of searches in a reply of single-character deltas is bounded', 
   expect(searched).toBeLessThan(10 * long.length);
 });
 
+test('a rule holds back what it wants, and an invalid index rejects the reply', async () => {
+  const held = (heldFrom: unknown): OutputRule =>
+    ({ name: 'held', find: () => [], heldFrom }) as unknown as OutputRule;
+  const deltas = [[text('one ')], [text('two ')], [text('three')]];
+  const said: string[] = [];
+  const { agent } = setUp([{ deltas }], [held((whole: string) => whole.lastIndexOf(' ') + 1)]);
+  for await (const event of agent.stream('Hi'))
+    if (event.type === 'reasoning-chunk') said.push(event.delta);
+  expect(said).toEqual(['one ', 'two ', 'three']);
+  for (const wrong of [
+    () => 'x',
+    () => NaN,
+    () => 1000,
+    () => {
+      throw new Error('no');
+    },
+  ]) {
+    const wronged = setUp([{ deltas }], [held(wrong)]);
+    expect(await wronged.agent.call('Hi')).toMatchObject({ reason: 'rejected' });
+  }
+  expect(() => outputGuards([held(5)])).toThrow('heldFrom');
+});
+
 test.each<[string, () => unknown]>([
   ['outputGuards(): rules', () => outputGuards('x' as never)],
   ['A rule of outputGuards(): name', () => outputGuards([{} as never])],

@@ -73,7 +73,7 @@ export function outputGuards(
       'CONFIGURATION',
       'A rule of outputGuards()',
       rule,
-      'name:string find:function|? review:function|? releaseAtMost:count|?',
+      'name:string find:function|? heldFrom:function|? review:function|? releaseAtMost:count|?',
     );
     if (!rule.find && !rule.review)
       throw new AgentError('CONFIGURATION', `The rule "${rule.name}" needs find or review.`);

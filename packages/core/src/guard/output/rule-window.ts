@@ -1,5 +1,5 @@
 import type { OutputRule } from './output-rule.ts';
-import { findingsOf, throwRejected, type Report } from './run-rule.ts';
+import { findingsOf, heldFromOf, throwRejected, type Report } from './run-rule.ts';
 
 /** Number of released characters that a rule sees again, for lookbehind in its pattern. */
 const behind = 64;
@@ -35,7 +35,9 @@ export class RuleWindow {
     this.#buffer += text;
     const buffer = this.#buffer;
     if (!isEnd && buffer.length < this.#searchAt) return '';
-    let cut = isEnd ? buffer.length : Math.max(this.#held, buffer.length - this.#lookahead);
+    let cut = isEnd
+      ? buffer.length
+      : Math.max(this.#held, heldFromOf(this.#rule, buffer, this.#lookahead, this.#report));
     // A cut must not separate the two halves of a surrogate pair.
     if (!isEnd && cut > this.#held && /[\ud800-\udbff]/.test(buffer[cut - 1]!)) cut -= 1;
     let from = this.#held;
@@ -62,8 +64,9 @@ export class RuleWindow {
     const start = Math.max(0, cut - behind);
     this.#buffer = buffer.slice(start);
     this.#held = cut - start;
-    const step = Math.max(1, this.#lookahead >> 2);
-    this.#searchAt = grows ? this.#buffer.length * 2 : this.#held + this.#lookahead + step;
+    const heldLength = this.#buffer.length - this.#held;
+    const step = grows ? this.#buffer.length : Math.max(1, heldLength >> 2);
+    this.#searchAt = this.#buffer.length + step;
     return pieces.join('');
   }
 }

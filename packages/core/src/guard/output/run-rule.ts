@@ -53,6 +53,27 @@ export function findingsOf(rule: OutputRule, text: string, report: Report): read
   }
 }
 
+/**
+ * Returns the index from which the rule holds back a streamed text. Throws a `RuleRejection` if the
+ * rule throws or returns anything else.
+ */
+export function heldFromOf(
+  rule: OutputRule,
+  text: string,
+  lookahead: number,
+  report: Report,
+): number {
+  if (!rule.heldFrom) return text.length - lookahead;
+  try {
+    const from: unknown = rule.heldFrom(text, lookahead);
+    if (Number.isInteger(from) && (from as number) <= text.length) return from as number;
+    throw new AgentError('CONFIGURATION', 'A rule returned an invalid index in heldFrom.');
+  } catch (error) {
+    report(error, rule.name);
+    throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });
+  }
+}
+
 /** Throws a `RuleRejection` if the finding rejects the text. */
 export function throwRejected(rule: OutputRule, finding: Finding): void {
   if ('reject' in finding) throw new RuleRejection(rule.name, { category: finding.reject });

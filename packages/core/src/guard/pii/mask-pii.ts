@@ -6,7 +6,9 @@ import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/replace-findings.ts';
 import { sha256 } from '../../memory/log/integrity/sha256.ts';
-import { withoutDisguise } from '../input/undisguised.ts';
+import { hasTags } from '../input/tag-characters.ts';
+import { isUnseen, withoutDisguise, type Undisguised } from '../input/undisguised.ts';
+import { charBefore, openAddress } from './email-address.ts';
 
 export interface MaskPiiOptions {
   /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
@@ -31,12 +33,13 @@ export interface MaskPiiOptions {
  * cards (Luhn), IBANs (mod 97), and IP, MAC and web addresses. Further kinds are Korean resident
  * numbers, Chinese identity numbers and US social security numbers. As a rule of `outputGuards`, it
  * checks replies. As a stage of `inputGuards`, it checks user input before anything is stored.
- * Names and postal addresses are not found, because they have no fixed form. Data is also found if
- * it has fullwidth digits or invisible characters.
+ * Names and postal addresses are not found, because they have no fixed form. Data is also found
+ * behind disguises: digits of other scripts, look-alike letters, and invisible characters. The text
+ * around it stays as it was written.
  */
 export function maskPii(
   options: MaskPiiOptions = {},
-): InputStage & Required<Pick<OutputRule, 'find'>> {
+): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
   return piiRule('maskPii()', options);
 }
 
@@ -44,7 +47,7 @@ export function maskPii(
 export function piiRule(
   where: string,
   options: MaskPiiOptions,
-): InputStage & Required<Pick<OutputRule, 'find'>> {
+): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
   checkFields(
     'CONFIGURATION',
     where,
@@ -67,19 +70,19 @@ export function piiRule(
 
   const find = (text: string): readonly Finding[] => {
     if (!searchesAll && !mayHave.test(text)) return [];
-    const plain = withoutDisguise(text);
-    return apart(matchesIn(plain.text, finders)).map(({ kind, start, end }): Finding => {
-      const place = { start: plain.at(start), end: plain.at(end - 1) + 1 };
-      if (strategy === 'block') return { ...place, reject: 'OUTPUT_REJECTED' };
-      return {
-        ...place,
-        replacement: replacementOf(kind, plain.text.slice(start, end), strategy, hashed),
-      };
-    });
+    const readings = [withoutDisguise(text)];
+    if (hasTags(text)) readings.push(withoutDisguise(text, true));
+    return apart(readings.flatMap((reading) => matchesIn(reading, finders))).map(
+      ({ kind, start, end, value }): Finding =>
+        strategy === 'block'
+          ? { start, end, reject: 'OUTPUT_REJECTED' }
+          : { start, end, replacement: replacementOf(kind, value(end), strategy, hashed) },
+    );
   };
   return {
     name: 'maskPii',
     find,
+    heldFrom,
     check(input) {
       if (strategy === 'block')
         return textsOf(input).some((text) => find(text).length)
@@ -90,31 +93,67 @@ export function piiRule(
   };
 }
 
+/** A match with its place in the original text. */
 interface Match {
   readonly kind: PiiKind;
   readonly start: number;
   end: number;
+  /** Returns the value up to a place in the original text, without disguises. */
+  readonly value: (end: number) => string;
 }
 
 /**
- * Characters that finders with `needs` look for. These finders cannot match a text without them.
+ * Characters that finders with `needs` look for, disguised ones too. These finders cannot match a
+ * text without them.
  */
-const mayHave = /[\d@:\uff10-\uff1a\uff20]/;
+const mayHave = /[\d@:\ufe13\ufe55\ufe6b\uff1a\uff20]|\p{N}|[\u{e0020}-\u{e007e}]/u;
 
-function matchesIn(text: string, finders: readonly PiiFinder[]): Match[] {
+function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
+  const { text, written } = reading;
   const found: Match[] = [];
   const has = { '@': text.includes('@'), ':': text.includes(':'), digit: /\d/.test(text) };
-  for (const { kind, pattern, needs, accept } of finders) {
+  for (const { kind, pattern, needs, accept, before } of finders) {
     if (needs && !has[needs]) continue;
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-      const length = accept ? accept(match[0]) : match[0].length;
-      if (length) found.push({ kind, start: match.index, end: match.index + length });
+      const { index } = match;
+      const ahead = before ? before(text, index) : 0;
+      const isRejected = before !== undefined && ahead === 0;
+      const whole = accept ? accept(match[0], text, index) : match[0].length;
+      const length = isRejected ? 0 : whole;
+      const first = index - ahead;
+      if (length)
+        found.push({
+          kind,
+          start: reading.start(first),
+          end: reading.end(index + length - 1),
+          value: (end) => {
+            let last = index + length;
+            while (last < text.length && reading.end(last) <= end) last += 1;
+            return written.slice(first, last);
+          },
+        });
       // The characters after the start of a rejected match may contain a valid match.
-      pattern.lastIndex = match.index + (length || 1);
+      pattern.lastIndex = index + (length || 1);
     }
   }
   return found;
+}
+
+/**
+ * Returns where the last `lookahead` characters of a streamed text begin, or an address that is not
+ * complete yet. Characters that are not seen do not count.
+ */
+function heldFrom(text: string, lookahead: number): number {
+  let from = text.length;
+  for (let seen = 0; from > 0 && seen < lookahead;) {
+    const char = charBefore(text, from);
+    if (!isUnseen(char)) seen += 1;
+    from -= char.length;
+  }
+  const plain = withoutDisguise(text);
+  const open = openAddress(plain.text);
+  return open < plain.text.length ? Math.min(from, plain.start(open)) : from;
 }
 
 /**
@@ -139,9 +178,14 @@ function replacementOf(
   const label = kind.toUpperCase();
   if (strategy === 'redact') return `[${label}]`;
   if (strategy === 'hash')
-    return `[${label}:${hashed(kind + value.toLowerCase().replace(/[ ().-]/g, ''))}]`;
-  if (kind === 'email') return `${value[0]}***${value.slice(value.indexOf('@'))}`;
+    return `[${label}:${hashed(kind + value.toLowerCase().replace(ungrouped(kind), ''))}]`;
+  if (kind === 'email') return `${[...value][0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
   const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);
   return value.slice(0, shown).replace(/[a-z\d]/gi, '*') + value.slice(shown);
+}
+
+/** Returns the characters that only group a value, so that equal values have equal hashes. */
+function ungrouped(kind: PiiKind): RegExp {
+  return kind === 'card' || kind === 'ssn' ? /\D/g : /[ ().-]/g;
 }

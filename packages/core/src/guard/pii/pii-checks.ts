@@ -1,32 +1,4 @@
 /**
- * Returns how many characters at the start of the match form a card number, or 0. A short group at
- * the end of the match may not belong to the card number.
- */
-export function cardLength(match: string): number {
-  if (luhnOk(match, match.length)) return match.length;
-  // A match of more than 19 characters is four groups of four with separators, and a short group.
-  return match.length > 19 && luhnOk(match, 19) ? 19 : 0;
-}
-
-/**
- * Returns whether a payment card number has a valid Luhn checksum. Returns false if all digits are
- * the same.
- */
-function luhnOk(match: string, end: number): boolean {
-  let sum = 0;
-  let count = 0;
-  let differ = false;
-  for (let at = end - 1; at >= 0; at--) {
-    const digit = match.charCodeAt(at) - zero;
-    if (digit < 0) continue;
-    differ ||= match[at] !== match[0];
-    const weighed = count++ % 2 ? digit * 2 : digit;
-    sum += weighed > 9 ? weighed - 9 : weighed;
-  }
-  return differ && sum % 10 === 0;
-}
-
-/**
  * Returns whether a Korean resident registration number is valid: its date must exist. A number
  * without a separator also needs a valid checksum. A number with a separator does not, because
  * numbers issued since October 2020 have no checksum.

@@ -1,4 +1,6 @@
-import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
+import { cardLength } from './card-number.ts';
+import { emailDomain, localPartLength } from './email-address.ts';
+import { cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 
 export type PiiKind =
   | 'email'
@@ -28,7 +30,9 @@ export interface PiiFinder {
    * Returns how many characters of the match are personal data, or 0 to reject the match. Default:
    * all characters.
    */
-  readonly accept?: (match: string) => number;
+  readonly accept?: (match: string, text: string, at: number) => number;
+  /** Returns how many characters before the match belong to it; 0 rejects it. Default: none. */
+  readonly before?: (text: string, at: number) => number;
 }
 
 /**
@@ -37,12 +41,7 @@ export interface PiiFinder {
  */
 export function piiFinders(): readonly PiiFinder[] {
   return [
-    {
-      kind: 'email',
-      needs: '@',
-      pattern:
-        /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,8}[a-z]{2,24}(?![a-z\d])/gi,
-    },
+    { kind: 'email', needs: '@', pattern: emailDomain(), before: localPartLength },
     {
       kind: 'iban',
       needs: 'digit',
@@ -66,14 +65,14 @@ export function piiFinders(): readonly PiiFinder[] {
     {
       kind: 'card',
       needs: 'digit',
-      pattern:
-        /(?<!\d)(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|3[47]\d{2}([ -]?)\d{6}\2\d{5}|3\d{3}([ -]?)\d{6}\3\d{4}|\d{13,19})(?!\d)/g,
+      pattern: /(?<!\d)\d(?:[^\p{L}\p{N}]{0,3}\d){12,18}(?!\d)/gu,
       accept: cardLength,
     },
     {
       kind: 'ssn',
       needs: 'digit',
-      pattern: /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g,
+      pattern:
+        /(?<![\d-]|\d[._/·])(?!000|666|9)\d{3}([-._/·])(?!00)\d{2}\1(?!0000)\d{4}(?!-|[._/·]?\d)/g,
     },
     {
       kind: 'phone',
