@@ -65,7 +65,7 @@ export function piiFinders(): readonly PiiFinder[] {
     {
       kind: 'card',
       needs: 'digit',
-      pattern: /(?<!\d)\d(?:[^\p{L}\p{N}]{0,3}\d){12,18}(?!\d)/gu,
+      pattern: /(?<!\d)\d(?:[^\p{L}\p{N}]{0,5}\d){12,18}(?!\d)/gu,
       accept: cardLength,
     },
     {
