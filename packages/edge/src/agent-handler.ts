@@ -69,10 +69,7 @@ export function createAgentHandler<Env extends object>(
   };
   checkOptions(settings);
   const app = new Hono<EdgeEnv>();
-  const identified = access(settings);
-  const counted = rateLimited(settings);
-  const allowed: MiddlewareHandler<EdgeEnv> = (c, next) =>
-    identified(c, async () => void (await counted(c, next)));
+  const allowed = rateLimited(settings, access(settings));
   // Registers the middleware for each path: in another Hono app, it must not affect the routes of
   // that app.
   for (const [path, face] of paths)

@@ -117,7 +117,8 @@ export interface AgentHandlerOptions<Env extends object = object> {
   readonly approvals?: 'at-least-once' | undefined;
   readonly limits?: Partial<EdgeLimits>;
   /**
-   * Function that returns the rate limiter for the requests of each user. Default: the rate limit
+   * Function that returns the rate limiter for the requests of each user, and for failed logins of
+   * each address (key `login:<address>`). Default: the rate limit
    * bound as `RATE_LIMITER`, if any.
    */
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;

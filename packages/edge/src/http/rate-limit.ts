@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 
@@ -9,22 +9,46 @@ export interface RateLimiter {
 }
 
 /**
- * Returns middleware that counts each user's requests, if there is a limiter. Throws
- * `LIMIT_EXCEEDED` after too many requests, and `OVERLOADED` if the limiter fails.
+ * Returns middleware that runs `identified`, and counts the request if there is a limiter: for its
+ * user, or as a failed login of its address. Throws `LIMIT_EXCEEDED` after too many requests, and
+ * `OVERLOADED` if the limiter fails.
  */
-export function rateLimited({
-  rateLimit,
-}: Pick<HandlerSettings, 'rateLimit'>): MiddlewareHandler<EdgeEnv> {
-  return async (c, next) => {
+export function rateLimited(
+  settings: Pick<HandlerSettings, 'rateLimit'>,
+  identified: MiddlewareHandler<EdgeEnv>,
+): MiddlewareHandler<EdgeEnv> {
+  const count = async (c: Context<EdgeEnv>, key: string): Promise<void> => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
-    const limiter = rateLimit ? rateLimit(env) : env.RATE_LIMITER;
-    if (limiter && !(await isWithin(limiter, c.get('user'), c.get('requestId')))) {
-      throw new AgentError('LIMIT_EXCEEDED', 'There were too many requests; try again later.', {
-        details: { retryAfterMs: 60_000 },
-      });
+    const limiter = settings.rateLimit ? settings.rateLimit(env) : env.RATE_LIMITER;
+    if (!limiter || (await isWithin(limiter, key, c.get('requestId')))) return;
+    throw new AgentError('LIMIT_EXCEEDED', 'There were too many requests; try again later.', {
+      details: { retryAfterMs: 60_000 },
+    });
+  };
+  return async (c, next) => {
+    try {
+      await identified(c, async () => {});
+    } catch (error) {
+      // Counted only after the login has failed, so that nobody can lock out users of an address.
+      await count(c, `login:${senderOf(c.req.raw)}`);
+      throw error;
     }
+    await count(c, c.get('user'));
     await next();
   };
+}
+
+/**
+ * Returns the sender's address, which Cloudflare writes and a client cannot. Of an IPv6 address,
+ * returns the first half: one sender has all addresses that begin with it.
+ */
+function senderOf({ headers }: Request): string {
+  const address = headers.get('cf-connecting-ip') ?? '';
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [left = '', right = ''] = address.split('::');
+  const [before, after] = [left, right].map((part) => part.split(':').filter(Boolean));
+  const zeros = Array.from({ length: 8 - before!.length - after!.length }, () => '0');
+  return [...before!, ...zeros, ...after!].slice(0, 4).join(':');
 }
 
 async function isWithin(limiter: RateLimiter, key: string, requestId: string): Promise<boolean> {

@@ -264,7 +264,7 @@ test('counts the requests of each user with a bound or a given limiter', async (
     });
     expect((await target.get('/healthz', '')).status).toBe(200);
   }
-  expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'ann']);
+  expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'login:', 'ann']);
 });
 
 test("works with the platform's own limiter", async () => {
