@@ -8,6 +8,7 @@ import { notedSummaries } from './noted-summaries.ts';
 import { KeptGroups } from './log/kept-groups.ts';
 import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
+import type { ContentionOptions } from './contention.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
@@ -25,7 +26,7 @@ import {
 } from './log/session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 
-export interface SessionMemoryOptions {
+export interface SessionMemoryOptions extends ContentionOptions {
   /**
    * When messages are written: `step` (default) before `append` resolves, `turn` at the next
    * `flush`.
@@ -87,7 +88,7 @@ export class SessionMemory implements Memory {
     makeLog?: (options: SessionLogOptions) => Log | undefined,
   ) {
     const fields =
-      'durability:step|turn|? generateId:function|? now:function|? compactAfter:count|? onDamage:function|?';
+      'durability:step|turn|? generateId,now,onDamage,sleep,random:function|? compactAfter:count|?';
     checkFields('CONFIGURATION', 'SessionMemory', options, fields);
     const {
       durability = 'step',
@@ -95,9 +96,10 @@ export class SessionMemory implements Memory {
       now = Date.now,
       compactAfter = 256,
       onDamage,
+      ...contention
     } = options;
     this.sessionId = sessionId;
-    const logOptions = { generateId, now, compactAfter, onDamage };
+    const logOptions = { ...contention, generateId, now, compactAfter, onDamage };
     this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
   }

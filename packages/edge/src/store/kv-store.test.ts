@@ -95,25 +95,30 @@ test('splits, reads and clears a message that is larger than a value', async () 
   expect(await new KvStore(kv).keys(`s:${id}:`)).toEqual([]);
 });
 
-test('retries a write that KV rejects for its rate, and gives up after three attempts', async () => {
-  let refusals = 2;
+test('retries a write that KV rejects for its rate, and gives up after five attempts', async () => {
+  let refusals = 4;
+  const delays: number[] = [];
   const put = vi.fn<Put>(async (key, value) => {
     if (refusals-- > 0) throw new Error('KV PUT failed: 429 Too Many Requests');
     await kv.put(key, value);
   });
   const key = newId();
-  const store = new KvStore(withFaults({ put: put as never }), { retryDelayMs: 1 });
+  const store = new KvStore(withFaults({ put: put as never }), {
+    sleep: async (ms) => void delays.push(ms),
+    random: () => 0.5,
+  });
   await store.set(key, '1');
-  expect(put).toHaveBeenCalledTimes(3);
+  expect(delays).toEqual([1650, 3300, 4950, 6600]);
+  expect(put).toHaveBeenCalledTimes(5);
   expect(await store.get(key)).toBe('1');
 
-  refusals = 3;
+  refusals = 5;
   await expect(store.set(key, '2')).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
     retryable: true,
     details: { status: 429 },
   });
-  expect(put).toHaveBeenCalledTimes(6);
+  expect(put).toHaveBeenCalledTimes(10);
 });
 
 test('a turn whose write failed is kept and written by the next flush', async () => {

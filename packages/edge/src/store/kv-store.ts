@@ -9,12 +9,15 @@ export interface KvStoreOptions {
    */
   readonly expirationTtl?: number;
   /**
-   * Time until a refused write is retried, in milliseconds. KV accepts one write per second for
-   * each key. Default: 1100.
+   * Milliseconds before a refused write is tried again. Default: 1100, because KV accepts one write
+   * per second for each key. Each further wait is longer by this time. A random part of up to the
+   * same length is added, so that two writers do not meet again.
    */
   readonly retryDelayMs?: number;
   /** Function that waits for a number of milliseconds. Default: uses `setTimeout`. */
   readonly sleep?: (ms: number) => Promise<void>;
+  /** Returns a random number, at least 0 and less than 1, for the waits. Default `Math.random`. */
+  readonly random?: () => number;
 }
 
 /** Maximum size of a value, in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
@@ -24,7 +27,7 @@ const minTtl = 60;
 /** Maximum number of keys in one bulk read. */
 const pageSize = 100;
 /** Maximum number of attempts for a write that KV refuses because of its rate limit. */
-const maxAttempts = 3;
+const maxAttempts = 5;
 
 /**
  * Key-value store in Cloudflare KV. KV is eventually consistent: for about a minute after a write,
@@ -37,11 +40,12 @@ export class KvStore implements KeyValueStore {
   readonly #put: KVNamespacePutOptions;
   readonly #retryDelayMs: number;
   readonly #sleep: (ms: number) => Promise<void>;
+  readonly #random: () => number;
 
   /** Throws `CONFIGURATION` for an `expirationTtl` of less than 60 seconds. */
   constructor(
     kv: KVNamespace,
-    { expirationTtl, retryDelayMs = 1100, sleep = wait }: KvStoreOptions = {},
+    { expirationTtl, retryDelayMs = 1100, sleep = wait, random = Math.random }: KvStoreOptions = {},
   ) {
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
       throw new AgentError(
@@ -59,6 +63,7 @@ export class KvStore implements KeyValueStore {
     this.#put = expirationTtl === undefined ? {} : { expirationTtl };
     this.#retryDelayMs = retryDelayMs;
     this.#sleep = sleep;
+    this.#random = random;
   }
 
   async get(key: string): Promise<string | undefined> {
@@ -80,7 +85,7 @@ export class KvStore implements KeyValueStore {
         return await request('write', () => this.#kv.put(key, value, this.#put));
       } catch (error) {
         if (attempt === maxAttempts || !isRateLimit(error)) throw error;
-        await this.#sleep(this.#retryDelayMs);
+        await this.#sleep(this.#retryDelayMs * attempt * (1 + this.#random()));
       }
     }
   }

@@ -158,3 +158,14 @@ test('persist() asks the browser for persistence, and storage() reports usage an
   });
   vi.restoreAllMocks();
 });
+
+test('forty writers at once all write to one session, each over its own connection', async () => {
+  const { database, store } = open();
+  const write = (n: number): Promise<void> => {
+    const own = new IndexedDbStore({ database });
+    return new SessionMemory(own, 's').append([userMessage(`${n}`)]);
+  };
+  await Promise.all(Array.from({ length: 40 }, (_, n) => write(n)));
+  const read = await new SessionMemory(store, 's').read();
+  expect(new Set(read.map(textOf)).size).toBe(40);
+});

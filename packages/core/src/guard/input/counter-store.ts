@@ -3,6 +3,7 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { isRecord } from '../../message/is-record.ts';
 import { parseJson } from '../../message/parse-json.ts';
+import { maxAttempts, pause, type ContentionOptions } from '../../memory/contention.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 
 /**
@@ -52,6 +53,11 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
   };
 }
 
+export interface StoredCountersOptions extends ContentionOptions {
+  /** Text before the keys of the counters. Default `guard:`. */
+  readonly prefix?: string;
+}
+
 /**
  * Keeps counters in a key-value store that several processes can share. Counts are exact if the
  * store has `compareAndSet`. Without it, counts are exact within one process only. If two processes
@@ -59,11 +65,16 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
  */
 export function storedCounters(
   store: KeyValueStore,
-  options: { readonly prefix?: string } = {},
+  options: StoredCountersOptions = {},
 ): CounterStore {
   checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
   checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
-  checkFields('CONFIGURATION', 'storedCounters()', options, 'prefix:string|?');
+  checkFields(
+    'CONFIGURATION',
+    'storedCounters()',
+    options,
+    'prefix:string|? sleep,random:function|?',
+  );
   const { prefix = 'guard:' } = options;
   const busy = new Map<string, Promise<Count>>();
   return {
@@ -71,7 +82,7 @@ export function storedCounters(
       const key = prefix + encodeURIComponent(name);
       const turn = Promise.resolve(busy.get(key))
         .catch(() => {})
-        .then(() => update(store, key, amount, window));
+        .then(() => update(store, options, { key, amount, window }));
       busy.set(key, turn);
       try {
         return await turn;
@@ -82,19 +93,19 @@ export function storedCounters(
   };
 }
 
-/**
- * Maximum number of attempts to write a counter. After the last attempt, `add` rejects with
- * `STORAGE_FAILED`.
- */
-const maxTries = 50;
+interface CounterUpdate {
+  readonly key: string;
+  readonly amount: number;
+  readonly window: CounterWindow;
+}
 
 async function update(
   store: KeyValueStore,
-  key: string,
-  amount: number,
-  window: CounterWindow,
+  options: ContentionOptions,
+  { key, amount, window }: CounterUpdate,
 ): Promise<Count> {
-  for (let tries = 0; tries < maxTries; tries++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    if (attempt > 0) await pause(attempt, options);
     const stored = await store.get(key);
     const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
     if (amount === 0) return count;

@@ -1,6 +1,7 @@
 import { checkFields } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
+import { wait } from '../contention.ts';
 import { BranchLog } from './branch-log.ts';
 import { recordsOf, type Branch } from './branch.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
@@ -94,7 +95,7 @@ export class EchoMemory extends SessionMemory {
     } = options;
     const own = { echo, withoutEcho, sleep, waitMs, staleMs, cache };
     let log: BranchLog | undefined;
-    super(store, sessionId, { ...common, durability: 'turn' }, (logOptions) => {
+    super(store, sessionId, { ...common, sleep, durability: 'turn' }, (logOptions) => {
       if (!secrets) return undefined;
       log = new BranchLog(store, sessionId, { ...logOptions, ...own, secrets });
       return log;
@@ -143,8 +144,4 @@ function toSession(branch: Branch & { readonly echo: string }): SessionBranch {
     updatedAt: branch.head.updatedAt,
     echo: branch.echo,
   };
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

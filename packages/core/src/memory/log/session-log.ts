@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
 import { flushesOf, inOrder, replacedBy } from './flushes-of.ts';
+import { maxAttempts, pause, type ContentionOptions } from '../contention.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './format/log-record.ts';
 import { fullLevels, takeOver } from './format/place-ref.ts';
@@ -22,15 +23,13 @@ import { StoreReads } from './store-reads.ts';
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
  */
 export const levelWidth = 32;
-/** Maximum number of attempts of a flush while other writers keep changing the session. */
-export const maxAttempts = 20;
 /**
  * Maximum number of reads of a log while another writer deletes batches that it has replaced with a
  * snapshot.
  */
 const maxReads = 3;
 
-export interface SessionLogOptions {
+export interface SessionLogOptions extends ContentionOptions {
   readonly generateId: () => string;
   readonly now: () => number;
   /** Number of batches from which a log is compacted, at the first flush after a read. */
@@ -179,6 +178,7 @@ export class SessionLog {
     this.#checkLead();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (this.#pending.length === 0 && !takesLead) return;
+      if (attempt > 0) await pause(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
         if (takesLead) this.#before = this.#head?.leader;

@@ -1,0 +1,91 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
+import { storedCounters } from '@isoloop/core/guards';
+import { randomOf } from '../testing/random-of.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+/** Returns a store whose first compare-and-sets find that another writer was faster. */
+function contested(losses: number): MemoryStore {
+  const store = new MemoryStore();
+  const write = store.compareAndSet.bind(store);
+  let left = losses;
+  store.compareAndSet = async (...given) => (left-- > 0 ? false : write(...given));
+  return store;
+}
+
+/** Runs to the end without waiting, as on a clock of its own. */
+async function settle<T>(work: () => Promise<T>): Promise<T> {
+  vi.useFakeTimers();
+  const all = work();
+  await vi.runAllTimersAsync();
+  return all;
+}
+
+test('a writer that keeps losing waits longer and longer, and then writes', async () => {
+  const delays: number[] = [];
+  const memory = new SessionMemory(contested(60), 's', {
+    random: () => 0.5,
+    sleep: async (ms) => void delays.push(ms),
+  });
+  await memory.append([userMessage('Hi')]);
+  expect(delays.slice(0, 4)).toEqual([1, 2, 4, 8]);
+  expect([delays.length, delays.at(-1)]).toEqual([60, 500]);
+});
+
+test('the waits have a random part, so that writers do not meet again', async () => {
+  const waits = await Promise.all(
+    [1, 2].map(async (seed) => {
+      const delays: number[] = [];
+      const sleep = async (ms: number): Promise<void> => void delays.push(ms);
+      const memory = new SessionMemory(contested(9), 's', { random: randomOf(seed), sleep });
+      await memory.append([userMessage('Hi')]);
+      return delays;
+    }),
+  );
+  expect(waits[0]).not.toEqual(waits[1]);
+});
+
+test.for([8, 64, 200])('%s writers at once all write, and nothing is lost', async (count) => {
+  const store = new MemoryStore();
+  await settle(() =>
+    Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        new SessionMemory(store, 's', { random: randomOf(n + 1) }).append([userMessage(`${n}`)]),
+      ),
+    ),
+  );
+  const read = await new SessionMemory(store, 's').read();
+  expect(new Set(read.map(({ content }) => JSON.stringify(content))).size).toBe(count);
+});
+
+test('a writer gives up at last; its records stay for the next write', async () => {
+  let isLost = true;
+  const store = new MemoryStore();
+  const write = store.compareAndSet.bind(store);
+  store.compareAndSet = async (...given) => !isLost && write(...given);
+  const memory = new SessionMemory(store, 's', { sleep: async () => {} });
+  await expect(memory.append([userMessage('Hi')])).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    retryable: true,
+  });
+  isLost = false;
+  await memory.flush();
+  expect((await new SessionMemory(store, 's').read()).length).toBe(1);
+});
+
+test.for([8, 64, 200])('%s counters of one key count exactly', async (count) => {
+  const store = new MemoryStore();
+  const window = { ms: 1000, now: 5 };
+  const counters = Array.from({ length: count }, (_, n) =>
+    storedCounters(store, { random: randomOf(n + 1) }),
+  );
+  await settle(() => Promise.all(counters.map((each) => each.add('k', 1, window))));
+  expect(await counters[0]!.add('k', 0, window)).toMatchObject({ total: count });
+});
+
+test.for([{ random: 5 }, { sleep: 'long' }])('%j is a configuration error', (options) => {
+  const expected = expect.objectContaining({ code: 'CONFIGURATION' });
+  expect(() => new SessionMemory(new MemoryStore(), 's', options as never)).toThrow(expected);
+  expect(() => storedCounters(new MemoryStore(), options as never)).toThrow(expected);
+});

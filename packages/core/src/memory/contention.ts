@@ -1,0 +1,37 @@
+/** Options of a writer that tries again after another writer was faster. */
+export interface ContentionOptions {
+  /**
+   * Function that waits for a time in milliseconds before a write is tried again. Default: uses
+   * `setTimeout`.
+   */
+  readonly sleep?: (ms: number) => Promise<void>;
+  /**
+   * Returns a random number, at least 0 and less than 1, for the length of these waits. Default
+   * `Math.random`.
+   */
+  readonly random?: () => number;
+}
+
+/**
+ * Number of attempts before a write gives up because other writers kept changing the value. The
+ * waits between them take about 45 seconds.
+ */
+export const maxAttempts = 100;
+
+const longestPauseMs = 1000;
+
+/**
+ * Waits before the attempt of that number, the first again being 1. The waits grow and are random,
+ * so that writers who have met do not meet again.
+ */
+export function pause(
+  attempt: number,
+  { sleep = wait, random = Math.random }: ContentionOptions,
+): Promise<void> {
+  return sleep(Math.min(longestPauseMs, 2 ** attempt) * random());
+}
+
+/** Resolves after `ms` milliseconds. */
+export function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
