@@ -8,7 +8,6 @@ import { notedSummaries } from './noted-summaries.ts';
 import { KeptGroups } from './log/kept-groups.ts';
 import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import type { ContentionOptions } from './contention.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
@@ -26,7 +25,7 @@ import {
 } from './log/session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 
-export interface SessionMemoryOptions extends ContentionOptions {
+export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
   /**
    * When messages are written: `step` (default) before `append` resolves, `turn` at the next
    * `flush`.
@@ -95,11 +94,10 @@ export class SessionMemory implements Memory {
       generateId = shortId,
       now = Date.now,
       compactAfter = 256,
-      onDamage,
-      ...contention
+      ...others
     } = options;
     this.sessionId = sessionId;
-    const logOptions = { ...contention, generateId, now, compactAfter, onDamage };
+    const logOptions = { ...others, generateId, now, compactAfter };
     this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
   }
