@@ -24,7 +24,7 @@ const agentFields =
   'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|?';
 
 const limitFields =
-  'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,resultLength:count|?';
+  'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,replyCalls,resultLength:count|?';
 
 /**
  * Throws `CONFIGURATION` for an entry of `use` with a wrong type, an unknown event or an outdated

@@ -3,7 +3,7 @@ import type { ToolUse } from '../../message/content-block.ts';
 import type { Jump } from '../jump.ts';
 import type { Run } from '../run/run.ts';
 import { admitCall, type Admission } from './admit-call.ts';
-import { conclude } from './close-calls.ts';
+import { conclude, refuseCalls } from './close-calls.ts';
 import { decideCall } from './decide-call.ts';
 import type { ReadyAdmission } from './start-calls.ts';
 
@@ -26,8 +26,8 @@ export async function admitRound(
   const ready: ReadyAdmission[] = [];
   const pending: PendingCall[] = [];
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
-  const decisionOf = ({ id }: ToolUse): Decision | undefined =>
-    decisions?.find(({ toolUseId }) => toolUseId === id);
+  const decided = new Map(decisions?.map((decision) => [decision.toolUseId, decision]));
+  const decisionOf = ({ id }: ToolUse): Decision | undefined => decided.get(id);
   const take = async (admission: Admission): Promise<void> => {
     if (admission.type === 'stopped') asked.push({ at: 'pre-acting', to: 'stop' });
     if (admission.type === 'ready') ready.push(admission);
@@ -36,9 +36,12 @@ export async function admitRound(
       await conclude(run, admission.toolUse, admission.result, asked);
   };
   const admit = async (calls: readonly ToolUse[]): Promise<void> => {
-    for (const call of calls)
+    for (const call of calls) {
+      await run.rest();
       if (!isStopped()) await take(await admitCall(run, call, decisionOf(call)));
+    }
   };
+  await refuseCalls(run, new Set(decided.keys()));
 
   const calls = run.openCalls();
   const undecided = calls.filter((call) => !decisionOf(call));

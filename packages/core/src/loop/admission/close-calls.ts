@@ -1,8 +1,10 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { forModel } from '../../message/tool-pairs.ts';
-import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
+import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
 import type { Run } from '../run/run.ts';
 
@@ -15,6 +17,7 @@ export async function conclude(
   result: ToolResult,
   asked: Jump[],
 ): Promise<void> {
+  await run.rest();
   const event = await run.modify(
     'post-acting',
     { toolUse, result },
@@ -23,6 +26,39 @@ export async function conclude(
   await run.append([run.message('tool', [{ ...event.result, toolUseId: toolUse.id }])]);
   await run.push([event]);
 }
+
+/**
+ * Gives an error result to each call that the reply makes beyond `limits.replyCalls`. All results
+ * enter the log in one write. A call that waits for somebody came before the limit.
+ */
+export async function refuseCalls(run: Run, decided: ReadonlySet<string>): Promise<void> {
+  const { options, status } = run.setup;
+  const { replyCalls = usualCalls } = options.limits ?? {};
+  const reply = run.view.findLast(({ role }) => role === 'assistant');
+  if (!reply || reply.content.length <= replyCalls) return;
+  const late = new Set(
+    toolUsesOf(reply)
+      .slice(replyCalls)
+      .map(({ id }) => id),
+  );
+  const output = `Error: A reply may have ${replyCalls} tool calls. Make this call again later.`;
+  const results: Msg[] = [];
+  const events: AgentEvent[] = [];
+  for (const toolUse of run.openCalls()) {
+    const { id } = toolUse;
+    if (!late.has(id) || decided.has(id) || status.calls.get(id)?.pending) continue;
+    await run.rest();
+    const result = toolResult(toolUse, output, 'error');
+    const event = await run.modify('post-acting', { toolUse, result });
+    results.push(run.message('tool', [{ ...event.result, toolUseId: id }]));
+    events.push(event);
+  }
+  run.toolCalls += results.length;
+  await run.append(results);
+  if (events.length) await run.push(events);
+}
+
+const usualCalls = 128;
 
 /**
  * Function that returns the result text for an open tool call. `started`: whether the tool may have

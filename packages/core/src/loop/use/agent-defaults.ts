@@ -32,6 +32,11 @@ export interface AgentLimits {
    */
   readonly replyLength?: number;
   /**
+   * Maximum number of tool calls in one reply. Tool calls beyond it do not run and get an error
+   * result; `post-acting` is their only event. Default 128.
+   */
+  readonly replyCalls?: number;
+  /**
    * Maximum length of the text of a tool result as the model sees it, in characters. A longer
    * result is cut, and a note in it says so. The log, readers and direct answers have the whole
    * result. Default 100,000.

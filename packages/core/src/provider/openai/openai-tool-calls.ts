@@ -11,7 +11,12 @@ export interface OpenCall {
   id?: string;
   name?: string;
   input: string;
+  /** Length of the input when it was found to be complete. */
+  completeAt?: number;
 }
+
+/** Number of the newest tool calls that a fragment may continue, so that many take linear time. */
+const maxOpen = 256;
 
 /** Adds a fragment of `tool_calls` to its tool call, or starts a new tool call. */
 export function decodeToolCall(
@@ -22,8 +27,10 @@ export function decodeToolCall(
   const { id, function: called, extra_content } = fragment;
   const delta = argumentText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
-  let index = calls.findLastIndex((open) => goesOn(open, fragment));
-  if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
+  const newest = calls.slice(-maxOpen);
+  const found = newest.findLastIndex((open) => goesOn(open, fragment));
+  let index = found + calls.length - newest.length;
+  if (found < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
   // `trim` throws if the value is not a string. A session log would reject such a value.
   const news = {
@@ -50,9 +57,15 @@ function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): 
   if (index != null && index !== call.wireIndex) return false;
   if (id && call.id) return id === call.id;
   if (!called?.name || !call.name) return true;
-  return (
-    called.name === call.name && !(call.input.endsWith('}') && parseJson(call.input) !== undefined)
-  );
+  return called.name === call.name && !isComplete(call);
+}
+
+function isComplete(call: OpenCall): boolean {
+  const { input } = call;
+  if (call.completeAt === input.length) return true;
+  const isWhole = input.endsWith('}') && parseJson(input) !== undefined;
+  if (isWhole) call.completeAt = input.length;
+  return isWhole;
 }
 
 /** Returns arguments as text, because some local servers send an object. */

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { openai } from '../openai.ts';
+import { requestFaults } from '../testing/history-faults.ts';
+import { orderFaults } from '../testing/order-faults.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+
+const setUp = (count: number, options: Partial<AgentOptions> = {}) => {
+  let ran = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks.',
+    input: { type: 'object' },
+    execute: ({ n }: { n?: number }) => {
+      ran += 1;
+      return `result ${n}`;
+    },
+  } as never);
+  const toolCalls = Array.from({ length: count }, (_, n) => ({ name: 'look', input: { n } }));
+  const model = new ScriptedModel([{ toolCalls }, 'Done.']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], ...options });
+  return { agent, model, ran: () => ran, look };
+};
+
+const refused = 'Error: A reply may have 128 tool calls. Make this call again later.';
+
+test('a reply runs 128 calls, and the others get error results in order', async () => {
+  const { agent, model, ran } = setUp(300);
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('Hi')) events.push(event);
+  expect(ran()).toBe(128);
+  expect(orderFaults(events)).toEqual([]);
+  const results = model.requests[1]!.messages.flatMap(toolResultsOf);
+  expect(results.map(({ toolUseId }) => toolUseId)).toEqual(
+    Array.from({ length: 300 }, (_, n) => `call_${n + 1}`),
+  );
+  expect(results.map(({ output }) => output)).toEqual(
+    Array.from({ length: 300 }, (_, n) => (n < 128 ? `result ${n}` : refused)),
+  );
+  expect(results.map(({ state }) => state).lastIndexOf('success')).toBe(127);
+  expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
+});
+
+test('the cap is an option', async () => {
+  for (const [replyCalls, expected] of [
+    [0, 0],
+    [1, 1],
+    [300, 300],
+    [Infinity, 300],
+  ] as const) {
+    const { agent, ran } = setUp(300, { limits: { replyCalls } });
+    expect((await agent.call('Hi')).text).toBe('Done.');
+    expect(ran()).toBe(expected);
+  }
+  expect(() => setUp(1, { limits: { replyCalls: -1 } })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test('refused calls count toward the limit of calls', async () => {
+  const { agent, ran } = setUp(300, { limits: { toolCalls: 200 } });
+  expect((await agent.call('Hi')).reason).toBe('limit');
+  expect(ran()).toBeLessThanOrEqual(128);
+});
+
+test('20,000 calls end, and their results are in order', async () => {
+  const { agent, model, ran } = setUp(20_000, { limits: { timeoutMs: 60_000 } });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(ran()).toBe(128);
+  const results = model.requests[1]!.messages.flatMap(toolResultsOf);
+  expect(results).toHaveLength(20_000);
+  expect(results.every(({ toolUseId }, n) => toolUseId === `call_${n + 1}`)).toBe(true);
+});
+
+test('20,000 calls without index and id end, and are as many calls', async () => {
+  const { look } = setUp(0);
+  let asked = 0;
+  const piece = (n: number): string =>
+    `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ function: { name: 'look', arguments: `{"n":${n}}` } }] } }] })}\n\n`;
+  const serve = async (): Promise<Response> => {
+    asked += 1;
+    const calls = Array.from({ length: 20_000 }, (_, n) => piece(n)).join('');
+    const text = 'data: {"choices":[{"delta":{"content":"Done."}}]}\n\n';
+    return new Response(`${asked === 1 ? calls : text}data: [DONE]\n\n`);
+  };
+  const model = openai({ model: 'm', fetch: serve });
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], limits: { timeoutMs: 60_000 } });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results).toHaveLength(20_000);
+  expect(results[127]!.output).toBe('result 127');
+});
