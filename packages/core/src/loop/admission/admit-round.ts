@@ -1,6 +1,7 @@
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import type { Jump } from '../jump.ts';
+import { rest } from '../run/rest.ts';
 import type { Run } from '../run/run.ts';
 import { admitCall, type Admission } from './admit-call.ts';
 import { conclude, refuseCalls } from './close-calls.ts';
@@ -37,7 +38,7 @@ export async function admitRound(
   };
   const admit = async (calls: readonly ToolUse[]): Promise<void> => {
     for (const call of calls) {
-      await run.rest();
+      await rest(run);
       if (!isStopped()) await take(await admitCall(run, call, decisionOf(call)));
     }
   };

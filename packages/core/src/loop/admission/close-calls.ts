@@ -6,6 +6,7 @@ import type { Msg } from '../../message/msg.ts';
 import { forModel } from '../../message/tool-pairs.ts';
 import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
+import { rest } from '../run/rest.ts';
 import type { Run } from '../run/run.ts';
 
 /**
@@ -17,7 +18,7 @@ export async function conclude(
   result: ToolResult,
   asked: Jump[],
 ): Promise<void> {
-  await run.rest();
+  await rest(run);
   const event = await run.modify(
     'post-acting',
     { toolUse, result },
@@ -47,7 +48,7 @@ export async function refuseCalls(run: Run, decided: ReadonlySet<string>): Promi
   for (const toolUse of run.openCalls()) {
     const { id } = toolUse;
     if (!late.has(id) || decided.has(id) || status.calls.get(id)?.pending) continue;
-    await run.rest();
+    await rest(run);
     const result = toolResult(toolUse, output, 'error');
     const event = await run.modify('post-acting', { toolUse, result });
     results.push(run.message('tool', [{ ...event.result, toolUseId: id }]));

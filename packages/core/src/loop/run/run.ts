@@ -33,9 +33,6 @@ import { Writes } from './writes.ts';
 
 type EventType = AgentEvent['type'];
 
-/** Steps of the pace that a tool call counts for. */
-const stepsOfCall = 10;
-
 /** State of one agent call. The steps of the loop read and change it. */
 export class Run {
   readonly id: string;
@@ -320,11 +317,6 @@ export class Run {
     const { generateId, now, options: agent } = this.setup;
     const speaker = role === 'assistant' && { name: agent.name };
     return createMessage(role, content, { ...options, ...speaker, generateId, now });
-  }
-
-  /** Gives timers their turn now and then, for loops over many calls. */
-  async rest(): Promise<void> {
-    await this.pace.step(this.setup.now(), stepsOfCall);
   }
 
   get toolCallsLeft(): boolean {
