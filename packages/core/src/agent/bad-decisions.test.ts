@@ -38,7 +38,7 @@ const bad: readonly (readonly [string, object])[] = [
   ['arguments with a result', { type: 'result', output: 'paid', input: {} }],
   ['a list as state', { type: 'result', output: 'paid', state: ['success'] }],
   ['a type that every object has', { type: 'constructor' }],
-  ['its prototype as a field', JSON.parse('{"type":"approve","__proto__":{"name":"now"}}')],
+  ['a field named like its prototype', JSON.parse('{"type":"approve","__proto__":{"name":"now"}}')],
 ];
 
 test.for(bad)('a decision with %s is rejected, and no tool runs', async ([, decision]) => {
