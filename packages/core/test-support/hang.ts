@@ -1,7 +1,10 @@
 import { vi } from 'vitest';
 import type { ChatModel } from '../src/model/chat-model.ts';
 
-/** A promise that code under test waits for. It hangs once; later uses resolve at once. */
+/**
+ * A promise that code under test waits for. The first wait ends with `settleLate()`, and later ones
+ * never end. After `on` is set to false, a wait ends at once.
+ */
 export class Hang {
   readonly reached: Promise<void>;
   #reach!: () => void;
@@ -27,7 +30,10 @@ export class Hang {
   }
 }
 
-/** A model that says something, then ignores its signal. `leave`: its iterator's `return`. */
+/**
+ * Returns the `stream` of a model that sends some text and then ignores its signal. `leave` is the
+ * `return` method of its iterator.
+ */
 export const lockedModel = (
   hang: Hang['wait'],
   leave?: () => Promise<never>,
@@ -48,7 +54,7 @@ export const lockedModel = (
     };
   };
 
-/** Moves the fake clock until the promise settles, then returns its value. */
+/** Moves the fake clock until the promise settles, and returns its value. */
 export async function advanceUntil<T>(promise: Promise<T>): Promise<T> {
   let isOpen = true;
   const end = (): void => {

@@ -26,7 +26,7 @@ function setUp(replies: readonly ScriptedReply[], memory: Memory = new InMemoryM
   return { model, memory, agent: new ReActAgent({ name: 'a', model, memory, tools: [pay] }) };
 }
 
-test('a conversation moves to another agent with its open call and decision', async () => {
+test('a saved conversation moves to another agent with its open tool call, which can then be decided', async () => {
   const first = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
   const { pending } = await first.agent.call('Pay 5');
   const wire = JSON.stringify(await saveState(first.agent));
@@ -44,7 +44,7 @@ test('a conversation moves to another agent with its open call and decision', as
 test.each([
   ['a session’s log', () => new SessionMemory(new MemoryStore(), 's')],
   ['messages alone', () => new InMemoryMemory()],
-])('the state of open calls moves from and to %s', async (_name, memory) => {
+])('the state of open tool calls moves from and to %s', async (_name, memory) => {
   const runs: string[] = [];
   const hooked: string[] = [];
   const tools = [
@@ -122,7 +122,7 @@ test.each([
   expect(states).toContainEqual(['edited', 'success', 'n 7 3']);
 });
 
-test('the interrupt flag is saved and loaded, and the next call clears it', async () => {
+test('the interrupted flag is saved and loaded, and the next call clears it', async () => {
   const first = setUp([{ text: 'one two three' }, 'again']);
   first.agent.addHook({ on: { 'reasoning-chunk': () => void first.agent.interrupt() } });
   await first.agent.call('go');
@@ -176,7 +176,7 @@ test.for([
   ['calls of another type', { ...good, calls: null }, 'calls'],
   ['a call that is not open', { ...good, calls: { call_9: {} } }, 'call_9'],
   ['a function', { ...good, messages: () => [] }, 'plain JSON'],
-] as const)('rejects %s, and the agent stays unchanged', async ([, state, words]) => {
+] as const)('loadState() rejects %s, and the agent does not change', async ([, state, words]) => {
   const { agent } = setUp(['hello', 'still here']);
   await agent.call('hi');
   const before = await saveState(agent);
@@ -188,7 +188,7 @@ test.for([
   expect((await agent.call('more')).text).toBe('still here');
 });
 
-test('rejects a damaged call state', async () => {
+test('loadState() rejects a damaged state of a tool call', async () => {
   const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 }, id: 'c' }] }]);
   await agent.call('Pay 5');
   const state = await saveState(agent);
@@ -220,14 +220,14 @@ test('rejects a damaged call state', async () => {
   }
 });
 
-test('loading replaces the earlier conversation', async () => {
+test('loadState() replaces the earlier conversation', async () => {
   const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
   await agent.call('Pay 5');
   await loadState(agent, good);
   expect(await saveState(agent)).toEqual(good);
 });
 
-test('a loaded state knows the run that left calls open', async () => {
+test('after loadState(), the next run names the run that left tool calls open', async () => {
   const first = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
   const stream = first.agent.stream('Pay 5');
   await stream.result;
@@ -246,7 +246,7 @@ const grouped = (memory: Memory = new InMemoryMemory()) =>
     tools: new Toolkit([], { groups: [group('web'), group('files')] }),
   });
 
-test('active groups move along; an agent without groups accepts a state without active groups', async () => {
+test('active groups are saved and loaded, and an agent without groups accepts a state without active groups', async () => {
   const first = grouped();
   first.tools.setActiveGroups!(['web']);
   const state = await saveState(first);
@@ -264,7 +264,7 @@ test('active groups move along; an agent without groups accepts a state without 
 });
 
 test.for(['append', 'clear', 'flush'] as const)(
-  'a store that fails at %s leaves the groups and all else unchanged',
+  'if the store fails at %s, loadState() leaves the groups and all other state unchanged',
   async (refused) => {
     class Failing extends InMemoryMemory {
       refused: string | undefined;
@@ -291,7 +291,7 @@ test.for(['append', 'clear', 'flush'] as const)(
   },
 );
 
-test('if restoring the old conversation fails too, the first failure is reported', async () => {
+test('if restoring the earlier conversation fails too, the first failure is reported', async () => {
   class Full extends InMemoryMemory {
     tries = 0;
     override append(): Promise<void> {
@@ -306,7 +306,7 @@ test('if restoring the old conversation fails too, the first failure is reported
   expect(memory.tries).toBe(2);
 });
 
-test('a failing store leaves the old conversation', async () => {
+test('if the store fails, loadState() restores the earlier conversation', async () => {
   class Failing extends InMemoryMemory {
     fails = false;
     override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
@@ -326,7 +326,7 @@ test('a failing store leaves the old conversation', async () => {
   expect(await saveState(agent)).toEqual(before);
 });
 
-test('a busy agent neither saves nor loads', async () => {
+test('saveState() and loadState() reject a busy agent', async () => {
   const { agent } = setUp([{ hang: true }]);
   const controller = new AbortController();
   const run = agent.call('go', { signal: controller.signal });
@@ -336,7 +336,7 @@ test('a busy agent neither saves nor loads', async () => {
   expect((await run).reason).toBe('aborted');
 });
 
-/** A memory whose next read waits until it is released. */
+/** Creates a memory whose first read waits until `letGo` is called. */
 function heldMemory() {
   const memory = new InMemoryMemory();
   let letGo!: () => void;
@@ -354,7 +354,7 @@ function heldMemory() {
   return { slow, letGo };
 }
 
-test('a call during the read neither saves nor loads half a state', async () => {
+test('if a call begins during the read, saveState() and loadState() reject', async () => {
   for (const saves of [true, false]) {
     const { slow, letGo } = heldMemory();
     const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }], slow);
@@ -370,7 +370,7 @@ test('a call during the read neither saves nor loads half a state', async () => 
 });
 
 test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])(
-  'rejects the version %s',
+  'loadState() rejects the version %s',
   async (given) => {
     const { agent } = setUp([]);
     await expect(loadState(agent, { version: given })).rejects.toMatchObject({
@@ -379,12 +379,12 @@ test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])(
   },
 );
 
-test('rejects a value that is not an agent', async () => {
+test('saveState() and loadState() reject a value that is not an agent', async () => {
   await expect(saveState(undefined as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(loadState({} as never, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('if every store operation fails, the first failure is reported', async () => {
+test('if every store operation fails, loadState() reports the first failure', async () => {
   const { agent } = setUp(['ok']);
   const state = await saveState(agent);
   let reads = 0;

@@ -42,7 +42,7 @@ const approve = (toolUseId: string): Decision => ({ toolUseId, type: 'approve' }
 const textsOf = async (agent: ReActAgent): Promise<readonly string[]> =>
   (await agent.messages()).map((message) => textOf(message) || message.role);
 
-test('a session lists a checkpoint behind the input, each reply and each round', async () => {
+test('listCheckpoints() lists a checkpoint after the input, after each reply and after each reply’s tool results', async () => {
   const { agent } = setUp([asks('read'), 'Done.', 'Again.']);
   await agent.call('go');
   await agent.call('again');
@@ -59,7 +59,7 @@ test('a session lists a checkpoint behind the input, each reply and each round',
   expect(JSON.parse(JSON.stringify(list))).toEqual(list);
 });
 
-test('a session returns to each of its checkpoints, and continues from there', async () => {
+test('returnToCheckpoint() returns to each checkpoint, and the next call continues from there', async () => {
   for (const [index, expected] of [
     ['go', 'New.'],
     ['go', 'assistant', 'tool', 'New.'],
@@ -74,7 +74,7 @@ test('a session returns to each of its checkpoints, and continues from there', a
     expect(await textsOf(agent)).toEqual(expected);
     expect(historyFaults(await agent.messages())).toEqual([]);
     expect(requestFaults(model.requests.at(-1)!.messages)).toEqual([]);
-    // The call that was open runs again; its result is gone.
+    // After the return to the reply, its tool call is open again and runs a second time.
     expect(ran).toHaveLength(index === 1 ? 2 : 1);
   }
 });
@@ -91,7 +91,7 @@ test('after the return to an answer, a new message begins the next call', async 
   expect(model.requests.at(-1)!.messages.map(textOf)).toEqual(['a', 'One.', 'c']);
 });
 
-test('a decision can be taken again, with the arguments before an edit', async () => {
+test('after the return, a decision can be made again, and the tool call has its arguments from before the edit', async () => {
   const { agent, ran } = setUp([asks('pay'), 'Done.', 'Other.']);
   await agent.call('go');
   await agent.call([{ toolUseId: 'pay1', type: 'edit', input: { n: 5 } }]);
@@ -107,7 +107,7 @@ test('a decision can be taken again, with the arguments before an edit', async (
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
-test('a session that waits returns to before the call that waits', async () => {
+test('a session with a pending tool call can return to a checkpoint before that tool call', async () => {
   const { agent } = setUp(['One.', asks('pay'), 'Two.']);
   await agent.call('a');
   await agent.call('b');
@@ -117,7 +117,7 @@ test('a session that waits returns to before the call that waits', async () => {
   expect((await agent.call('c')).text).toBe('Two.');
 });
 
-test('later checkpoints stay, so that a session can go forward again', async () => {
+test('later checkpoints are kept, so that a session can go forward again', async () => {
   const { agent } = setUp(['One.', 'Two.', 'Three.']);
   await agent.call('a');
   await agent.call('b');
@@ -132,7 +132,7 @@ test('later checkpoints stay, so that a session can go forward again', async () 
   expect(await textsOf(agent)).toEqual(['a', 'One.', 'c', 'Three.']);
 });
 
-test('another process lists the same checkpoints and returns', async () => {
+test('another process lists the same checkpoints and can return to them', async () => {
   const store = new MemoryStore();
   const open = (replies: readonly ScriptedReply[]): ReActAgent =>
     setUp(replies, { memory: new SessionMemory(store, 's') }).agent;
@@ -148,7 +148,7 @@ test('another process lists the same checkpoints and returns', async () => {
   expect((await textsOf(open([]))).at(-1)).toBe('Other.');
 });
 
-test('the session’s values and tool groups return, too', async () => {
+test('the session’s values and active tool groups return too', async () => {
   const values = stateKeys({ city: replace('Bern') });
   const groups = [{ name: 'more', description: '', active: false }];
   const { agent } = setUp(['One.', 'Two.'], { use: [values], tools: new Toolkit([], { groups }) });
@@ -167,7 +167,7 @@ test('the session’s values and tool groups return, too', async () => {
   ]);
 });
 
-test('an interrupted run and a failed one return as they were', async () => {
+test('a run that failed returns with its state at that time', async () => {
   const { agent } = setUp([{ error: new Error('down') }, 'Two.', 'Three.', 'Four.']);
   await expect(agent.call('a')).rejects.toThrow('down');
   const [failed] = await listCheckpoints(agent);
@@ -188,7 +188,7 @@ test('with `durability: turn`, each call is one checkpoint', async () => {
   expect((await agent.call('c')).text).toBe('Three.');
 });
 
-test('a compacted log has one checkpoint for what it compacted', async () => {
+test('a compacted log has one checkpoint for all the records that it compacted', async () => {
   const store = new MemoryStore();
   const open = (text: string): ReActAgent =>
     setUp([text], { memory: new SessionMemory(store, 's', { compactAfter: 2 }) }).agent;
@@ -203,7 +203,7 @@ test('a compacted log has one checkpoint for what it compacted', async () => {
   });
 });
 
-test('what cannot return says so and changes nothing', async () => {
+test('an unknown checkpoint, a busy agent, and a memory without a log are rejected, and nothing changes', async () => {
   const { agent } = setUp(['One.', 'Two.']);
   expect(await listCheckpoints(agent)).toEqual([]);
   await agent.call('a');

@@ -29,7 +29,7 @@ const keys = () =>
 type State = ReturnType<typeof keys>;
 
 const input = { type: 'object', properties: { note: { type: 'string' } } } as const;
-/** A tool that writes at once, and again after all its calls have begun. */
+/** Creates a tool that writes immediately, and again after all its calls have begun. */
 function noteTool(state: State, calls: number) {
   let left = calls;
   let open = (): void => {};
@@ -69,7 +69,7 @@ const notes = (...all: string[]): ScriptedReply => ({
   toolCalls: all.map((note) => ({ name: 'note', input: { note } })),
 });
 
-test('parallel tools write with the strategy of each key', async () => {
+test('parallel tools write state values with the strategy of each key', async () => {
   const state = keys();
   const agent = setUp([notes('a', 'b'), 'Done.'], state);
   await agent.call('go');
@@ -81,7 +81,7 @@ test('parallel tools write with the strategy of each key', async () => {
   expectTypeOf(session.read('city')).toEqualTypeOf<string | undefined>();
 });
 
-test('hooks, wrappers and tools share one state, and wrappers between them pass it on', async () => {
+test('hooks, wrappers and tools share one state, also through other wrappers between them', async () => {
   const state = keys();
   const seen: unknown[] = [];
   const hook: Hook = {
@@ -122,7 +122,7 @@ test('hooks, wrappers and tools share one state, and wrappers between them pass 
   ]);
 });
 
-test('stores the guarded input, and the answer as its value or its text', async () => {
+test('`inputKey` gets the guarded input, and `outputKey` gets the answer’s value or its text', async () => {
   const state = keys();
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     use: [
@@ -143,7 +143,7 @@ test('stores the guarded input, and the answer as its value or its text', async 
   expect(state.of(agent).read('answer')).toEqual([{ n: 1 }, 'Two.']);
 });
 
-test('the values move with a saved state into another process, also in the middle of a run', async () => {
+test('state values move to another process with a saved state, also in the middle of a run', async () => {
   const ask = tool({
     name: 'ask',
     description: '',
@@ -170,7 +170,7 @@ test('the values move with a saved state into another process, also in the middl
 });
 
 test.each(['step', 'turn'] as const)(
-  'the log of a session gives the values to its next host, also after a snapshot (%s)',
+  'the next host gets the state values from the session’s log, also after a snapshot (%s)',
   async (durability) => {
     const store = new MemoryStore();
     const make = () =>
@@ -220,7 +220,7 @@ test.each(['step', 'turn'] as const)(
   },
 );
 
-test('loading replaces earlier values, and accepts a state from before there were any', async () => {
+test('loadState() replaces earlier values, and accepts a saved state without values', async () => {
   const state = keys();
   const agent = setUp([], state);
   state.of(agent).write({ notes: 'mine' });
@@ -229,13 +229,13 @@ test('loading replaces earlier values, and accepts a state from before there wer
   expect(state.of(agent).read('notes')).toEqual([]);
 });
 
-test('a saved value of the wrong type fails the call', async () => {
+test('a loaded value of the wrong type fails the call', async () => {
   const agent = setUp([], keys());
   await loadState(agent, { ...(await saveState(agent)), state: { notes: 'no list' } });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INVALID_STATE' });
 });
 
-test('read values are frozen, written ones are copied; an update applies completely or not at all', () => {
+test('values that are read are frozen, written values are copied, and an update applies completely or not at all', () => {
   const state = keys();
   const session = state.of(setUp([], state));
   const given = { a: 1, b: 2 };
@@ -263,14 +263,14 @@ test.for<[what: string, act: (session: ReturnType<State['of']>) => void]>([
   ['write a function', (session) => session.write({ city: (() => {}) as never })],
   ['reset', (session) => session.reset('none' as never)],
   ['reset to another kind', (session) => session.reset('notes', 'x' as never)],
-])('%s rejects an unknown key or an invalid value', ([, act]) => {
+])('an unknown key or an invalid value is rejected: %s', ([, act]) => {
   const state = keys();
   expect(() => act(state.of(setUp([], state)))).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT' }) as Error,
   );
 });
 
-test('rejects invalid keys, and an agent without this state', async () => {
+test('stateKeys() rejects invalid keys, and of() rejects an agent without this state', async () => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
   expect(() => stateKeys({ a: {} as never })).toThrow(code);
   expect(() => stateKeys({ 'isoloop:x': replace(1) })).toThrow(code);
@@ -287,7 +287,7 @@ test('rejects invalid keys, and an agent without this state', async () => {
   expect(() => other.of({})).toThrow(code);
 });
 
-test('two agents that share the extension do not share a value', async () => {
+test('two agents with the same stateKeys() do not share values', async () => {
   const state = keys();
   const [one, two] = [setUp(['A.'], state), setUp(['B.'], state)];
   await Promise.all([one.call('a'), two.call('b')]);

@@ -24,7 +24,7 @@ const state = stateKeys({
   total: sum,
 });
 
-/** Creates a new agent, like a request handler for each request. */
+/** Creates a new agent, as a request handler does for each request. */
 function agentOver(memory: Memory, options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
   return new ReActAgent({
@@ -67,7 +67,7 @@ function lateStore(): KeyValueStore {
 
 const echo = { secrets: ['x'.repeat(32)], withoutEcho: 'latest' } as const;
 
-/** Memories of one session. Each call opens it as another request would. */
+/** Ways to open one session again and again. Each function opens it as another request would. */
 const sessions: readonly (readonly [string, () => () => Memory])[] = [
   [
     'one memory',
@@ -133,7 +133,7 @@ function wrapped(inner: SessionMemory): Memory {
 }
 
 test.for(sessions)(
-  'updates before the first call apply on top of the log: %s',
+  'updates before the first call apply to the values of the log: %s',
   async ([, open]) => {
     const memory = open();
     await filled(memory());
@@ -149,7 +149,7 @@ test.for(sessions)(
 );
 
 test.for(sessions)(
-  'the log’s values are known once the messages were read: %s',
+  'the values of the log are known after the messages were read: %s',
   async ([, open]) => {
     const memory = open();
     await filled(memory());
@@ -163,7 +163,7 @@ test.for(sessions)(
 );
 
 test.for(sessions)(
-  'hooks, wrappers and tools of the first call have the log’s values: %s',
+  'hooks, wrappers and tools of the first call see the values of the log: %s',
   async ([, open]) => {
     const memory = open();
     await filled(memory());
@@ -208,7 +208,7 @@ test.for(sessions)(
 );
 
 test.for(sessions)(
-  'an update between two calls of one agent merges with those of another: %s',
+  'an update between two calls of one agent is merged with the updates of another agent: %s',
   async ([, open]) => {
     const memory = open();
     await filled(memory());
@@ -237,7 +237,7 @@ test('a value that was reset before the log was read stays reset', async () => {
   expect(state.of(agent).all()).toEqual({ ...before, city: 'nowhere', cart: ['only', 'this'] });
 });
 
-test('a value assigned directly keeps its place among the updates', async () => {
+test('a value that is assigned directly keeps its position among the updates', async () => {
   const store = new MemoryStore();
   await filled(new SessionMemory(store, 's'));
   const agent = agentOver(new SessionMemory(store, 's'));
@@ -248,7 +248,7 @@ test('a value assigned directly keeps its place among the updates', async () => 
   expect(state.of(agent).all()).toEqual({ ...before, cart: ['assigned', 'milk'] });
 });
 
-test('removing messages leaves the values, clearing the memory removes them', async () => {
+test('removing messages keeps the state values, and clearing the memory removes them', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await filled(memory);
   const agent = agentOver(memory);
@@ -262,7 +262,7 @@ test('removing messages leaves the values, clearing the memory removes them', as
   expect(state.of(agent).read('cart')).toEqual([]);
 });
 
-test('a loaded state replaces updates that the log does not have yet, for the next host too', async () => {
+test('loadState() replaces updates that the log does not have yet, also for the next host', async () => {
   const saved = await (async () => {
     const memory = new SessionMemory(new MemoryStore(), 'other');
     await filled(memory);
@@ -278,7 +278,7 @@ test('a loaded state replaces updates that the log does not have yet, for the ne
   expect(state.of(next).all()).toEqual(before);
 });
 
-test('a state that cannot be loaded keeps updates that the log does not have yet', async () => {
+test('if loadState() fails, updates that the log does not have yet are kept', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   await filled(memory);
@@ -291,7 +291,7 @@ test('a state that cannot be loaded keeps updates that the log does not have yet
   expect(state.of(agent).all()).toEqual(after);
 });
 
-test('the next write to the log stores an update, whatever causes it', async () => {
+test('any next write to the log also stores an update', async () => {
   const store = new MemoryStore();
   const agent = agentOver(new SessionMemory(store, 's'));
   state.of(agent).write({ cart: 'milk' });
@@ -301,7 +301,9 @@ test('the next write to the log stores an update, whatever causes it', async () 
   expect(state.of(next).read('cart')).toEqual(['milk']);
 });
 
-/** A store without `compareAndSet`. Its next write fails before or after it takes effect. */
+/**
+ * Creates a store without `compareAndSet`. Its next write can fail before or after it takes effect.
+ */
 function faultyStore() {
   const inner = new MemoryStore();
   const store = {
@@ -324,7 +326,7 @@ function faultyStore() {
 }
 
 test.each(['before', 'after'] as const)(
-  'an update counts once when the write fails %s it is done, and another host writes',
+  'an update counts once if its write fails %s it takes effect, even if another host writes',
   async (fault) => {
     const store = faultyStore();
     await filled(new SessionMemory(store, 's'));
@@ -345,7 +347,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('two concurrent runs keep each other’s updates', async () => {
+test('concurrent runs keep each other’s updates', async () => {
   for (const shared of [true, false]) {
     const store = new MemoryStore();
     const only = new SessionMemory(store, 's');
@@ -366,7 +368,7 @@ test('two concurrent runs keep each other’s updates', async () => {
   }
 });
 
-test('a call that is rejected because another one runs leaves the open calls of that one', async () => {
+test('a call that a busy agent rejects does not change the open tool calls of the running call', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   let release!: (output: string) => void;
   const released = new Promise<string>((resolve) => (release = resolve));
@@ -391,7 +393,7 @@ test('a call that is rejected because another one runs leaves the open calls of 
   expect((await running).text).toBe('Done.');
 });
 
-test('an update that the log’s value does not allow fails the next call, which names it', async () => {
+test('an update that the log’s value does not allow fails the next call, and the error names the key', async () => {
   const store = new MemoryStore();
   const picky = stateKeys({
     place: {

@@ -31,7 +31,7 @@ async function chunksOf(replies: readonly ScriptedReply[], options: CallOptions 
 const contents = (chunks: readonly (ChatCompletionChunk | OpenAiError)[]) =>
   chunks.flatMap((chunk) => ('choices' in chunk ? (chunk.choices[0]?.delta.content ?? []) : []));
 
-test('encodes an answer as role, deltas, finish reason and usage', async () => {
+test('the OpenAI encoder encodes an answer as role, deltas, finish reason and usage', async () => {
   const { chunks, result } = await chunksOf([{ thinking: 'hm', text: 'Hello you.' }]);
   expect(chunks[0]).toMatchObject({
     id: 'chatcmpl-1',
@@ -52,7 +52,7 @@ test('encodes an answer as role, deltas, finish reason and usage', async () => {
   });
 });
 
-test('separates the texts of several replies and hides tools', async () => {
+test('the texts of several replies are separated, and tools are hidden', async () => {
   const { chunks } = await chunksOf([
     { text: 'Let me see.', toolCalls: [{ name: 'echo' }] },
     'Done.',
@@ -61,7 +61,7 @@ test('separates the texts of several replies and hides tools', async () => {
   expect(JSON.stringify(chunks)).not.toContain('echo');
 });
 
-test('a failure in mid-stream ends the stream with an error in OpenAI’s format', async () => {
+test('a failure during the stream is an error chunk in OpenAI’s format', async () => {
   const { chunks } = await chunksOf([
     { text: 'half', error: new AgentError('MODEL_SERVER', 'It broke.') },
   ]);
@@ -70,7 +70,7 @@ test('a failure in mid-stream ends the stream with an error in OpenAI’s format
   });
 });
 
-test('posted messages become a conversation', () => {
+test('fromOpenAiMessages() converts posted messages to a conversation', () => {
   const messages = fromOpenAiMessages([
     { role: 'developer', content: 'Be kind.' },
     {
@@ -126,7 +126,7 @@ test.for([
   [[{ role: 'user', content: [{ type: 'input_audio' }] }], /"input_audio"/],
   [[{ role: 'tool', content: 'x' }], /tool_call_id/],
   [[{ role: 'assistant', tool_calls: [{ id: 1 }] }], /malformed tool call/],
-] as const)('rejects an invalid conversation: %j', ([messages, problem]) => {
+] as const)('an invalid conversation is rejected: %j', ([messages, problem]) => {
   expect(() => fromOpenAiMessages(messages)).toThrowError(
     expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(problem) }),
   );
@@ -134,7 +134,7 @@ test.for([
 
 const ask = tool({ name: 'ask', description: 'Asks the user', input: { type: 'object' } });
 
-test('external calls end the answer as tool calls, whole and streamed', async () => {
+test('external tool calls end the answer as tool calls, both in a completion and in a stream', async () => {
   const calls = ['a', '서울'].map((city) => ({ id: city, name: 'ask', input: { city } }));
   const agent = new ReActAgent({
     name: 'a',
@@ -166,7 +166,7 @@ test('external calls end the answer as tool calls, whole and streamed', async ()
   });
 });
 
-test('calls that wait for an approval are not tool calls of the client', async () => {
+test('tool calls that wait for an approval are not sent to the client', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays',
@@ -181,7 +181,7 @@ test('calls that wait for an approval are not tool calls of the client', async (
   expect(choice!.message.tool_calls).toBeUndefined();
 });
 
-test('`wholeText` sends the answer in one piece without its invalid attempts', async () => {
+test('with `wholeText`, the answer is sent in one piece, without rejected attempts', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['no', '{"n":1}']) });
   const encoder = createOpenAiEncoder({ ...about, wholeText: true });
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
@@ -203,7 +203,7 @@ test('a rejection by a guard has the finish reason content_filter', async () => 
   });
 });
 
-/** Returns the message that a client of the API assembles from the chunks. */
+/** Returns the tool calls that a client of the API assembles from the chunks. */
 function assembled(chunks: readonly (ChatCompletionChunk | OpenAiError)[]): readonly object[] {
   const calls: { id: string; name: string; text: string; parts: number }[] = [];
   for (const { index, id, function: part } of chunks.flatMap((chunk) =>
@@ -241,7 +241,7 @@ const input = (index: number, delta: string, name?: string) =>
   ({ type: 'tool-input', index, delta, ...(name && { name, id: `c${index}` }) }) as const;
 const ended = { type: 'finish', reason: 'tool_calls' } as const;
 
-test('streams the arguments of external calls only', async () => {
+test('only the arguments of external tool calls are streamed', async () => {
   const deltas = [
     [input(0, '', 'ask')],
     [input(1, '{}', 'echo')],
@@ -293,7 +293,7 @@ test.for<[string, readonly ScriptedReply[], Hook[]]>([
     [],
   ],
 ])(
-  'calls %s end the stream with an error, because a client must not run them',
+  'external tool calls %s end the stream with an error, because a client must not run them',
   async ([, replies, hooks]) => {
     const chunks = await streamed(replies, hooks);
     expect(chunks.at(-1)).toMatchObject({
@@ -309,7 +309,7 @@ test.for([
   ['MODEL_RATE_LIMITED', 'rate_limit_error'],
   ['MODEL_CONTEXT_LENGTH', 'invalid_request_error'],
   ['INVALID_INPUT', 'invalid_request_error'],
-] as const)('%s in mid-stream is an error of the type %s', async ([code, type]) => {
+] as const)('an error with code %s during the stream has the type %s', async ([code, type]) => {
   const { chunks } = await chunksOf([{ text: 'half', error: new AgentError(code, 'It broke.') }]);
   expect(chunks.at(-1)).toMatchObject({ error: { code, type } });
 });

@@ -40,7 +40,7 @@ async function textsOf(agent: ReActAgent, options?: TextStreamOptions): Promise<
 const textFrom = async (agent: ReActAgent, options?: TextStreamOptions): Promise<string> =>
   (await textsOf(agent, options)).join('');
 
-test('streams text at once, without thinking', async () => {
+test('textStream() streams text immediately, without thinking', async () => {
   expect(await textsOf(agentOf([{ thinking: 'I think', text: 'Hello there you' }]))).toEqual([
     'Hello ',
     'there ',
@@ -48,14 +48,14 @@ test('streams text at once, without thinking', async () => {
   ]);
 });
 
-test('separates replies with a blank line and hides tools', async () => {
+test('replies are separated by a blank line, and tools are hidden', async () => {
   expect(
     await textFrom(agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'I see.'])),
   ).toBe('Let me look.\n\nI see.');
   expect(await textFrom(agentOf([{ toolCalls: [{ name: 'look' }] }, 'I see.']))).toBe('I see.');
 });
 
-test('separates the blocks of a message as in its text', async () => {
+test('the blocks of a message are separated as in its text', async () => {
   const text = (id: string, delta: string): ModelDelta => ({ type: 'text', id, delta });
   const finish: ModelDelta = { type: 'finish', reason: 'stop' };
   const agent = agentOf([
@@ -66,14 +66,14 @@ test('separates the blocks of a message as in its text', async () => {
   expect(said).toBe(textOf((await agent.messages()).at(-1)!));
 });
 
-test('a summary at the limit is the answer', async () => {
+test('a summary at the limit of iterations is part of the text', async () => {
   const agent = agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'In short.'], {
     limits: { iterations: 1 },
   });
   expect(await textFrom(agent)).toBe('Let me look.\n\nIn short.');
 });
 
-test('does not include an agent that is called as a tool', async () => {
+test('the text of a child agent is not included', async () => {
   const child = agentTool(agentOf(['Between us.'], { name: 'child' }), {
     name: 'child',
     description: '',
@@ -85,7 +85,7 @@ test('does not include an agent that is called as a tool', async () => {
   expect(await textFrom(agent)).toBe('Done.');
 });
 
-test('a reply that restarts follows below the earlier text', async () => {
+test('if a reply restarts, the new text follows after a blank line', async () => {
   const extensions = [retry({ sleep: async () => {}, afterFirstDelta: true })];
   expect(
     await textFrom(
@@ -116,13 +116,13 @@ test.each<[string, (text: string) => string, string]>([
   ['the same is not said twice', (text) => text, 'My text.'],
   ['other words come below', () => 'Other.', 'My text.\n\nOther.'],
   ['nothing in its place adds nothing', () => '', 'My text.'],
-])('streams text that a hook changed: %s', async (_what, change, expected) => {
+])('text that a hook changed is streamed as follows: %s', async (_what, change, expected) => {
   for (const type of ['post-reasoning', 'post-call'] as const) {
     expect(await textFrom(agentOf(['My text.'], { use: [rewrite(type, change)] }))).toBe(expected);
   }
 });
 
-test("separates a hook's text for a reply without text from the previous one", async () => {
+test('a text that a hook adds to a reply without text is separated from the previous reply', async () => {
   const hook: Hook = {
     on: {
       'post-reasoning': (event) =>
@@ -140,7 +140,7 @@ test("separates a hook's text for a reply without text from the previous one", a
   expect(await textFrom(agent)).toBe('Look\n\nLook, done.');
 });
 
-test('the recovery message of an interrupt is a message of its own', async () => {
+test('the recovery message of an interrupt is separated from the text before it', async () => {
   const agent = agentOf([{ text: 'Half ', hang: true }]);
   let said = '';
   for await (const text of textStream(agent.stream('Hi'))) {
@@ -162,7 +162,7 @@ test('a failure rejects after the text, even with `throwOnError: false`', async 
   }
 });
 
-test("with `errors: 'in-band'` a failure is the last text: its code without its message", async () => {
+test("with `errors: 'in-band'`, a failure is the last text and shows its code without its message", async () => {
   const errors = 'in-band';
   expect(await textFrom(agentOf([{ text: 'Half ', error: down }]), { errors })).toBe(
     'Half \n\n[MODEL_SERVER]',
@@ -176,7 +176,7 @@ test("with `errors: 'in-band'` a failure is the last text: its code without its 
   expect(await textFrom(agentOf([{ error: down }]), { errors, errorText: () => '' })).toBe('');
 });
 
-test('a call that fails before its run also reports in band', async () => {
+test('a call that fails before its run begins is also reported in band', async () => {
   const agent = agentOf([{ hang: true }]);
   const controller = new AbortController();
   const running = agent.call('First', { signal: controller.signal });
@@ -185,14 +185,14 @@ test('a call that fails before its run also reports in band', async () => {
   await running;
 });
 
-test('encodes as bytes for the body of a response', async () => {
+test('readable() encodes the text as bytes for the body of a response', async () => {
   const agent = agentOf(['Grüße aus 東京 🗼']);
   expect(await new Response(textStream(agent.stream('Hi')).readable()).text()).toBe(
     'Grüße aus 東京 🗼',
   );
 });
 
-test('reads nothing ahead, and canceling ends the run even while the model is silent', async () => {
+test('readable() reads nothing ahead, and canceling it ends the run even if the model sends nothing', async () => {
   let fallSilent!: () => void;
   const isSilent = new Promise<void>((resolve) => (fallSilent = resolve));
   const model = new ScriptedModel([
@@ -212,7 +212,7 @@ test('reads nothing ahead, and canceling ends the run even while the model is si
   expect(await agent.call('Again')).toMatchObject({ text: 'Fine' });
 });
 
-test('leaving the loop cancels the run', async () => {
+test('leaving the loop over the text stream cancels the run', async () => {
   const agent = agentOf(['one two three']);
   const stream = agent.stream('Hi');
   for await (const _text of textStream(stream)) break;
@@ -223,7 +223,7 @@ test.each<[unknown, unknown]>([
   [{}, {}],
   [agentOf([]).stream('Hi'), { errors: 'ignore' }],
   [agentOf([]).stream('Hi'), { errorText: 'Sorry' }],
-])('rejects %o, %o', (stream, options) => {
+])('textStream() rejects the arguments %o and %o', (stream, options) => {
   expect(() => textStream(stream as never, options as never)).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT' }),
   );

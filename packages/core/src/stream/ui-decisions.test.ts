@@ -9,7 +9,7 @@ const part = (more: object): object => ({
 });
 const said = (...parts: unknown[]): unknown => ({ id: 'a1', role: 'assistant', parts });
 
-test('reads approvals, rejections and results of dynamic and typed tools', () => {
+test('fromUiDecisions() reads approvals, rejections and results of dynamic and typed tools', () => {
   const decisions = fromUiDecisions(
     said(
       { type: 'text', text: 'Well.' },
@@ -62,9 +62,11 @@ test.for<unknown>([
     part({ toolCallId: 7, state: 'output-available' }),
   ),
   said({ type: 'data-x', toolCallId: 'c1', state: 'output-available' }),
-])('finds no decision in %j', (message) => expect(fromUiDecisions(message)).toEqual([]));
+])('fromUiDecisions() finds no decision in %j', (message) =>
+  expect(fromUiDecisions(message)).toEqual([]),
+);
 
-test('does not convert a value that is not a text', () => {
+test('a value that is not a text is not converted to a text', () => {
   const hostile = JSON.parse('{"toString":1,"__proto__":{"approved":true}}') as object;
   expect(fromUiDecisions(said(part({ state: 'output-error', errorText: hostile })))).toMatchObject([
     { output: '', state: 'error' },

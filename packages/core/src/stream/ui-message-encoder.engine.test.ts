@@ -53,7 +53,7 @@ async function chunksOf(
   return chunks;
 }
 
-/** Reads with AI SDK's own reader and schema. A chunk that it does not know fails the test. */
+/** Reads the chunks with AI SDK's own reader and schema. An unknown chunk fails the test. */
 async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
   const { validate } = await uiMessageChunkSchema();
   const stream = new ReadableStream<UIMessageChunk>({
@@ -72,7 +72,7 @@ async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
   return last!;
 }
 
-test('encodes an answer with thinking', async () => {
+test('the UI encoder encodes an answer with thinking', async () => {
   const chunks = await chunksOf([{ thinking: 'well now', text: 'Hello you.' }]);
   expect(chunks.map(({ type }) => type)).toEqual([
     'start',
@@ -95,7 +95,7 @@ test('encodes an answer with thinking', async () => {
   ]);
 });
 
-test('encodes two parallel tools, one of which fails, then an answer', async () => {
+test('the UI encoder encodes two parallel tool calls, one of which fails, and then an answer', async () => {
   const toolCalls = [
     { name: 'weather', input: { city: 'Oslo' } },
     { name: 'weather', input: { city: 'Atlantis' } },
@@ -129,7 +129,7 @@ test('encodes two parallel tools, one of which fails, then an answer', async () 
   });
 });
 
-test('shows calls that never start with their result: an unknown tool, arguments that are not JSON', async () => {
+test('tool calls of an unknown tool, or with arguments that are not JSON, are shown with their error results', async () => {
   const message = await read(
     await chunksOf([
       { toolCalls: [{ name: 'nope' }, { name: 'weather', input: '{"city"' }] },
@@ -151,7 +151,7 @@ test('shows calls that never start with their result: an unknown tool, arguments
   ]);
 });
 
-test('progress is a preliminary output', async () => {
+test('progress of a tool is a preliminary output', async () => {
   const chunks = await chunksOf([
     { toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] },
     'ok',
@@ -185,7 +185,7 @@ test('text that a hook rewrites replaces the streamed text', async () => {
   ]);
 });
 
-test('a summary at the limit is text of a step of its own', async () => {
+test('a summary at the limit of iterations is the text of a separate step', async () => {
   const message = await read(
     await chunksOf(
       [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'],
@@ -198,7 +198,7 @@ test('a summary at the limit is text of a step of its own', async () => {
   expect(message.metadata).toMatchObject({ reason: 'max-iterations' });
 });
 
-test('a failure ends in an error chunk whose code a client can read', async () => {
+test('a failure ends the stream with an error chunk, and parseErrorText() reads its code', async () => {
   const chunks = await chunksOf([
     { text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') },
   ]);
@@ -210,7 +210,7 @@ test('a failure ends in an error chunk whose code a client can read', async () =
   await expect(read(chunks)).rejects.toThrow('Slow down.');
 });
 
-test('a call that breaks off while it is written does not stay open', async () => {
+test('a tool call that is incomplete when the run ends is closed with an error', async () => {
   const abort = new AbortController();
   const deltas = [
     [{ type: 'tool-input' as const, index: 0, id: 'c', name: 'weather', delta: '{"city":"Os' }],
@@ -233,7 +233,7 @@ test('a call that breaks off while it is written does not stay open', async () =
   ]);
 });
 
-test('ends calls that a failing hook prevented before the error', async () => {
+test('tool calls that a failing hook prevented are closed before the error chunk', async () => {
   const fail = (): never => {
     throw new Error('no');
   };
@@ -250,7 +250,7 @@ test('ends calls that a failing hook prevented before the error', async () => {
   ]);
 });
 
-test('calls of a run that a hook stopped stay open', async () => {
+test('tool calls of a run that a hook stopped stay open', async () => {
   const message = await read(
     await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }], {
       agent: { use: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
@@ -263,7 +263,7 @@ test('calls of a run that a hook stopped stay open', async () => {
   });
 });
 
-test('a call that a hook edited shows the arguments that ran', async () => {
+test('a tool call that a hook edited shows the arguments that were used', async () => {
   const message = await read(
     await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
       agent: {
@@ -287,13 +287,13 @@ test('a call that a hook edited shows the arguments that ran', async () => {
   });
 });
 
-test('an abort ends in an abort chunk', async () => {
+test('an abort ends the stream with an abort chunk', async () => {
   const chunks = await chunksOf(['never'], { call: { signal: AbortSignal.abort() } });
   expect(chunks.at(-1)).toEqual({ type: 'abort', reason: 'aborted' });
   await read(chunks);
 });
 
-test('joins the deltas of a batch into one chunk', async () => {
+test('the deltas of a batch are joined into one chunk', async () => {
   const deltas = [
     ['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })),
     [{ type: 'finish' as const, reason: 'stop' }],
@@ -302,7 +302,7 @@ test('joins the deltas of a batch into one chunk', async () => {
   expect(chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([{ delta: 'abc' }]);
 });
 
-test('timeline events are transient, in order, and contain no prompt', async () => {
+test('with `events`, timeline events are transient, in order, and contain no prompt', async () => {
   const chunks = await chunksOf(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'done'],
     {
@@ -328,7 +328,7 @@ test('timeline events are transient, in order, and contain no prompt', async () 
   expect((await read(chunks)).parts.some((part) => part.type.startsWith('data-'))).toBe(false);
 });
 
-test('a stored conversation becomes the messages of useChat, including tools', async () => {
+test('toUiMessages() converts a stored conversation, including tools, for useChat', async () => {
   const toolCalls = [
     { name: 'weather', input: { city: 'Oslo' } },
     { name: 'weather', input: { city: 'Atlantis' } },
@@ -383,13 +383,13 @@ test.for([
   [{ role: 'user', parts: [{ type: 'text', text: '  ' }] }, /empty/],
   [{ role: 'user', parts: [{ type: 'text', text: 'x' }, { type: 'tool-x' }] }, /Part 1/],
   [{ role: 'user', parts: [{ type: 'file', url: 3 }] }, /Part 0/],
-] as const)('rejects an invalid posted message: %j', ([message, problem]) => {
+] as const)('an invalid posted message is rejected: %j', ([message, problem]) => {
   expect(() => fromUiMessage(message)).toThrowError(
     expect.objectContaining({ code: 'INVALID_MESSAGE', message: expect.stringMatching(problem) }),
   );
 });
 
-test('a call that waits for approval requests it, live and from the log, under its own id', async () => {
+test('a tool call that waits for approval is shown as an approval request, live and from the log', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([
@@ -434,7 +434,7 @@ const guarded = tool({
 });
 const edited = { type: 'edit', input: { city: 'Rome' } } as const;
 
-test('an approver’s edit is the part’s input before any output', async () => {
+test('an edit by the approver is the input of the tool part before any output', async () => {
   const chunks = await chunksOf(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'Mild.'],
     { agent: { tools: [guarded], use: [{ decide: () => edited }] } },

@@ -12,7 +12,9 @@ import { openaiResponses } from '@isoloop/core/openai';
 import search from '../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
 import remoteTool from '../../../../test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
 
-/** Answers with a recorded stream. Returns the chunks and the stored conversation. */
+/**
+ * Lets an agent answer with a recorded stream. Returns the UI chunks and the stored conversation.
+ */
 async function answerOf(recorded: string) {
   const model = openaiResponses({ model: 'gpt-5.4', fetch: async () => new Response(recorded) });
   const agent = new ReActAgent({ name: 'a', model });
@@ -22,7 +24,7 @@ async function answerOf(recorded: string) {
   return { chunks, messages: await agent.messages() };
 }
 
-/** Reads with AI SDK's own schema and reader. */
+/** Reads the chunks with AI SDK's own schema and reader. */
 async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
   const { validate } = await uiMessageChunkSchema();
   const stream = new ReadableStream<UIMessageChunk>({
@@ -44,7 +46,7 @@ async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
 const partsOf = (message: UIMessage, type: string) =>
   message.parts.filter((part) => part.type === type);
 
-test('shows the searches of the provider as its tools, and cited pages as sources', async () => {
+test('the UI stream shows the provider’s searches as tools, and cited pages as sources', async () => {
   const { chunks, messages } = await answerOf(search);
   const message = await read(chunks);
   const tools = partsOf(message, 'dynamic-tool');
@@ -63,7 +65,7 @@ test('shows the searches of the provider as its tools, and cited pages as source
   expect(partsOf(history!, 'reasoning')).toEqual([]);
 });
 
-test("shows a call of the provider's MCP connector with input and output", async () => {
+test("the UI stream shows a tool call of the provider's MCP connector with input and output", async () => {
   const { chunks } = await answerOf(remoteTool);
   expect(partsOf(await read(chunks), 'dynamic-tool')).toEqual([
     expect.objectContaining({

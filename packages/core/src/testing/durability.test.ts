@@ -32,7 +32,7 @@ async function converse(process: MortalProcess, durability: 'step' | 'turn'): Pr
   }
 }
 
-/** Returns the stored conversation of a process that died, for each point at which it can die. */
+/** Returns the stored conversation for each point at which a process can die. */
 async function remains(durability: 'step' | 'turn') {
   const whole = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
   await converse(whole, durability);
@@ -54,7 +54,7 @@ async function remains(durability: 'step' | 'turn') {
   );
 }
 
-test('turn: a host that dies loses its current turn as a whole; earlier turns are complete', async () => {
+test('with durability "turn", a host that dies loses its whole current turn, and earlier turns are complete', async () => {
   const found = await remains('turn');
   expect(new Set(found.map(({ messages }) => messages.length))).toEqual(new Set([0, 5, 10]));
   for (const { dieAt, messages, view, points } of found) {
@@ -65,7 +65,7 @@ test('turn: a host that dies loses its current turn as a whole; earlier turns ar
   }
 });
 
-test('step: only unacknowledged steps are lost, and the log names the tools that had started', async () => {
+test('with durability "step", only steps that were not acknowledged are lost, and the log names the tools that had started', async () => {
   const found = await remains('step');
   expect(new Set(found.map(({ messages }) => messages.length))).toEqual(
     new Set([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
@@ -77,12 +77,12 @@ test('step: only unacknowledged steps are lost, and the log names the tools that
     const ran = before.filter((point) => point === 'step starts').length;
     const results = messages.filter(({ role }) => role === 'tool').length;
     const started = [...view.calls.values()].filter((call) => call.started).length;
-    // The log recorded each tool before it ran.
+    // The log records each tool call before the tool runs.
     expect(started + results).toBeGreaterThanOrEqual(ran);
   }
 });
 
-test('turn: a turn costs two writes', async () => {
+test('with durability "turn", a turn makes two writes', async () => {
   const process = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
   await converse(process, 'turn');
   const writes = process.points.filter((point) => point.endsWith(', written'));

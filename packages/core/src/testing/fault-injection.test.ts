@@ -13,18 +13,21 @@ import { weakStore } from './weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 
-test.for(scenarios)('%s: killed at every point', async ([, scenario], { task }) => {
-  const report = await injectFaults(scenario, {
-    makeHost: () => localHost(scenario, new MemoryStore({ maxValueBytes: 2000 })),
-  });
-  Object.assign(task.meta, { faults: { store: 'MemoryStore', ...report } });
-  expect(report.kills).toBe(report.points);
-  expect(report.points).toBeGreaterThan(30);
-  expect(report.faults.slice(0, 2)).toEqual([]);
-});
+test.for(scenarios)(
+  '%s: the run recovers when its host is killed at every point',
+  async ([, scenario], { task }) => {
+    const report = await injectFaults(scenario, {
+      makeHost: () => localHost(scenario, new MemoryStore({ maxValueBytes: 2000 })),
+    });
+    Object.assign(task.meta, { faults: { store: 'MemoryStore', ...report } });
+    expect(report.kills).toBe(report.points);
+    expect(report.points).toBeGreaterThan(30);
+    expect(report.faults.slice(0, 2)).toEqual([]);
+  },
+);
 
 test.for(scenarios)(
-  '%s: killed at a sample of points, then again, on a store without guarantees',
+  '%s: the run recovers on a store without guarantees when its host is killed at some points, and killed again',
   async ([, scenario], { task }) => {
     const seed = 7;
     const random = randomOf(seed);
@@ -44,7 +47,7 @@ test.for(scenarios)(
   },
 );
 
-/** Runs the same conversation on a memory with a fault. */
+/** Creates a scenario that runs the same conversation on the given memory. */
 function withMemory(make: (process: MortalProcess) => SessionMemory): FaultScenario {
   return {
     name: 'broken',
@@ -111,7 +114,7 @@ test.for([
     /wait for their results/,
     (process: MortalProcess) => new LostResults(process.store, 's'),
   ],
-] as const)('detects %s', async ([, fault, make]) => {
+] as const)('injectFaults() detects %s', async ([, fault, make]) => {
   const scenario = withMemory(make);
   const report = await injectFaults(scenario, {
     makeHost: () => localHost(scenario, new MemoryStore()),
@@ -121,7 +124,7 @@ test.for([
   expect(report.faults.join('\n')).toMatch(fault);
 });
 
-test('accepts a memory without a fault', async () => {
+test('injectFaults() reports nothing for a memory without a fault', async () => {
   const scenario = withMemory((process) => process.memory('s'));
   const { faults } = await injectFaults(scenario, {
     makeHost: () => localHost(scenario, new MemoryStore()),

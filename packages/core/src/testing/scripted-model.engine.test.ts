@@ -14,7 +14,7 @@ async function ask(
   return batches;
 }
 
-test('emits its steps in order: thinking, text word by word, tool calls, the end', async () => {
+test('ScriptedModel emits its parts in order: thinking, text word by word, tool calls, the end', async () => {
   const model = new ScriptedModel([
     {
       thinking: 'Hm.',
@@ -36,7 +36,7 @@ test('emits its steps in order: thinking, text word by word, tool calls, the end
   expect(model.reads).toBe(4);
 });
 
-test('a reply of several steps is one reply', async () => {
+test('an array of steps is one reply', async () => {
   const usage = { inputTokens: 1, outputTokens: 2 };
   const model = new ScriptedModel([
     [
@@ -60,7 +60,7 @@ test('a reply of several steps is one reply', async () => {
   ]);
 });
 
-test('a step waits for its promise before it emits anything', async () => {
+test('a step with `wait` waits for its promise before it emits anything', async () => {
   let open!: () => void;
   const gate = new Promise<void>((resolve) => (open = resolve));
   const model = new ScriptedModel([[{ text: 'now' }, { wait: gate, text: ' later' }]]);
@@ -75,7 +75,7 @@ test('a step waits for its promise before it emits anything', async () => {
   expect((await second).value).toMatchObject([{ type: 'text', delta: ' ' }]);
 });
 
-test('an abort ends a wait and a hanging reply', async () => {
+test('an abort ends a wait and a reply that hangs', async () => {
   for (const reply of [{ wait: new Promise(() => {}) }, { hang: true }]) {
     const controller = new AbortController();
     const asked = ask(new ScriptedModel([reply]), controller.signal);

@@ -8,7 +8,7 @@ import { userMessage } from '../message/create-message.ts';
 import { historyFaults } from './history-faults.ts';
 import { makeWitness, MortalProcess } from './mortal-process.ts';
 
-/** A store in which one operation fails, before or after it took effect. */
+/** Creates a store in which one operation fails, before or after it takes effect. */
 function failing(inner: MemoryStore, at: number, takesEffect: boolean, error: AgentError) {
   let operations = 0;
   const one = async <T>(operation: () => Promise<T>): Promise<T> => {
@@ -38,7 +38,7 @@ test.for([
   ['the same agent', false],
   ['a new one', true],
 ] as const)(
-  'whichever store operation fails, %s continues: no tool runs twice, no message is lost',
+  'after any store operation failed, %s continues, no tool runs twice, and no message is lost',
   async ([, isNew]) => {
     let tried = 0;
     for (const error of errors) {

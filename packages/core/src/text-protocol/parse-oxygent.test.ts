@@ -17,7 +17,7 @@ interface Golden {
 
 const golden = JSON.parse(goldenText) as readonly Golden[];
 
-test.each(golden)('reads $input like OxyGent', ({ input, state, output }) => {
+test.each(golden)('parseOxygent() reads $input as OxyGent does', ({ input, state, output }) => {
   const parsed = parseOxygent(input);
   if (state === 'ERROR_PARSE')
     expect(parsed).toEqual({ type: 'invalid', message: expect.stringMatching(/\S/) });
@@ -33,7 +33,7 @@ test.each(golden)('reads $input like OxyGent', ({ input, state, output }) => {
   }
 });
 
-test("reads Python's numbers, but only as values", () => {
+test("parseOxygent() reads Python's special numbers, but only as values", () => {
   const reply =
     '{"tool_name":"a","arguments":{"x":NaN,"y":[-Infinity,Infinity],"z":"NaN, \\"Infinity","number:":"number:NaN"}}';
   expect(parseOxygent(reply)).toEqual({
@@ -63,7 +63,7 @@ test("reads Python's numbers, but only as values", () => {
   expect(parseOxygent('{NaN:1,"x":NaN}')).toMatchObject({ type: 'answer' });
 });
 
-test('reads the text after the last end of a thought, with the white space of Python', () => {
+test('reads the text after the last end tag of thinking, and removes the same white space as Python', () => {
   expect(parseOxygent('a</think>b</think>\u001f\u0085 c \ufeff\n')).toEqual({
     type: 'answer',
     text: 'c \ufeff',
@@ -72,7 +72,7 @@ test('reads the text after the last end of a thought, with the white space of Py
   expect(parseOxygent('<think>x</think>')).toMatchObject({ type: 'invalid' });
 });
 
-test('reads calls that crash OxyGent: missing arguments, a name of another type', () => {
+test('reads calls that crash OxyGent: missing arguments, or a name of another type', () => {
   expect(parseOxygent('{"tool_name":"a"}')).toEqual({ type: 'calls', calls: [{ name: 'a' }] });
   expect(parseOxygent('{"tool_name":null,"arguments":1}')).toEqual({
     type: 'calls',

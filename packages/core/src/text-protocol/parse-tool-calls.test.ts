@@ -42,7 +42,7 @@ test.each<readonly [string, ParsedReply]>([
     { type: 'calls', calls: [{ name: 'a', arguments: { code: 'if (x) {\n\t<think>\n}' } }] },
   ],
   [`{"tool\\u005fname":"a","arguments":{}}`, calls('a')],
-])('%s makes calls', (reply, parsed) => {
+])('the reply %s makes calls', (reply, parsed) => {
   expect(parseToolCalls(reply)).toEqual(parsed);
 });
 
@@ -71,7 +71,7 @@ test.each([
   'a < b, <thin',
   '"tool_name" and "arguments" are { keys }',
   `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`,
-])('%s is an answer', (text) => {
+])('the reply %s is an answer', (text) => {
   expect(parseToolCalls(text)).toEqual({ type: 'answer', text });
 });
 
@@ -98,7 +98,7 @@ test.each<readonly [string, string]>([
   ],
   ['{"tool_name": "a", "arguments": {},}', 'it is not JSON; it ends with'],
   ['{"tool_name": "a", "arguments": {"a" "b"}}', 'it is not JSON'],
-])('%s is invalid', (reply, why) => {
+])('the reply %s is invalid, and its message says why', (reply, why) => {
   const parsed = parseToolCalls(reply);
   expect(parsed).toMatchObject({ type: 'invalid', message: expect.stringContaining(why) });
   expect(parsed).toMatchObject({
@@ -106,7 +106,7 @@ test.each<readonly [string, string]>([
   });
 });
 
-test('tells the model that its reply was cut off by the limit', () => {
+test('the message for a cut-off reply tells the model that it reached its length limit', () => {
   const { message } = parseToolCalls('{"tool_name": "x', { finishReason: 'length' }) as {
     readonly message: string;
   };
@@ -120,6 +120,6 @@ test.each<readonly [string, string]>([
   ['final<think>a', 'final'],
   ['one <think>a</think> two', 'one  two'],
   ['<think>all', ''],
-])('%s contains thinking', (reply, text) => {
+])('thinking is removed from the answer %s', (reply, text) => {
   expect(parseToolCalls(reply)).toEqual({ type: 'answer', text });
 });

@@ -6,7 +6,10 @@ import { ReplyReader } from './reply-reader.ts';
 
 const call = '{"tool_name":"a","arguments":{}}';
 
-/** Returns the text that the reader releases at each character. */
+/**
+ * Reads the text by character. Returns what the reader releases, each with the character that
+ * released it.
+ */
 function releases(text: string): readonly (readonly [string, string])[] {
   const reader = new ReplyReader(true);
   return [...text].flatMap((c) => {
@@ -17,7 +20,7 @@ function releases(text: string): readonly (readonly [string, string])[] {
   });
 }
 
-test('releases words at once, and white space with the next word', () => {
+test('releases a word at once, and white space with the next word', () => {
   expect(releases('a  b\n')).toEqual([
     ['a', 'a'],
     ['b', '  b'],
@@ -37,7 +40,7 @@ test.each<readonly [string, string, string]>([
   ['<b>', 'b', '<b'],
   ["{'foo", 'f', "{'f"],
   ['{"a":1,"arguments":2}', '}', '{"a":1,"arguments":2}'],
-])('holds %s back until it cannot be a call', (text, c, released) => {
+])('holds %s back until it can no longer be a call', (text, c, released) => {
   expect(releases(text)[0]).toEqual([c, released]);
 });
 
@@ -46,11 +49,11 @@ test.each([
   `\n\`\`\`json\n[${call}]\n\`\`\`\nDone.`,
   '{"tool_name": oops, "arguments"',
   '{"think": "x',
-])('releases nothing of the call %s', (text) => {
+])('releases nothing of %s, which is or may become a call', (text) => {
   expect(releases(text)).toEqual([]);
 });
 
-test('releases thinking at once, except a possible end tag', () => {
+test('releases thinking at once, except the start of a possible end tag', () => {
   const reader = new ReplyReader(true);
   expect(reader.push('<thi')).toEqual([]);
   expect(reader.push('nk>so </th')).toEqual([{ type: 'thinking', block: 1, text: 'so ' }]);
@@ -59,7 +62,7 @@ test('releases thinking at once, except a possible end tag', () => {
   expect([reader.text, reader.thinking]).toEqual(['4', 'so </there']);
 });
 
-test('an end tag without a start tag takes the text before it back', () => {
+test('an end tag without a start tag takes back the text before it, which is thinking', () => {
   const reader = new ReplyReader(true);
   expect(reader.push('I ask')).toEqual([{ type: 'text', text: 'I ask' }]);
   expect(reader.push('</think>Hi')).toEqual([
@@ -69,14 +72,14 @@ test('an end tag without a start tag takes the text before it back', () => {
   ]);
 });
 
-test('if there are no tools, JSON is text', () => {
+test('without tools, a call is text', () => {
   const reader = new ReplyReader(false);
   expect(reader.push(call)).toEqual([{ type: 'text', text: call }]);
   expect(reader.end().scan.calls).toEqual([]);
 });
 
 test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</think>a', call])(
-  'releases a long reply of %s one character at a time',
+  'a long reply that repeats %s can be read one character at a time',
   (part) => {
     const reader = new ReplyReader(true);
     const text = part.repeat(100_000 / part.length);
@@ -121,7 +124,10 @@ const parts = [
   call,
 ];
 
-/** Returns the whole text that the reader makes of these pieces. */
+/**
+ * Returns all that the reader makes of these pieces. `words` is the text that was released and not
+ * taken back.
+ */
 function readAll(pieces: readonly string[]) {
   const reader = new ReplyReader(true);
   let words = '';

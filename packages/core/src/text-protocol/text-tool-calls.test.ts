@@ -78,7 +78,9 @@ async function eventsOf(agent: ReActAgent, input = 'go'): Promise<AgentEvent[]> 
   return events;
 }
 
-/** Returns the text of the last step that a reader has at its end. */
+/**
+ * Returns the text, or the thinking, of the last step as a reader of the events has it at the end.
+ */
 function shown(events: readonly AgentEvent[], kind: 'text' | 'thinking' = 'text'): string {
   let text = '';
   for (const event of events) {
@@ -92,7 +94,7 @@ function shown(events: readonly AgentEvent[], kind: 'text' | 'thinking' = 'text'
 const told = (messages: readonly Msg[]) =>
   messages.map((message) => `${message.role}: ${textOf(message)}`);
 
-test('a model without tool calling finishes a task with three tools', async () => {
+test('textToolCalls() lets a model without tool calling use three tools', async () => {
   const { agent, model } = setUp(
     [
       `<think>First the time.</think>I look at the clock.\n\n${fenced(json('now'))}`,
@@ -146,7 +148,7 @@ test('a model without tool calling finishes a task with three tools', async () =
     `assistant: ${fenced(`[${json('look_up', { word: 'tea' })},\n${sum}]`)}`,
     'user: Tool [look_up] execution result: about tea $& ${x}\n\nTool [add] execution result: 3',
   ]);
-  // The same objects, because wire forms and counts are cached on a message.
+  // The messages are the same objects, because wire forms and token counts are cached by message.
   expect(last!.messages[0]).toBe(first!.messages[0]);
   expect(last!.messages[2]).toBe(model.requests[1]!.messages[2]);
   expect(last!.messages[3]).toBe(model.requests[1]!.messages[3]);
@@ -172,39 +174,44 @@ const replies = [
   '🙂 {"tool_name":"add","arguments":{"a":1,"b":2,"c":"</think>🙂"}}',
 ] as const;
 
-test.each(replies)('however %s is split, the reader gets the text of the message', async (said) => {
-  for (const parse of [parseToolCalls, parseOxygent]) {
-    const outcomes = new Set<string>();
-    for (let cut = 0; cut <= said.length; cut++) {
-      const parts = cut ? [said.slice(0, cut), said.slice(cut)] : said.split('');
-      const deltas: ModelDelta[][] = [
-        ...parts.map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
-        [{ type: 'finish', reason: 'stop' }],
-      ];
-      const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
-      const all = await eventsOf(agent);
-      const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
-      const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
-      expect(shown(events)).toBe(textOf(message));
-      expect(shown(events, 'thinking')).toBe(
-        message.content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
-      );
-      expect(textOf(message)).not.toContain('think>');
-      if (parse === parseToolCalls) expect(textOf(message)).not.toContain('tool_name');
-      if (parse === parseOxygent)
-        expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
-      outcomes.add(
-        JSON.stringify([
-          message.content.map(({ type: _type, ...block }) =>
-            'id' in block ? { ...block, id: '' } : block,
-          ),
-          message.metadata?.['invalidReply'],
-        ]),
-      );
+test.each(replies)(
+  'readers get the text of the message, however the reply %s is split',
+  async (said) => {
+    for (const parse of [parseToolCalls, parseOxygent]) {
+      const outcomes = new Set<string>();
+      for (let cut = 0; cut <= said.length; cut++) {
+        const parts = cut ? [said.slice(0, cut), said.slice(cut)] : said.split('');
+        const deltas: ModelDelta[][] = [
+          ...parts.map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
+          [{ type: 'finish', reason: 'stop' }],
+        ];
+        const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
+        const all = await eventsOf(agent);
+        const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
+        const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
+        expect(shown(events)).toBe(textOf(message));
+        expect(shown(events, 'thinking')).toBe(
+          message.content
+            .map((block) => (block.type === 'thinking' ? block.thinking : ''))
+            .join(''),
+        );
+        expect(textOf(message)).not.toContain('think>');
+        if (parse === parseToolCalls) expect(textOf(message)).not.toContain('tool_name');
+        if (parse === parseOxygent)
+          expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
+        outcomes.add(
+          JSON.stringify([
+            message.content.map(({ type: _type, ...block }) =>
+              'id' in block ? { ...block, id: '' } : block,
+            ),
+            message.metadata?.['invalidReply'],
+          ]),
+        );
+      }
+      expect([...outcomes]).toHaveLength(1);
     }
-    expect([...outcomes]).toHaveLength(1);
-  }
-});
+  },
+);
 
 test('streams text at once, but holds back text that may be a call', async () => {
   const stops: { go: () => void; gate: Promise<void> }[] = [0, 1].map(() => {
@@ -229,7 +236,7 @@ test('streams text at once, but holds back text that may be a call', async () =>
   expect(heard.join('')).toBe('Look: {"foo": 1} so it is.');
 });
 
-test('an interrupt in a held reply keeps only the released text', async () => {
+test('after an interrupt, the log keeps only the released text of the reply', async () => {
   const interrupted = (): Promise<never> => (agent.interrupt(), new Promise(() => {}));
   const { agent } = setUp([
     [{ text: 'I look. {"tool_name": "add", ' }, { wait: interrupted }],
@@ -245,7 +252,7 @@ test('an interrupt in a held reply keeps only the released text', async () => {
   expect((await agent.call('on')).text).toBe('fine');
 });
 
-test('an invalid reply costs an iteration and gets an error message, and readers see nothing of it', async () => {
+test('an invalid reply counts as an iteration, is answered with a correction and is hidden from readers', async () => {
   const broken = 'Well. {"tool_name": "add"}';
   const { agent, model } = setUp([broken, sum, 'three']);
   const events = await eventsOf(agent);
@@ -286,14 +293,14 @@ test('an invalid reply costs an iteration and gets an error message, and readers
   ]);
 });
 
-test('a model that only sends invalid replies reaches the limit of iterations', async () => {
+test('a model that sends only invalid replies reaches the limit of iterations', async () => {
   const { agent } = setUp(['{"tool_name":"a"}', '{"tool_name":"a"}', 'in short'], {
     limits: { iterations: 2 },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'max-iterations', text: 'in short' });
 });
 
-test('history views leave corrections out', async () => {
+test('context policies that select history leave corrections out', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', 'one', 'two'], { use: [answersOnly()] });
   await agent.call('first');
   await agent.call('second');
@@ -310,7 +317,7 @@ test('history views leave corrections out', async () => {
   expect(told(failing.model.requests[2]!.messages.slice(1))).toEqual(['user: second']);
 });
 
-test('a correction in a resumed run belongs to the question', async () => {
+test('in a resumed run, a correction belongs to the turn of the question', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const views = [successfulTurns(), lastTurns(1), answersOnly()];
   const { agent, model } = setUp([json('ask'), '{"tool_name":"x"}', 'one', 'two'], {
@@ -342,7 +349,7 @@ test('a resumed run recalls memories for the question, not for a correction', as
   expect(asked).toEqual(['first', 'first']);
 });
 
-test('recent questions contain only messages of the user', async () => {
+test('recentQuestions() returns only messages of the user, not corrections', async () => {
   const queries: string[] = [];
   const retriever = { retrieve: async (query: string) => (queries.push(query), []) };
   const { agent } = setUp(['{"tool_name":"x"}', 'one', 'two'], {
@@ -353,7 +360,7 @@ test('recent questions contain only messages of the user', async () => {
   expect(queries).toEqual(['first', 'first\nsecond']);
 });
 
-test('rejects an empty reply', async () => {
+test('an empty reply is invalid', async () => {
   const { agent, model } = setUp(['<think>so</think> \n', 'one']);
   const events = await eventsOf(agent);
   expect(events.at(-1)).toMatchObject({ result: { text: 'one', iterations: 2 } });
@@ -364,7 +371,7 @@ test('rejects an empty reply', async () => {
   ]);
 });
 
-test('a check of one’s own composes with the one for empty replies, and may word it', async () => {
+test('`parse` and `reflect` options do not disable the check for empty replies, and `reflect` may word its correction', async () => {
   const parses = [undefined, (reply: string) => ({ type: 'answer', text: reply }) as const];
   for (const parse of parses) {
     const protocol = { reflect: () => undefined, ...(parse && { parse }) };
@@ -382,7 +389,7 @@ test('a check of one’s own composes with the one for empty replies, and may wo
   expect(told(own.model.requests[1]!.messages.slice(-1))).toEqual(['user: Bitte antworte.']);
 });
 
-test('`reflect` sends an answer back and gets the state of the call', async () => {
+test('`reflect` may send an answer back, and gets the state of the call', async () => {
   const seen: unknown[] = [];
   const { agent, model } = setUp(
     [sum, { thinking: 'Hm. ', text: '<think>So.</think>Three' }, 'Three, as 1 + 2.'],
@@ -443,7 +450,7 @@ test('`reflect` does not apply to a summary of the history', async () => {
   expect(told(model.requests[2]!.messages).join()).toContain('TBD');
 });
 
-test('a custom parser may leave a reply to the default parser', async () => {
+test('a custom parser may pass a reply on to the default parser', async () => {
   const { agent } = setUp(['ADD 1 2', sum, 'DONE: three'], {
     protocol: {
       parse: async (reply, { tools }, otherwise) => {
@@ -477,7 +484,7 @@ test.each([
   ],
   [{ prompt: () => 7 as never }, 'prompt must return a string'],
 ] as const)(
-  'rejects an option whose function returns an invalid value: %o',
+  'an option whose function returns an invalid value fails the call: %o',
   async (protocol, message) => {
     const { agent } = setUp(['one'], { protocol });
     await expect(agent.call('go')).rejects.toMatchObject({
@@ -487,7 +494,7 @@ test.each([
   },
 );
 
-test('a custom parser that finds no call leaves the reply an answer', async () => {
+test('if a custom parser returns an empty list of calls, the reply is an answer', async () => {
   const parse: ParseReply = (reply) => ({
     type: 'calls',
     calls: [...reply.matchAll(/CALL (\w+)/g)].map(([, name]) => ({ name: name! })),
@@ -499,7 +506,7 @@ test('a custom parser that finds no call leaves the reply an answer', async () =
   expect(result).toMatchObject({ text: 'Seen.', iterations: 3, toolsUsed: ['look'] });
 });
 
-test('rejects invalid options', () => {
+test('textToolCalls() rejects invalid options', () => {
   for (const options of [{ parse: 1 }, { reflect: 'x' }, { parallel: 1 }, { prompt: '' }]) {
     expect(() => textToolCalls(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
@@ -507,7 +514,7 @@ test('rejects invalid options', () => {
   }
 });
 
-test('an error of a parser or of `reflect` fails the call, and the reply is counted', async () => {
+test('an error of `parse` or `reflect` fails the call, and the tokens of the reply are counted', async () => {
   for (const protocol of [
     { reflect: () => Promise.reject(new Error('down')) },
     { parse: () => Promise.reject(new Error('down')) },
@@ -529,7 +536,7 @@ test('an interrupt ends the wait for `reflect`', async () => {
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
 });
 
-test('OxyGent’s parser reads one call a reply, and JSON without a call is no answer', async () => {
+test('parseOxygent() reads one call per reply, and JSON without a call is invalid', async () => {
   const { agent, model } = setUp([`${fenced(sum)}\n${fenced(json('now'))}`, '{"foo":1}', 'three'], {
     protocol: { parse: parseOxygent, parallel: false },
   });
@@ -553,14 +560,14 @@ test('OxyGent’s parser reads one call a reply, and JSON without a call is no a
   ]);
 });
 
-test('without `parallel` several calls make a reply invalid', async () => {
+test('with `parallel: false`, a reply with several calls is invalid', async () => {
   const { agent, model } = setUp([`[${sum},${sum}]`, 'fine'], { protocol: { parallel: false } });
   await agent.call('go');
   expect(ran).toEqual([]);
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('Only one tool');
 });
 
-test('states the tool choice in the prompt; with none it offers no tools and corrects a call', async () => {
+test('the prompt states the tool choice; with the choice `none` it lists no tools, and a call is corrected', async () => {
   const { agent, model } = setUp([sum, sum, 'fine', 'Hi', 'Ho']);
   await agent.call('go');
   await agent.call('go', { toolChoice: 'required' });
@@ -582,7 +589,7 @@ test('states the tool choice in the prompt; with none it offers no tools and cor
   expect(textOf(asked.requests[1]!.messages.at(-1)!)).toContain('No tool can be called any more');
 });
 
-test('the prompt is configurable, and its text is not a template', async () => {
+test('`prompt` replaces the prompt, and placeholders in its text are kept as they are', async () => {
   const { agent, model } = setUp(['fine'], {
     protocol: {
       prompt: ({ toolsText, parallel, toolChoice, tools }) =>
@@ -595,7 +602,7 @@ test('the prompt is configurable, and its text is not a template', async () => {
   );
 });
 
-test('a request without tools contains nothing of the protocol; a summary is the model’s text', async () => {
+test('a request without tools has no prompt for calls, and its reply is text', async () => {
   const { agent, model } = setUp([sum, `<think>x</think>So: {"tool_name": "add"}`], {
     limits: { iterations: 1 },
     protocol: { reflect: () => 'No.' },
@@ -617,14 +624,14 @@ test('a request without tools contains nothing of the protocol; a summary is the
   expect(await plain.agent.call('go')).toMatchObject({ text: sum });
 });
 
-test('corrects calls beyond the limit', async () => {
+test('a call beyond the limit of tool calls is corrected', async () => {
   const { agent, model } = setUp([sum, sum, 'fine'], { limits: { toolCalls: 1 } });
   expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'fine' });
   expect(ran).toEqual(['add']);
   expect(textOf(model.requests[2]!.messages.at(-1)!)).toContain('No tool can be called');
 });
 
-test('calls that the provider makes pass, and the text beside them is text', async () => {
+test('calls that the model server makes are kept, and the text beside them is text', async () => {
   const { agent, model } = setUp([
     { text: 'I add: {"a"', toolCalls: [{ name: 'add', input: { a: 1, b: 2 }, id: 'c1' }] },
     'three',
@@ -641,7 +648,7 @@ test('calls that the provider makes pass, and the text beside them is text', asy
   ]);
 });
 
-test('thinking, media and provider metadata pass; several texts become one', async () => {
+test('thinking, media and provider metadata are kept, and several texts become one', async () => {
   const tie = { providerMetadata: { p: { id: 1 } } };
   const deltas: ModelDelta[][] = [
     [{ type: 'thinking', id: 'x', delta: 'Hm', signature: 's' }],
@@ -660,7 +667,7 @@ test('thinking, media and provider metadata pass; several texts become one', asy
   ]);
 });
 
-test('an image is an answer', async () => {
+test('an image alone is an answer, not an empty reply', async () => {
   const { agent } = setUp([{ deltas: [[{ type: 'file', mediaType: 'image/png', data: 'AA' }]] }]);
   expect(await agent.call('go')).toMatchObject({
     reason: 'stop',
@@ -668,12 +675,12 @@ test('an image is an answer', async () => {
   });
 });
 
-test('a blank result of `reflect` accepts the answer', async () => {
+test('an empty result of `reflect` accepts the answer', async () => {
   const { agent } = setUp(['one'], { protocol: { reflect: () => '' } });
   expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 1 });
 });
 
-test('streams text again after a reset without the parts that are not text, a limited number of times', async () => {
+test('after a reset it streams the text again and nothing else; the number of resets is limited', async () => {
   const deltas: ModelDelta[][] = [
     [{ type: 'thinking', id: 'x', delta: 'Hm' }],
     ['<think>a</think>b', '</think>', 'c', ...Array.from({ length: 20 }, () => '</think>d')].map(
@@ -696,7 +703,7 @@ test('streams text again after a reset without the parts that are not text, a li
   expect(shown(events)).toBe('d');
 });
 
-test('a text that becomes a call passes its provider metadata on to the call', async () => {
+test('a text that is only a call leaves no text block for its provider metadata', async () => {
   const { agent } = setUp([
     { deltas: [[{ type: 'text', id: 't', delta: sum, providerMetadata: { p: 1 } }]] },
     'three',
@@ -705,7 +712,7 @@ test('a text that becomes a call passes its provider metadata on to the call', a
   expect((await agent.messages())[1]!.content.map(({ type }) => type)).toEqual(['tool_use']);
 });
 
-test('a model that several agents share keeps their calls and results apart from text', async () => {
+test('the calls and results are readable text for a model with multiAgent()', async () => {
   const inner = new ScriptedModel([sum, 'three'], { features: { tools: false } });
   const agent = new ReActAgent({
     name: 'a',
@@ -733,7 +740,7 @@ test('a hook may change the text of a correction', async () => {
   expect(told(model.requests[1]!.messages.slice(1))).toEqual(['user: go', 'user: Again.']);
 });
 
-test('a retry, inside or outside, takes back a reply that had begun', async () => {
+test('a retry, inside or outside of textToolCalls(), takes back a reply that had begun', async () => {
   const model = () =>
     new ScriptedModel(
       [
@@ -758,7 +765,7 @@ test('a retry, inside or outside, takes back a reply that had begun', async () =
   }
 });
 
-test('a fallback model without tools gets them in the text too', async () => {
+test('a fallback model without tool calling gets the tools as text', async () => {
   const other = new ScriptedModel([sum, 'three'], { features: { tools: false } });
   const first = () =>
     new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }]);
@@ -784,7 +791,7 @@ test('a fallback model without tools gets them in the text too', async () => {
   expect(native.requests[0]!.tools).toHaveLength(1);
 });
 
-test('output guards see text and no calls', async () => {
+test('output guards see the text of a reply, but not its calls', async () => {
   const seen: string[] = [];
   const rule = { name: 'r', find: (text: string) => (seen.push(text), []) };
   const { agent } = setUp([`Fine. ${sum}`, 'three'], {
@@ -796,7 +803,7 @@ test('output guards see text and no calls', async () => {
   expect(ran).toEqual(['add']);
 });
 
-test('structured output works with a tool and with JSON in the answer', async () => {
+test('structured output works with its tool and with JSON in the answer', async () => {
   const city = z.object({ name: z.string() });
   for (const [reply, mode] of [
     [json('generate_response', { name: 'Rome' }), 'tool'],
@@ -816,7 +823,7 @@ test('structured output works with a tool and with JSON in the answer', async ()
   });
 });
 
-test('approvals and external tools suspend the run; another agent continues it from the saved state', async () => {
+test('approvals and external tools suspend the run, and another agent continues it from the saved state', async () => {
   const pay = tool({
     name: 'pay',
     description: '',
@@ -846,7 +853,7 @@ test('approvals and external tools suspend the run; another agent continues it f
   ]);
 });
 
-test('a pause after a correction resumes at the correction', async () => {
+test('a run that was paused after a correction resumes with the correction', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', sum, 'three']);
   const off = agent.addHook({
     on: { 'post-reasoning': () => void agent.interrupt({ mode: 'pause' }) },
@@ -857,7 +864,7 @@ test('a pause after a correction resumes at the correction', async () => {
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('"arguments" is missing');
 });
 
-test('works for an agent as a tool', async () => {
+test('works with an agent as a tool', async () => {
   const child = setUp([json('now'), 'noon it is'], { name: 'clock' });
   const clock = agentTool(child.agent, { description: 'Knows the time' });
   const { agent, model } = setUp([json('call_clock', { message: 'Time?' }), 'It is noon.'], {
@@ -867,7 +874,7 @@ test('works for an agent as a tool', async () => {
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('noon it is');
 });
 
-test('media of results come first if the model reads them, otherwise as placeholders', async () => {
+test('media in results come before the text if the model reads them, and are placeholders in it otherwise', async () => {
   const image = {
     type: 'image',
     source: { type: 'url', url: 'https://x/cat.png' },
@@ -898,7 +905,7 @@ test('media of results come first if the model reads them, otherwise as placehol
   }
 });
 
-test('selects tools by the message of the user, not by a correction', async () => {
+test('selectTools() selects by the message of the user, not by a correction', async () => {
   const asked: string[] = [];
   const by = (question: string) => (asked.push(question), ['now']);
   const { agent, model } = setUp([sum, '{"tool_name":"now"}', 'fine'], {
@@ -913,7 +920,7 @@ test('selects tools by the message of the user, not by a correction', async () =
   );
 });
 
-test('the model gets an error result for arguments that fail the schema, and for an unknown tool', async () => {
+test('the model gets an error result for arguments that do not fit the schema, and for an unknown tool', async () => {
   const { agent, model } = setUp([`[${json('add', { a: 'x' })},${json('nope')}]`, 'fine']);
   await agent.call('go');
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
@@ -921,7 +928,7 @@ test('the model gets an error result for arguments that fail the schema, and for
   );
 });
 
-test('shows invalid arguments of another model unchanged', async () => {
+test('shows invalid arguments that another model wrote unchanged', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'add', input: '{"a":' }] }, 'fine']);
   await agent.call('go');
   expect(textOf(model.requests[1]!.messages[2]!)).toBe(
@@ -931,7 +938,7 @@ test('shows invalid arguments of another model unchanged', async () => {
 });
 
 test.for([undefined, parseOxygent])(
-  'the model reads a person’s edit in its own turn, with parser %#',
+  'in its own turn the model reads a call as a person edited it, with parser %#',
   async (parse) => {
     const pay = tool({
       name: 'pay',

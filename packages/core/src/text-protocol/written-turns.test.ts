@@ -61,13 +61,16 @@ test.for(replies)('the model reads its own turn as it wrote it: %s', async (said
   }
 });
 
-test('a turn of thinking and text comes back without the thinking', async () => {
+test('the model reads its own turn without the thinking', async () => {
   const { agent, model } = setUp([`<think>Hm.</think>\n\nSo. ${call}`, 'Done.']);
   await agent.call('go');
   expect(ownTurns(model)).toEqual([`So. ${call}`]);
 });
 
-/** Reads `ACTION: name` with the arguments on the lines after it, as in OxyGent's document. */
+/**
+ * Reads `ACTION: name`, with the arguments as JSON on the following lines, as in OxyGent's
+ * documentation.
+ */
 function parseAction(reply: string): ParsedReply {
   const [first = '', ...rest] = reply.split('\n');
   if (!first.startsWith('ACTION:')) return { type: 'answer', text: reply };
@@ -75,7 +78,7 @@ function parseAction(reply: string): ParsedReply {
   return { type: 'calls', calls: [{ name, arguments: JSON.parse(rest.join('\n')) }] };
 }
 
-test('a custom format keeps its prompt and its turns, also in another agent', async () => {
+test('with a custom format, the model reads its own turns as it wrote them, also in another agent', async () => {
   const protocol = { parse: parseAction, prompt: () => 'Write ACTION: name, then JSON.' };
   const said = 'ACTION: look\n{"x": [1,\n2]}';
   const first = setUp([said, 'Done.'], protocol);
@@ -87,7 +90,7 @@ test('a custom format keeps its prompt and its turns, also in another agent', as
   expect(ownTurns(model)).toEqual([said, 'Done.']);
 });
 
-test('words that a parser made up are not the model’s', async () => {
+test('in its own turn, the model does not read text that the parser added', async () => {
   const parse = (reply: string): ParsedReply => {
     const parsed = parseAction(reply);
     return parsed.type === 'calls' ? { ...parsed, text: 'One moment.' } : parsed;
@@ -99,7 +102,7 @@ test('words that a parser made up are not the model’s', async () => {
   expect(ownTurns(model)).toEqual([said]);
 });
 
-test('words that a guard changed stay changed', async () => {
+test('text that a guard changed stays changed', async () => {
   const { agent, model } = setUp(
     [`I ask ann@example.com. ${call}`, 'Done.'],
     {},
@@ -110,7 +113,7 @@ test('words that a guard changed stay changed', async () => {
   expect(JSON.stringify(await agent.messages())).not.toContain('ann@example.com');
 });
 
-test('shows a call as a hook changed it, and a call whose arguments were cleared', async () => {
+test('shows a call as a hook changed it, and drops arguments that were cleared', async () => {
   const said = call.replace('1.0', '"secret"');
   const { agent, model } = setUp([said, 'Done.']);
   agent.addHook({
@@ -139,7 +142,7 @@ test('shows a call as a hook changed it, and a call whose arguments were cleared
   expect(ownTurns(cleared.model)).toEqual([expect.not.stringContaining('secret'), said]);
 });
 
-test('shows an edited call as edited, and the other calls of its turn unchanged', async () => {
+test('shows an edited call as edited, and the other calls of its turn with their arguments', async () => {
   const pay = tool({ ...look, name: 'pay', description: '', input, needsApproval: true });
   const said = `[${call}, ${call.replace('look', 'pay')}]`;
   const { agent, model } = setUp([said, 'Done.'], {}, { tools: [look, pay] });
@@ -149,7 +152,7 @@ test('shows an edited call as edited, and the other calls of its turn unchanged'
   expect(own.match(/"x":\s*[\d.]+/g)).toEqual(['"x":1', '"x":22']);
 });
 
-test('the written text counts as tokens, and chat readers do not get it', async () => {
+test('the written text of a turn counts as tokens, and toUiMessages() does not return it', async () => {
   const prose = 'word '.repeat(200);
   const { agent } = setUp([`${prose}${call}`, 'Done.'], { parse: parseOxygent });
   await agent.call('go');
@@ -159,7 +162,7 @@ test('the written text counts as tokens, and chat readers do not get it', async 
   expect(JSON.stringify(toUiMessages(log))).not.toContain('word');
 });
 
-test('calls of the provider have no written text', async () => {
+test('a call that the model server made has no written text, so it is shown in the default format', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'look', input: { x: 1 } }] }, 'Done.']);
   await agent.call('go');
   expect(ownTurns(model)).toEqual(['```json\n{"tool_name":"look","arguments":{"x":1}}\n```']);

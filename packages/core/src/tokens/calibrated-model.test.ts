@@ -26,7 +26,7 @@ function scripted(inputTokens: number): ScriptedModel {
   return new ScriptedModel([{ text: 'Fine.', usage: { inputTokens, outputTokens: 5 } }]);
 }
 
-test('the wrapped model has the same properties and the same reply', async () => {
+test('a calibrated model has the properties of its model, and gives the same reply', async () => {
   const [model, same] = [scripted(3000), scripted(3000)];
   const wrapped = calibrated(model, new TokenCalibration());
   expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
@@ -54,7 +54,7 @@ test('ignores a request with a response schema', async () => {
   expect(calibration.ratios()).toEqual({});
 });
 
-test('within retries and fallbacks it learns from each request, for the model that answered', async () => {
+test('inside of retries and fallbacks, it learns from each request, for the model that answered', async () => {
   const calibration = new TokenCalibration();
   const usage = { inputTokens: 3000, outputTokens: 5 };
   const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
@@ -88,7 +88,7 @@ test('ignores a reply without usage, or with zero tokens', async () => {
   expect(calibration.ratios()).toEqual({});
 });
 
-test('leaving a reply stops the model and updates no ratio', async () => {
+test('leaving the stream ends the model’s stream and updates no ratio', async () => {
   const calibration = new TokenCalibration();
   let ended = false;
   const model: ChatModel = {

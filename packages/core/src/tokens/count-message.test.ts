@@ -13,7 +13,7 @@ const image: ContentBlock = {
   source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(1_000_000) },
 };
 
-test('text and thinking count by their text', () => {
+test('text counts by its length, and thinking too unless the profile excludes it', () => {
   const message = createMessage('assistant', [
     { type: 'thinking', thinking: 'x'.repeat(40) },
     { type: 'text', text: 'y'.repeat(80) },
@@ -23,7 +23,7 @@ test('text and thinking count by their text', () => {
   expect(countMessages([message, message], { ...arc, thinking: true })).toBe(60);
 });
 
-test('a tool call counts its name and the arguments as the model wrote them', () => {
+test('a tool call counts by its name and by the arguments as the model wrote them', () => {
   const call = { type: 'tool_use', id: '1', name: 'tool', input: { q: 'x' } } as const;
   expect(countMessage(createMessage('assistant', [call]))).toBe(estimateTokens('tool{"q":"x"}'));
   expect(
@@ -31,7 +31,7 @@ test('a tool call counts its name and the arguments as the model wrote them', ()
   ).toBe(103);
 });
 
-test('a tool result counts its output', () => {
+test('a tool result counts by its output', () => {
   const result = { type: 'tool_result', toolUseId: '1', name: 'tool', state: 'success' } as const;
   expect(countMessage(createMessage('tool', [{ ...result, output: 'r'.repeat(400) }]))).toBe(100);
   expect(
@@ -43,13 +43,13 @@ test('a tool result counts its output', () => {
   ).toBe(100 + arc.perMedia);
 });
 
-test('never counts inline bytes as text', () => {
+test('the bytes of media never count as text', () => {
   expect(countMessage(userMessage([image, { type: 'text', text: 'what is this?' }]))).toBe(
     arc.perMedia + 3,
   );
 });
 
-test('counts an object once for each profile', () => {
+test('counts a message and a list of tools once per profile', () => {
   let counted = 0;
   const profile: TokenProfile = {
     ...arc,
@@ -90,7 +90,7 @@ const conversation = [
 ];
 
 test.for(Object.values(profiles))(
-  '$name: a request costs 8, a message 5 and a tool call 14, plus the text',
+  '$name: a request costs 8 tokens, a message 5 and a tool call 14, plus the text',
   (profile) => {
     const { countText } = profile;
     const calls = 2 * countText('get_weather{"city":"Seoul"}');
@@ -104,7 +104,7 @@ test.for(Object.values(profiles))(
   },
 );
 
-test('tool definitions cost a fixed amount per request and per tool, plus their JSON, by family', () => {
+test('each model family has a price per request with tools and per tool, plus the JSON of the tools', () => {
   const costs: Readonly<Record<string, readonly [once: number, each: number, factor: number]>> = {
     'gpt-5': [20, 6, 0.95],
     'gpt-4': [20, 6, 0.95],
@@ -131,7 +131,7 @@ test('tool definitions cost a fixed amount per request and per tool, plus their 
   expect(countTools([tool])).toBe(estimateTokens(JSON.stringify(tool)));
 });
 
-test('media cost by family in each place, and never by their bytes', () => {
+test('each model family has a price for a medium of unknown size, in messages and in tool results', () => {
   const rates = {
     'gpt-5': 3000,
     'claude-opus-5': 3000,
@@ -163,14 +163,14 @@ test('a profile may count a medium by its kind', () => {
   );
 });
 
-test('rounds the sum of several messages once', () => {
+test('countMessages() rounds once, after the sum', () => {
   const profile: TokenProfile = { ...arc, countText: () => 0.4 };
   const messages = Array.from({ length: 10 }, () => userMessage('x'));
   expect(messages.map((message) => countMessage(message, profile))).toEqual(messages.map(() => 0));
   expect(countMessages(messages, profile)).toBe(4);
 });
 
-test('a long history with one new message counts only that message', () => {
+test('counting a long history again counts only its new message', () => {
   let counted = 0;
   const profile: TokenProfile = {
     ...profiles.generic,

@@ -12,17 +12,17 @@ interface Vector {
 
 const cases: readonly Vector[] = JSON.parse(vectors);
 
-test.for(cases)('arc counts $text as $tokens', ({ text, repeat, tokens }) => {
+test.for(cases)('with arc, $text counts as $tokens', ({ text, repeat, tokens }) => {
   expect(estimateTokens(text.repeat(repeat ?? 1))).toBe(tokens);
 });
 
-test('arc counts four letters of a long Latin text as a token', () => {
+test('with arc, four Latin letters count as a token', () => {
   expect(estimateTokens('a'.repeat(8000))).toBe(2000);
   expect(estimateTokens('é')).toBe(1);
   expect(estimateTokens('안녕하세요')).toBe(3);
 });
 
-test('arc counts code points: a surrogate pair once, a lone surrogate as a character', () => {
+test('with arc, a surrogate pair counts once, and a lone surrogate counts as a character', () => {
   expect(estimateTokens('😀😀')).toBe(2);
   expect(estimateTokens('𠀀𠀀𠀀')).toBe(1);
   expect(estimateTokens('\ud83d'.repeat(6))).toBe(2);
@@ -30,7 +30,7 @@ test('arc counts code points: a surrogate pair once, a lone surrogate as a chara
   expect(estimateTokens('😀'.repeat(3) + '\ud83d')).toBe(3);
 });
 
-test('arc has the range borders of Arc Reactor', () => {
+test('arc has the same character ranges as Arc Reactor', () => {
   const emoji = ['\u2600', '\u27bf', '\ufe00', '\ufe0f', '\u{1f300}', '\u{1faff}'];
   const cjk = ['\u4e00', '\u9fff', '\uac00', '\ud7af', '\u3040', '\u309f', '\u30a0', '\u30ff'];
   const other = [

@@ -28,7 +28,10 @@ const families = [
 ] as const;
 const all = [...families, generic];
 
-/** Held-out texts of the corpus, with token counts by the families' tokenizers. */
+/**
+ * Texts of the corpus that the profiles were not fitted to, with the token counts of the families'
+ * own tokenizers.
+ */
 const held: readonly (readonly [text: string, tokens: readonly number[]])[] = [
   [
     "But beyond the technical aspects, there's something more critical: trust and long-term maintenance. I have been active in open source for over a decade, and I'm committed to keeping Chalk maintained.",
@@ -80,27 +83,30 @@ const held: readonly (readonly [text: string, tokens: readonly number[]])[] = [
   ],
 ];
 
-test.for(held)('every family counts %s about right', ([text, tokens]) => {
+test.for(held)('each family counts %s with an error of less than a quarter', ([text, tokens]) => {
   const errors = families.map((profile, i) => estimateTokens(text, profile) / tokens[i]! - 1);
   for (const [i, error] of errors.entries())
     expect(Math.abs(error), families[i]!.name).toBeLessThan(0.25);
 });
 
-test('claude5 counts at least 1.4 times and cl100k at least 1.2 times as much as o200k', () => {
+test('claude5 counts at least 1.4 times as many tokens as o200k, and cl100k at least 1.2 times as many', () => {
   const text = held.map(([sample]) => sample).join('\n');
   expect(estimateTokens(text, claude5)).toBeGreaterThan(1.4 * estimateTokens(text, o200k));
   expect(estimateTokens(text, cl100k)).toBeGreaterThan(1.2 * estimateTokens(text, o200k));
 });
 
-test.for(all)('$name: an empty text has no tokens, any other text at least one', (profile) => {
-  expect(estimateTokens('', profile)).toBe(0);
-  for (const text of [' ', 'a', '.', '\n', '\u0000', '\ud800', '\udc00', '한']) {
-    expect(profile.countText(text)).toBeGreaterThanOrEqual(1);
-    expect(Number.isInteger(estimateTokens(text, profile))).toBe(true);
-  }
-});
+test.for(all)(
+  '$name: an empty text has no tokens, and any other text has at least one',
+  (profile) => {
+    expect(estimateTokens('', profile)).toBe(0);
+    for (const text of [' ', 'a', '.', '\n', '\u0000', '\ud800', '\udc00', '한']) {
+      expect(profile.countText(text)).toBeGreaterThanOrEqual(1);
+      expect(Number.isInteger(estimateTokens(text, profile))).toBe(true);
+    }
+  },
+);
 
-test('single Korean letters, as in chats, have a weight of their own', () => {
+test('single Korean letters, as people use them in chats, have their own weight', () => {
   const tokens = [1.6, 2.7, 1.5, 1.4, 2.3, 1, 3.4, 4.4, 4.4];
   for (const [i, { name, countText }] of families.entries()) {
     for (const text of ['ㅋㅋ', 'ㅠㅠㅠ', 'ㅎ'.repeat(10)]) {
@@ -110,7 +116,7 @@ test('single Korean letters, as in chats, have a weight of their own', () => {
 });
 
 test.for(all)(
-  '$name: a lone surrogate counts as a character and takes no neighbors along',
+  '$name: a lone surrogate counts as one character and does not hide its neighbors',
   ({ countText }) => {
     expect(countText('\ud83d\ud83d')).toBeLessThanOrEqual(2 * countText('\ud83d'));
     expect(countText('\ud83d안녕하세요')).toBeGreaterThan(countText('안녕하세요'));
@@ -119,7 +125,7 @@ test.for(all)(
   },
 );
 
-test('counts a long text in proportion to its parts', () => {
+test('the count of a long text is proportional to its length', () => {
   const { countText } = generic;
   for (const part of [
     '안녕하세요, 세계! Hello, world 123.\n',
@@ -132,7 +138,7 @@ test('counts a long text in proportion to its parts', () => {
   }
 });
 
-test.for(all)('$name: a longer text never costs less', ({ countText }) => {
+test.for(all)('$name: a longer text always counts more', ({ countText }) => {
   let [said, before] = ['', 0];
   for (const [text] of held) {
     said += `${text}\n`;
@@ -142,7 +148,7 @@ test.for(all)('$name: a longer text never costs less', ({ countText }) => {
   }
 });
 
-test('rejects a value that is not a text', () => {
+test('estimateTokens() rejects a value that is not a string', () => {
   for (const given of [undefined, null, 7, {}, ['a']]) {
     // @ts-expect-error JavaScript may give anything
     expect(() => estimateTokens(given, o200k)).toThrow(
@@ -151,7 +157,7 @@ test('rejects a value that is not a text', () => {
   }
 });
 
-test('an encoded weight is a printable character with finer steps near 0', () => {
+test('decodeWeight() reads a weight from a printable character, in finer steps near 0', () => {
   expect([...'RrstQ'].map((character) => decodeWeight(character).toFixed(3))).toEqual([
     '-1.433',
     '-0.001',

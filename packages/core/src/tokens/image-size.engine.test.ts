@@ -6,7 +6,7 @@ import { imageSize } from './image-size.ts';
 import { arc } from './arc-profile.ts';
 import { cl100k, claude3, claude5, gemma3, generic, o200k } from './profiles.ts';
 
-/** Heads of image files of 640 by 300 pixels, written by a browser. */
+/** The start of image files of 640 by 300 pixels, written by a browser, in base64. */
 const heads = {
   png: 'iVBORw0KGgoAAAANSUhEUgAAAoAAAAEsCAYAAABT+wIrAAAQAElEQVR4Aezb6ZLb',
   'webp, lossy': 'UklGRroBAABXRUJQVlA4IK4BAABQLACdASqAAiwBP/3+/3+/uzayIAgD8D+JaW7h',
@@ -28,21 +28,24 @@ function image(data: string, more: Partial<MediaBlock> = {}): MediaBlock {
   return { type: 'image', source: { type: 'base64', mediaType: 'image/png', data }, ...more };
 }
 
-/** Returns a PNG of that size. */
+/** Returns a PNG of that size, in base64. */
 function png(width: number, height: number): string {
   const bytes = [0, 0, width >> 8, width & 255, 0, 0, height >> 8, height & 255];
   return btoa(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${String.fromCharCode(...bytes)}`);
 }
 
-test.for(Object.entries(heads))('reads the size of a %s', ([, data]) => {
-  expect(imageSize(image(data))).toEqual({ width: 640, height: 300 });
-  expect(
-    imageSize(image('', { source: { type: 'url', url: `data:image/png;base64,${data}` } })),
-  ).toEqual({ width: 640, height: 300 });
-});
+test.for(Object.entries(heads))(
+  'imageSize() reads the size of an image of the kind %s',
+  ([, data]) => {
+    expect(imageSize(image(data))).toEqual({ width: 640, height: 300 });
+    expect(
+      imageSize(image('', { source: { type: 'url', url: `data:image/png;base64,${data}` } })),
+    ).toEqual({ width: 640, height: 300 });
+  },
+);
 
 test.for(['', 'x', 'xx', 'xxx'])(
-  'does not read a large file whole, wherever its head is cut (%s)',
+  'reads the size of a large file, even if parameters of its data URL shift the base64 groups (%s)',
   (parameter) => {
     const data = heads.png + 'A'.repeat(1_000_000);
     const url = `data:image/png;name=${parameter};base64,${data}`;
@@ -54,12 +57,15 @@ test.for(['', 'x', 'xx', 'xxx'])(
   },
 );
 
-test.for(Object.entries(heads))('a truncated %s has no size, or the right one', ([, data]) => {
-  for (let length = 0; length < data.length; length += 4) {
-    const size = imageSize(image(data.slice(0, length))) ?? { width: 640, height: 300 };
-    expect(size).toEqual({ width: 640, height: 300 });
-  }
-});
+test.for(Object.entries(heads))(
+  'a truncated image of the kind %s has either no size or the right one',
+  ([, data]) => {
+    for (let length = 0; length < data.length; length += 4) {
+      const size = imageSize(image(data.slice(0, length))) ?? { width: 640, height: 300 };
+      expect(size).toEqual({ width: 640, height: 300 });
+    }
+  },
+);
 
 test('other data has no size', () => {
   for (const data of [
@@ -82,7 +88,7 @@ test('segments of length zero do not block the search', () => {
   expect(imageSize(image(btoa(`\xff\xd8${'\xff\xe0\0\0'.repeat(20_000)}`)))).toBeUndefined();
 });
 
-test('an inline image costs by its pixels with GPT and Claude, up to the largest price', () => {
+test('an inline image costs by its pixels with GPT and Claude, up to a maximum price, and the same in any size with others', () => {
   const cost = (width: number, height: number): readonly number[] =>
     [o200k, claude3, claude5, cl100k, gemma3, generic, arc].map(
       (profile) =>
@@ -93,7 +99,7 @@ test('an inline image costs by its pixels with GPT and Claude, up to the largest
   expect(cost(4000, 3000)).toEqual([3000, 1600, 3000, 1600, 1100, 1600, 1600]);
 });
 
-test('the estimate is at least the price that providers charged for these sizes', () => {
+test('the estimate is at least what providers charged for these sizes', () => {
   const charged = [
     [o200k, 1024, 1024, 1229],
     [o200k, 1920, 1080, 2448],

@@ -39,11 +39,11 @@ const rows = Object.entries(names).flatMap(([profile, ids]) =>
   ids.split(' ').map((id) => [id, profile] as const),
 );
 
-test.for(rows)('%s counts as %s', ([id, name]) => {
+test.for(rows)('profileFor() gives the model %s the profile %s', ([id, name]) => {
   expect(profileFor(id).name).toBe(name);
 });
 
-test('returns the exported profiles, the same object each time', () => {
+test('returns the exported profiles, and the same object each time', () => {
   for (const [id, profile] of [
     ['gpt-5', profiles.o200k],
     ['claude-opus-5', profiles.claude5],
@@ -57,7 +57,7 @@ test('returns the exported profiles, the same object each time', () => {
   );
 });
 
-test('accepts a long name and rejects other values', () => {
+test('accepts a long name, and rejects other values', () => {
   expect(profileFor('claude'.repeat(100_000)).name).toBe('claude5');
   expect(profileFor('llama-'.repeat(100_000)).name).toBe('llama3');
   // @ts-expect-error JavaScript may give anything

@@ -13,7 +13,8 @@ const image: ContentBlock = {
 };
 
 /**
- * Returns a request that `arc` estimates at this many tokens, with the count its provider reports.
+ * Returns a request that `arc` estimates at this many tokens, with the count that its provider
+ * reports.
  */
 function request(
   estimated: number,
@@ -27,12 +28,12 @@ function request(
   };
 }
 
-test('does not correct a model without observations', () => {
+test('does not correct the count of a model without observations', () => {
   const calibration = new TokenCalibration();
   expect([calibration.ratioOf('gpt-5'), calibration.correct('gpt-5', 1234)]).toEqual([1, 1234]);
 });
 
-test('averages the first requests; later ones move the ratio by the weight', () => {
+test('the ratio is the average of the first requests, and later ones move it by `weight`', () => {
   const calibration = new TokenCalibration({ weight: 0.25 });
   const ratios = [1200, 1400, 1000, 2000, 1600, 1600].map((reported) => {
     expect(calibration.observe('m', request(1000, reported))).toBe(true);
@@ -43,7 +44,7 @@ test('averages the first requests; later ones move the ratio by the weight', () 
   expect(calibration.correct('m', 10_000)).toBe(14_875);
 });
 
-test('with a steady provider the estimate reaches its reports', () => {
+test('the ratio approaches that of a steady provider', () => {
   const calibration = new TokenCalibration();
   for (let n = 0; n < 30; n++) calibration.observe('m', request(2000, n < 10 ? 3000 : 2400));
   expect(calibration.ratioOf('m')).toBeCloseTo(1.2, 2);
@@ -57,14 +58,14 @@ test('a short request has little weight', () => {
   expect(calibration.ratioOf('m')).toBeCloseTo(1.01 + 0.25 * 0.99, 10);
 });
 
-test('keeps models apart and each ratio between 0.6 and 2', () => {
+test('models have separate ratios, each between 0.6 and 2', () => {
   const calibration = new TokenCalibration();
   calibration.observe('low', request(1000, 10));
   calibration.observe('high', request(1000, 50_000));
   expect(calibration.ratios()).toEqual({ low: 0.6, high: 2 });
 });
 
-test('learns only from a request that was estimated whole', () => {
+test('ignores a request of which it cannot estimate all tokens, or without a usable count', () => {
   const calibration = new TokenCalibration();
   const toolResult = (output: readonly ContentBlock[]): Msg =>
     createMessage('tool', [
@@ -90,7 +91,7 @@ test('learns only from a request that was estimated whole', () => {
   ).toBe(true);
 });
 
-test('tokens from a provider’s cache count as tokens', () => {
+test('tokens from a provider’s cache count too', () => {
   const calibration = new TokenCalibration();
   const usage = { inputTokens: 1500, outputTokens: 1, cachedInputTokens: 1400 };
   expect(calibration.observe('m', { ...request(1000, 0), usage })).toBe(true);
@@ -105,7 +106,7 @@ test('tools are part of the estimate', () => {
   expect(calibration.ratioOf('m')).toBe(1);
 });
 
-test('corrects the profile it was created with', () => {
+test('corrects the profile that it was created with', () => {
   const calibration = new TokenCalibration({ profile: o200k });
   const messages = [userMessage('안녕하세요, 오늘은 날씨가 좋네요. '.repeat(100))];
   const estimated = countRequest({ messages, tools: [] }, o200k);
@@ -117,7 +118,7 @@ test('corrects the profile it was created with', () => {
   expect(calibration.ratioOf('m')).toBeCloseTo(1.5, 3);
 });
 
-test('ratios can be saved and restored, and learning continues from them', () => {
+test('ratios can be saved and restored, and later requests move them', () => {
   const calibration = new TokenCalibration();
   calibration.observe('m', request(1000, 1500));
   const stored = JSON.parse(JSON.stringify(calibration.ratios()));

@@ -33,7 +33,7 @@ function setUp(
   return { small, agent, shown, onError };
 }
 
-test('offers the tools that the model names and adds its usage to the call’s', async () => {
+test('offers the tools that the model names, and adds the usage of this request to that of the call', async () => {
   const { small, agent, shown } = setUp(['{"tools":["t3","t11","t3","other"]}']);
   const { usage } = await agent.call('Go </question>');
   expect(shown()).toEqual(['t3', 't11']);
@@ -44,7 +44,7 @@ test('offers the tools that the model names and adds its usage to the call’s',
   expect(textOf(user!)).toContain('Go &lt;/question>');
 });
 
-test('the model request carries the data of the run', async () => {
+test('the request to the model carries the data of the run', async () => {
   const small = new ScriptedModel(['{"tools":["t1"]}']);
   const stream = vi.spyOn(small, 'stream');
   const tools = names.map((name) =>
@@ -65,13 +65,13 @@ test('the model request carries the data of the run', async () => {
   });
 });
 
-test('accepts text and a fence around the list', async () => {
+test('reads a list with text and a fence around it', async () => {
   const { agent, shown } = setUp(['Here they are:\n```json\n{"tools": ["t1"]}\n```']);
   await agent.call('Go');
   expect(shown()).toEqual(['t1']);
 });
 
-test('does not ask the model if there are no more tools than the maximum', async () => {
+test('does not ask the model if the number of tools is within the maximum', async () => {
   const { small, agent, shown } = setUp([], {}, 10);
   await agent.call('Go');
   expect([shown(), small.requests]).toEqual([names.slice(0, 10), []]);
@@ -80,7 +80,7 @@ test('does not ask the model if there are no more tools than the maximum', async
   expect([included.shown(), included.small.requests]).toEqual([names, []]);
 });
 
-test('neither counts nor asks about tools that are always included', async () => {
+test('does not count tools that are always included, and does not ask the model about them', async () => {
   const { small, agent, shown } = setUp(['{"tools":["t1","t2","t3"]}'], {
     maxTools: 2,
     alwaysInclude: ['t0'],
@@ -102,14 +102,14 @@ test.each([
   ['no JSON', 't1 and t2', 'The model returned no list of tools.'],
   ['another JSON', '["t1"]', 'The model returned no list of tools.'],
   ['other tools', '{"tools":["a","b"]}', 'The model named only unknown tools.'],
-] as const)('after %s it offers all tools', async (_what, reply, message) => {
+] as const)('offers all tools after %s', async (_what, reply, message) => {
   const { agent, shown, onError } = setUp([reply], { timeoutMs: 1 });
   await agent.call('Go');
   expect(shown()).toEqual(names);
   expect(onError.mock.calls).toEqual([[expect.objectContaining({ message })]]);
 });
 
-test('an abort ends the wait', async () => {
+test('an abort ends the wait for the model', async () => {
   const controller = new AbortController();
   const { agent, onError } = setUp([{ wait: async () => controller.abort(), hang: true }]);
   expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({

@@ -45,7 +45,7 @@ function setUp(
   return { model, agent, shown };
 }
 
-/** Returns the names that a selector chooses from these tools. */
+/** Returns the names of the tools that a selector chooses. */
 async function chosenBy(
   by: ToolSelector,
   question: string,
@@ -58,7 +58,7 @@ async function chosenBy(
 const named = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `t${index}`);
 
-test('local tools come first, and the cap limits the total', async () => {
+test('local tools come first, and `maxTools` limits the number of all tools', async () => {
   const tools = [...named(18).map(remote), own('a'), own('b'), own('c')];
   const usual = setUp(['ok'], tools, {});
   await usual.agent.call('Hi');
@@ -71,7 +71,7 @@ test('local tools come first, and the cap limits the total', async () => {
   expect(all.shown()[0]).toHaveLength(21);
 });
 
-test('a selector chooses among the agent’s own tools; tools of middleware stay', async () => {
+test('a selector chooses among the agent’s own tools, and tools of middleware are always offered', async () => {
   const by = vi.fn<ToolSelector>(() => ['b', 'r']);
   const added: Middleware = { tools: [own('added'), own('far', { server: 'srv' })] };
   const { agent, shown } = setUp(
@@ -95,7 +95,7 @@ test('a selector chooses among the agent’s own tools; tools of middleware stay
 test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   ['keeps', {}, ['retrieve_tools']],
   ['drops, with an empty `local`,', { local: [] }, []],
-])('a selector %s the search of toolSourcing()', async (_what, options, expected) => {
+])('a selector %s the search tool of toolSourcing()', async (_what, options, expected) => {
   const model = new ScriptedModel(['ok']);
   const agent = new ReActAgent({
     name: 'a',
@@ -107,7 +107,7 @@ test.each<[string, Partial<SelectToolsOptions>, readonly string[]]>([
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(expected);
 });
 
-test('a selector chooses from the tools that are not local by the last question, and its order counts', async () => {
+test('a selector chooses by the last question, only from tools that are not local, and its order is kept', async () => {
   const by = vi.fn<ToolSelector>(() => ['d', 'c', 'nothing', 'here', 'b']);
   const { agent, shown } = setUp(
     ['one', 'two'],
@@ -128,7 +128,7 @@ test('a selector chooses from the tools that are not local by the last question,
   ]);
 });
 
-test('`local` can be empty or name other tools', async () => {
+test('`local` may be empty or name other tools', async () => {
   const by: ToolSelector = () => ['a'];
   const none = setUp(['ok'], [own('a'), own('b')], { by, local: [] });
   await none.agent.call('Hi');
@@ -138,7 +138,7 @@ test('`local` can be empty or name other tools', async () => {
   expect(some.shown()).toEqual([['c', 'a']]);
 });
 
-test('a tool that was not offered does not run; the next question may select it', async () => {
+test('a tool that was not offered does not run, and the next question may select it', async () => {
   const by: ToolSelector = (question) => [question];
   const { agent, shown } = setUp(
     [
@@ -161,7 +161,7 @@ test('a tool that was not offered does not run; the next question may select it'
   expect(shown()).toEqual([['a'], ['a'], ['b'], ['b']]);
 });
 
-test('selects once a question, in however many requests, and again for an injected message', async () => {
+test('selects once per question, in however many requests, and again for an injected message', async () => {
   const by = vi.fn<ToolSelector>((question) => [question]);
   const { agent, shown } = setUp(
     [{ toolCalls: [{ name: 'a' }] }, { toolCalls: [{ name: 'a' }] }, 'done'],
@@ -183,7 +183,7 @@ test('selects once a question, in however many requests, and again for an inject
   expect(shown()).toEqual([['a'], ['a'], ['b']]);
 });
 
-test('a request of the loop to correct the output does not change the selection', async () => {
+test('a correction that the loop asks for does not change the selection', async () => {
   const by = byKeyword([
     { keywords: ['mail'], tools: ['mail'] },
     { keywords: ['answer'], tools: ['faq'] },
@@ -196,7 +196,7 @@ test('a request of the loop to correct the output does not change the selection'
   expect(shown()).toEqual([['mail'], ['mail'], ['mail'], ['mail']]);
 });
 
-test('if a selector fails, all tools are offered and the error is reported, by default on the console', async () => {
+test('if a selector fails, all tools are offered and the error is reported, by default to the console', async () => {
   const errors: AgentError[] = [];
   const fails: ToolSelector = () => Promise.reject(new Error('no vectors'));
   const told = setUp(['ok'], [remote('a'), remote('b')], {
@@ -225,7 +225,7 @@ test('if a selector fails, all tools are offered and the error is reported, by d
 });
 
 test.each([[[{ name: 'b' }]], [['b', undefined]], ['b'], [new Set(['b'])]])(
-  'a selector that returns %o has failed: all tools are offered',
+  'a selector that returns %o has failed, so all tools are offered',
   async (given) => {
     const onError = vi.fn();
     const { agent, shown } = setUp(['ok'], [remote('a'), remote('b')], {
@@ -240,7 +240,7 @@ test.each([[[{ name: 'b' }]], [['b', undefined]], ['b'], [new Set(['b'])]])(
   },
 );
 
-test('an abort and an interrupt end the wait for a selector', async () => {
+test('an abort or an interrupt ends the wait for a selector', async () => {
   for (const end of ['abort', 'interrupt'] as const) {
     const controller = new AbortController();
     const signals: AbortSignal[] = [];
@@ -257,7 +257,7 @@ test('an abort and an interrupt end the wait for a selector', async () => {
   }
 });
 
-test('one extension serves several agents at once', async () => {
+test('several agents can share one extension at the same time', async () => {
   const extension = selectTools({ by: async (question) => [question] });
   const agents = ['a', 'b'].map((name) => {
     const model = new ScriptedModel(['ok']);
@@ -277,7 +277,7 @@ test('one extension serves several agents at once', async () => {
   ]);
 });
 
-test('an open call of an earlier run executes although its tool is no longer selected', async () => {
+test('an open call of an earlier run executes even if its tool is no longer selected', async () => {
   const pay = own('pay', { server: 'srv', needsApproval: true });
   let isChosen = true;
   const { agent, shown } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [pay, remote('b')], {
@@ -346,7 +346,7 @@ test('respects allowTools, groups, a forced tool, structured output, other hooks
   ]);
 });
 
-test('a later hook can remove a selected tool, even after a new selection', async () => {
+test('a later hook can remove a tool, even after a new selection', async () => {
   const { agent, shown } = setUp(
     [{ toolCalls: [{ name: 'a' }] }, 'done'],
     [remote('a'), remote('b'), own('c')],
@@ -369,7 +369,7 @@ test('a later hook can remove a selected tool, even after a new selection', asyn
   expect(shown()).toEqual([['a'], ['b']]);
 });
 
-test('selects by a question that a hook changed; the context policy gets the selected tools', async () => {
+test('selects by a question that a hook changed, and the context policy gets only the selected tools', async () => {
   const counted: number[] = [];
   const { agent, shown } = setUp(
     ['ok'],
@@ -392,7 +392,7 @@ test('selects by a question that a hook changed; the context policy gets the sel
   expect(counted).toEqual([1]);
 });
 
-test('selects nothing for a model without tools', async () => {
+test('does not ask the selector if the model cannot call tools', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const model = new ScriptedModel(['ok']);
   const plain = {
@@ -411,7 +411,7 @@ test('selects nothing for a model without tools', async () => {
   expect(by).not.toHaveBeenCalled();
 });
 
-test('a message without text gets all tools', async () => {
+test('for a message without text, all tools are offered', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const { agent, shown } = setUp(['ok'], [remote('a')], { by });
   await agent.call(
@@ -443,7 +443,7 @@ test.each<[question: string, chosen: readonly string[]]>([
   ['明天有什么日程', calendar],
   ['Put the mail into my calendar', ['send_mail', 'read_mail', 'cal_add', 'cal_list', 'clock']],
   ['What time is it?', offered],
-])('by keyword: %s', async (question, chosen) => {
+])('byKeyword() selects by the question: %s', async (question, chosen) => {
   expect(await chosenBy(byKeyword(categories), question, offered)).toEqual(chosen);
 });
 
@@ -454,7 +454,7 @@ test.each<[pattern: string, chosen: readonly string[]]>([
   ['c*k', ['clock']],
   ['*', offered],
   ['none_*', []],
-])('%s stands for the same tools in every list of names', async (pattern, chosen) => {
+])('%s selects the same tools in every option that takes names', async (pattern, chosen) => {
   const rest = { keywords: ['never said'], tools: ['*'] };
   const by = byKeyword([{ keywords: ['go'], tools: [pattern] }, rest]);
   expect(await chosenBy(by, 'go', offered)).toEqual(chosen);
@@ -476,8 +476,8 @@ test.each<[pattern: string, chosen: readonly string[]]>([
 });
 
 /**
- * Two dimensions, chosen by the first letter: q points along the first axis, a lies near it, b less
- * near, z across.
+ * Vectors by the first letter of a text: q points along the first axis, and a almost does. b lies
+ * halfway between the axes, z along the second, and n has no length.
  */
 const direction: Readonly<Record<string, readonly number[]>> = {
   q: [1, 0],
@@ -491,7 +491,7 @@ function embedder() {
   return vi.fn(async (texts: readonly string[]) => texts.map((text) => direction[text[0]!]!));
 }
 
-test('by similarity: returns tools above the threshold, best first, and embeds each tool once', async () => {
+test('bySimilarity() returns the tools above the threshold, the best first, and embeds each tool once', async () => {
   const embed = embedder();
   const by = bySimilarity({ embed, limit: 3 });
   expect(await chosenBy(by, 'q', ['z1', 'b1', 'a1', 'n1'])).toEqual(['a1', 'b1']);
@@ -502,11 +502,11 @@ test('by similarity: returns tools above the threshold, best first, and embeds e
   ]);
 });
 
-test('by similarity: has the limits of Arc Reactor', async () => {
+test('bySimilarity() has the default threshold and limit of Arc Reactor', async () => {
   const by = bySimilarity({
     embed: async (texts) => texts.map((_text, index) => [1, index ? 3.17 : 0]),
   });
-  // The cosine is 0.3008 for each, so ten of them are selected.
+  // The cosine is 0.3008 for each tool, so ten of them are selected.
   expect(await chosenBy(by, 'q', named(12))).toEqual(named(10));
   const below = bySimilarity({
     embed: async (texts) => texts.map((_text, index) => [1, index ? 3.19 : 0]),
@@ -514,7 +514,7 @@ test('by similarity: has the limits of Arc Reactor', async () => {
   expect(await chosenBy(below, 'q', named(12))).toEqual(named(12));
 });
 
-test('by similarity: returns all of a few tools without embedding, and all if none is near', async () => {
+test('bySimilarity() returns all tools if there are few, without embedding them, or if none is similar', async () => {
   const embed = embedder();
   const by = bySimilarity({ embed, limit: 2 });
   expect(await chosenBy(by, 'q', ['z1', 'z2'])).toEqual(['z1', 'z2']);
@@ -522,7 +522,7 @@ test('by similarity: returns all of a few tools without embedding, and all if no
   expect(await chosenBy(by, 'q', ['z1', 'z2', 'n3'])).toEqual(['z1', 'z2', 'n3']);
 });
 
-test('by similarity: embeds a changed description again; vectors of another length match nothing', async () => {
+test('bySimilarity() embeds a changed description again, and vectors of different lengths do not match', async () => {
   let length = 2;
   const embed = vi.fn(async (texts: readonly string[]) =>
     texts.map(() => Float32Array.from({ length }, () => 1)),
@@ -547,7 +547,7 @@ test.each<[given: unknown]>([
   [[[1], [NaN], [1]]],
   [[[1], null, [1]]],
   [[{ length: 1e9 }, { length: 1e9 }, { length: 1e9 }]],
-])('by similarity: rejects invalid vectors: %j', async (given) => {
+])('bySimilarity() rejects invalid vectors: %j', async (given) => {
   const by = bySimilarity({ embed: async () => given as never, limit: 1 });
   await expect(chosenBy(by, 'q', ['a', 'b'])).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -601,13 +601,13 @@ test.each<[make: () => unknown, words: string]>([
     () => bySimilarity({ embed: async () => [], threshold: '0.3' as never }),
     'bySimilarity(): threshold must be',
   ],
-])('the error for invalid options names them: %s', (make, words) => {
+])('the error for an invalid option names the option: %s', (make, words) => {
   expect(make).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
   );
 });
 
-test('by similarity: can select from few tools too', async () => {
+test('bySimilarity() can select from few tools too', async () => {
   const embed = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> =>
     texts.map((text) => (text.includes('mail') ? [1, 0] : [0, 1]));
   expect(await chosenBy(bySimilarity({ embed }), 'mail', ['mail', 'clock'])).toEqual([

@@ -59,7 +59,7 @@ function setUp(
   return { model, agent, shown, outputs };
 }
 
-test('the model first gets only the search tool, and found tools from the next step on', async () => {
+test('the model first gets only the search tool, and from the next step on also the found tools', async () => {
   const { agent, model, shown, outputs } = setUp([
     search('send a mail'),
     use('sendMail'),
@@ -83,7 +83,7 @@ test('the model first gets only the search tool, and found tools from the next s
   expect(shown()[3]).toEqual(['retrieve_tools', 'sendMail']);
 });
 
-test('a call of a tool that was not found asks to search first, even beside a search', async () => {
+test('a call of a tool that was not found gets an error that asks to search first, even beside a search', async () => {
   const { agent, outputs } = setUp([
     {
       toolCalls: [
@@ -115,13 +115,13 @@ test.each([
   ['ＭＡＩＬ', 'sendMail'],
   ['meetings', 'cal_add'],
   ['cal add', 'cal_add'],
-])('words find tools in any language: %s', async (query, name) => {
+])('a search finds tools by words in any language: %s', async (query, name) => {
   const { agent, shown } = setUp([search(query), 'done']);
   await agent.call('Go');
   expect(shown()[1]).toEqual(['retrieve_tools', name]);
 });
 
-test('finding nothing is an answer; a search without words is an error', async () => {
+test('a search that finds nothing succeeds, and a search without words is an error', async () => {
   const { agent, outputs, shown } = setUp([search('quantum'), search(' '), search(5), 'done']);
   await agent.call('Go');
   expect(await outputs()).toEqual([
@@ -132,7 +132,7 @@ test('finding nothing is an answer; a search without words is an error', async (
   expect(shown()[3]).toEqual(['retrieve_tools']);
 });
 
-test('named tools, sub-agents and tools of extensions are offered from the start and not searched', async () => {
+test('tools in `alwaysInclude`, sub-agents and tools of middleware are offered from the start and not searched', async () => {
   const child = agentTool(new ReActAgent({ name: 'helper', model: new ScriptedModel([]) }), {
     description: 'Sends mail, too',
   });
@@ -167,7 +167,7 @@ test('the tool of structured output and a forced tool are offered from the start
   expect(chosen.shown()[0]).toEqual(['retrieve_tools', 'clock']);
 });
 
-test('found tools stay known after a resume in another agent', async () => {
+test('tools that were found stay available after a resume in another agent', async () => {
   const tools = [own('pay', 'Pays a bill', { needsApproval: true }), ...office];
   const { agent } = setUp([search('pay the bill'), use('pay')], {}, { tools });
   expect(await agent.call('Pay')).toMatchObject({ reason: 'suspended' });
@@ -178,7 +178,7 @@ test('found tools stay known after a resume in another agent', async () => {
   expect(other.shown()).toEqual([['retrieve_tools', 'pay']]);
 });
 
-test('open calls execute, even of tools that no search has found', async () => {
+test('open calls execute, even of tools that no search found', async () => {
   const tools = [own('pay', 'Pays a bill', { needsApproval: true })];
   const before = new ReActAgent({ name: 'a', model: new ScriptedModel([use('pay')]), tools });
   await before.call('Pay');
@@ -188,7 +188,7 @@ test('open calls execute, even of tools that no search has found', async () => {
   expect(await outputs()).toEqual(['pay ran']);
 });
 
-test('above the maximum it removes the tools found longest ago', async () => {
+test('above `maxTools`, the tools found longest ago are removed', async () => {
   const { agent, shown, outputs } = setUp(
     [search('mail'), search('time'), search('mail'), search('meeting'), use('clock'), 'done'],
     {
@@ -205,7 +205,7 @@ test('above the maximum it removes the tools found longest ago', async () => {
   expect((await outputs())[4]).toContain('Search for it with retrieve_tools first');
 });
 
-test('a search shortens long descriptions, but the tool keeps its own', async () => {
+test('a search result shortens long descriptions, but the request has the whole description', async () => {
   const { agent, outputs, model } = setUp(
     [search('mail'), 'done'],
     {},
@@ -228,7 +228,7 @@ test('a search finds at most `limit` tools', async () => {
   expect(few.shown()[1]).toEqual(['retrieve_tools', 'mail_0', 'mail_1']);
 });
 
-test('`evenWhenFew: false` offers all of a few tools', async () => {
+test('with `evenWhenFew: false`, all tools are offered if there are few', async () => {
   const few = setUp([use('clock'), 'done'], { evenWhenFew: false });
   await few.agent.call('Go');
   expect(few.shown()[0]).toEqual(office.map(({ name }) => name));
@@ -238,7 +238,7 @@ test('`evenWhenFew: false` offers all of a few tools', async () => {
   expect(more.shown()[0]).toEqual(['retrieve_tools']);
 });
 
-test('searches by meaning with a callback', async () => {
+test('with `embed`, a search is by meaning', async () => {
   const embed = vi.fn(async (texts: readonly string[]) =>
     texts.map((text) => (/post|mail/.test(text) ? [1, 0] : [0, 1])),
   );
@@ -276,7 +276,7 @@ test('a custom search replaces the default one', async () => {
   expect((await odd.outputs())[0]).toContain('must be a string');
 });
 
-test('a call’s allowTools and a toolkit’s groups limit the search', async () => {
+test('`allowTools` of a call and the groups of a toolkit limit the search', async () => {
   const allowed = setUp([search('mail time'), 'done']);
   await allowed.agent.call('Go', { allowTools: ['clock'] });
   expect(allowed.shown()[1]).toEqual(['retrieve_tools', 'clock']);
@@ -291,7 +291,7 @@ test('a call’s allowTools and a toolkit’s groups limit the search', async ()
   expect(grouped.shown()[1]).toEqual(['retrieve_tools', 'clock']);
 });
 
-test('combines with selectTools in either order', async () => {
+test('can be combined with selectTools() in either order', async () => {
   const selecting = () => selectTools({ by: () => ['sendMail', 'clock'], local: [] });
   for (const extensions of [
     [selecting(), toolSourcing()],
@@ -302,7 +302,7 @@ test('combines with selectTools in either order', async () => {
   }
 });
 
-test('a model without tools gets neither search nor prompt', async () => {
+test('a model without tool calling gets neither the search tool nor its prompt', async () => {
   const model = new ScriptedModel(['ok'], { features: { tools: false } });
   const { agent } = setUp([], {}, { model });
   await agent.call('Go');
@@ -321,7 +321,7 @@ test('an abort ends a search', async () => {
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
 });
 
-test('rejects a tool with the name of the search', async () => {
+test('rejects a tool with the name of the search tool', async () => {
   const { agent } = setUp(['ok'], {}, { tools: [own('retrieve_tools', 'Mine')] });
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
@@ -338,7 +338,7 @@ test.each([
   { threshold: Number.NaN },
   { prompt: 1 },
   null,
-])('rejects %o', (options) => {
+])('toolSourcing() rejects the options %o', (options) => {
   expect(() => toolSourcing(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

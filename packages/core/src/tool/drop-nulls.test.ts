@@ -9,7 +9,7 @@ import { agentscope } from '../preset/agentscope.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { tool, type ToolOptions } from './tool.ts';
 
-/** Returns the arguments of the tool, or the text of the error. */
+/** Returns the arguments that the tool gets, or the text of its error result. */
 async function given(
   input: ToolOptions<z.ZodType>['input'],
   args: JsonValue,
@@ -133,13 +133,13 @@ test('a null for a required argument is an error that names only that argument',
   expect(text).not.toContain('- b: ');
 });
 
-test('a wrong value is still an error, and an argument outside the schema stays', async () => {
+test('a wrong value is still an error, and an argument that is not in the schema stays', async () => {
   const input = z.strictObject({ a: z.string().optional() });
   expect(await given(input, { a: 5 })).toContain('- a: ');
   expect(await given(input, { other: null })).toContain('other');
 });
 
-test('also works with validated JSON Schema and each way to allow a null', async () => {
+test('drops nulls with JSON Schema too, and keeps them in each way to allow null', async () => {
   const input = jsonSchema({
     type: 'object',
     properties: {
@@ -153,7 +153,7 @@ test('also works with validated JSON Schema and each way to allow a null', async
   expect(await given(input as never, nulls)).toEqual({ b: null, c: null, d: null });
 });
 
-test('follows references within JSON Schema, also to a type that allows a null or refers to itself', async () => {
+test('follows references within JSON Schema, also to a type that allows null or refers to itself', async () => {
   const input = jsonSchema({
     type: 'object',
     properties: {
@@ -177,7 +177,7 @@ test('follows references within JSON Schema, also to a type that allows a null o
   expect(await given(input as never, { from: null })).toEqual({});
 });
 
-test('an unresolved or foreign reference leaves the null to the validation', async () => {
+test('for a reference that it cannot resolve, it leaves the null to the validation', async () => {
   const input = z.strictObject({ a: z.string() });
   const shown = {
     properties: { b: { $ref: 'https://example.com/x#/y' }, c: { $ref: '#/$defs/no' } },
@@ -186,14 +186,14 @@ test('an unresolved or foreign reference leaves the null to the validation', asy
   expect(await given(input, { a: 'A', d: null })).toContain('d');
 });
 
-test('a null from the model does not hide a preset value', async () => {
+test('a null from the model does not replace a preset value', async () => {
   const input = z.object({ query: z.string(), user: z.string() });
   const args = { query: 'x', user: null };
   const options = { preset: { user: 'preset' }, use: [agentscope()] } as const;
   expect(await given(input, args, options as never)).toEqual({ query: 'x', user: 'preset' });
 });
 
-test("the log keeps the model's arguments", async () => {
+test('the log keeps the arguments as the model sent them', async () => {
   const echo = tool({
     name: 'echo',
     description: '',

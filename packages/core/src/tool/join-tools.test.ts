@@ -12,7 +12,7 @@ function named(name: string, says = name): Tool {
   return tool({ name, description: '', input: { type: 'object' }, execute: () => says });
 }
 
-/** A set whose tools change, like those of a server. */
+/** Returns a set of tools that can change, like those of a server. */
 function changing(...first: readonly Tool[]) {
   let tools = first;
   let schemas = tools.map(({ schema }) => schema);
@@ -30,7 +30,7 @@ function changing(...first: readonly Tool[]) {
 
 const namesOf = (set: ToolSet): readonly string[] => set.schemas().map(({ name }) => name);
 
-test('contains the tools of several sources in order, and follows a changing source, even in an agent’s fork', async () => {
+test('contains the tools of all sources in order, and follows a source that changes, even in an agent’s fork', async () => {
   const server = changing(named('s1'));
   const joined = joinTools([named('a')], server.set, [named('b')]);
   expect(namesOf(joined)).toEqual(['a', 's1', 'b']);
@@ -62,7 +62,7 @@ test('a tool that a source adds later does not replace an earlier one, not even 
   expect(joined.find('nothing')).toBeUndefined();
 });
 
-test('forwards groups and context, and a fork has groups of its own', () => {
+test('has the groups and the context of its sources, and a fork has its own groups', () => {
   const token = contextToken<number>('n');
   const kit = new Toolkit([tool({ name: 'x', description: '', input: {}, group: 'g' })], {
     groups: [{ name: 'g', description: '' }],
@@ -83,7 +83,7 @@ test.each<[make: () => unknown, words: string]>([
   [() => joinTools(new Toolkit(), new Toolkit()), 'Only one source of tools can have groups.'],
   [() => joinTools(7 as never), 'joinTools(): source must be an array or a Toolkit'],
   [() => joinTools({} as never), 'joinTools(): source must be an array or a Toolkit'],
-])('rejects invalid sources: %s', (make, words) => {
+])('joinTools() rejects invalid sources: %s', (make, words) => {
   expect(make).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
   );

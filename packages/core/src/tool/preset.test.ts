@@ -18,7 +18,9 @@ const echo = (preset?: Record<string, string>) =>
 const failsWith = (code: string, text: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
 
-/** Returns the arguments of the tool for this input of the model. */
+/**
+ * Returns the arguments that the tool gets for this input of the model, or the text of its error.
+ */
 async function got(
   tools: readonly Tool[] | Toolkit,
   sent: object,
@@ -37,7 +39,7 @@ async function got(
   return result!.state === 'success' ? JSON.parse(result!.output as string) : result!.output;
 }
 
-test('hides a preset from the model', () => {
+test('the model does not see a preset argument', () => {
   const { parameters } = echo({ key: 'k' }).schema;
   expect(parameters).toMatchObject({ type: 'object', required: ['city'] });
   expect(Object.keys(parameters['properties'] as object)).toEqual(['city', 'unit']);
@@ -47,7 +49,7 @@ test.for([
   ['an array', (made: Tool) => [made]],
   ['a toolkit', (made: Tool) => new Toolkit([made])],
 ] as const)(
-  'replaces the model’s value with the preset before validation, with %s',
+  'the preset replaces the model’s value before validation, for tools in %s',
   async ([, tools]) => {
     expect(await got(tools(echo({ key: 'k' })), { city: 'Paris' })).toEqual({
       city: 'Paris',
@@ -80,7 +82,7 @@ test("with `presetPriority: 'model'` the model’s value takes precedence", asyn
   });
 });
 
-test('updatePreset changes fields at runtime and keeps the others', async () => {
+test('updatePreset() changes preset arguments during the life of an agent and keeps the others', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'echo', input: { city: 'a' } }] },
     'one',
@@ -103,7 +105,7 @@ test('updatePreset changes fields at runtime and keeps the others', async () => 
   expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('unit');
 });
 
-test('updatePreset adds a preset to a tool without one', () => {
+test('updatePreset() adds a preset to a tool without one', () => {
   const toolkit = new Toolkit([echo()]);
   toolkit.updatePreset('echo', { key: 'k' });
   expect(toolkit.schemas()[0]!.parameters['properties']).not.toHaveProperty('key');
@@ -113,7 +115,7 @@ test.for([
   ['unknown', { nope: '1' }],
   ['nested', { 'city.name': '1' }],
   ['inherited', { toString: '1' }],
-] as const)('rejects an %s preset', ([, preset]) => {
+] as const)('rejects an %s preset argument', ([, preset]) => {
   const [name] = Object.keys(preset);
   expect(() => echo(preset)).toThrowError(failsWith('CONFIGURATION', `"${name}"`));
   const toolkit = new Toolkit([echo({ key: 'k' })]);
@@ -123,14 +125,14 @@ test.for([
   expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('city');
 });
 
-test('rejects a preset for an unknown tool', () => {
+test('updatePreset() rejects an unknown tool', () => {
   expect(() => new Toolkit().updatePreset('echo', {})).toThrowError(
     failsWith('INVALID_INPUT', '"echo"'),
   );
 });
 
 test.for([['text'], [[1]], [null]] as const)(
-  'never accepts arguments that are not an object with plain JSON Schema: %j',
+  'with a preset and plain JSON Schema, %j is rejected because it is not an object',
   async ([value]) => {
     const plain = tool({
       name: 'p',
@@ -146,7 +148,7 @@ test.for([['text'], [[1]], [null]] as const)(
   },
 );
 
-test('rejects arguments that are not an object if there is a preset', async () => {
+test('with a preset and a Zod schema, arguments that are not an object are rejected', async () => {
   for (const value of ['text', null, []]) {
     expect(await echo({ key: 'k' }).input.validate(value)).toEqual({
       ok: false,

@@ -8,7 +8,7 @@ import { outputResult } from './tool-result.ts';
 const make = (name: string) =>
   tool({ name, description: name, input: { type: 'object' }, execute: () => name });
 
-test('the input of execute has the schema’s output type', () => {
+test('the input of execute() has the output type of the schema', () => {
   tool({
     name: 'typed',
     description: '',
@@ -20,11 +20,11 @@ test('the input of execute has the schema’s output type', () => {
   });
 });
 
-test.for(['', 'a b', 'x'.repeat(65), '天気'])('rejects the name %j', (name) => {
+test.for(['', 'a b', 'x'.repeat(65), '天気'])('a tool rejects the name %j', (name) => {
   expect(() => make(name)).toThrowError(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test('a toolkit rejects two tools with one name and keeps the order', () => {
+test('a toolkit rejects two tools with the same name, and keeps the order of its tools', () => {
   expect(() => new Toolkit([make('a'), make('a')])).toThrowError(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -33,7 +33,7 @@ test('a toolkit rejects two tools with one name and keeps the order', () => {
   expect(toolkit.schemas()).toBe(toolkit.schemas());
 });
 
-test('a copy with other fields stays that copy in a fork, with a new preset too', () => {
+test('a fork keeps a copied tool with other fields, also after a change of its preset', () => {
   const input = z.object({ n: z.number(), key: z.string() });
   const made = tool({
     name: 'a',
@@ -71,6 +71,6 @@ test.for([
     { content: [{ type: 'image' }] },
     '{"content":[{"type":"image"}]}',
   ],
-] as const)('%s as the output of a tool', ([, output, expected]) => {
+] as const)('outputResult() makes a result of %s', ([, output, expected]) => {
   expect(outputResult(use, output)).toMatchObject({ output: expected, state: 'success' });
 });

@@ -23,7 +23,7 @@ const names = (set: ToolSet) => set.schemas().map(({ name }) => name);
 const failsWith = (code: string, text = '') =>
   expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
 
-test('a tool without groups is always active, one with groups while one of them is active', () => {
+test('a tool without groups is always active, and one with groups is active while one of them is', () => {
   const toolkit = kit();
   expect(names(toolkit)).toEqual(['free', 'read', 'both']);
   expect(toolkit.activeGroups()).toEqual(['files']);
@@ -35,7 +35,7 @@ test('a tool without groups is always active, one with groups while one of them 
   expect(toolkit.activeGroups()).toEqual(['files']);
 });
 
-test('find distinguishes an inactive tool from an unknown one', () => {
+test('find() distinguishes an inactive tool from an unknown one', () => {
   const toolkit = kit();
   expect(toolkit.find('read')).toMatchObject({ name: 'read' });
   expect(toolkit.find('search')).toMatch(/not available: search.*web/);
@@ -47,7 +47,7 @@ test('find distinguishes an inactive tool from an unknown one', () => {
 test.for([
   ['updateGroups', (toolkit: Toolkit) => toolkit.updateGroups(['web', 'nope'], true)],
   ['setActiveGroups', (toolkit: Toolkit) => toolkit.setActiveGroups(['web', 'nope'])],
-] as const)('%s rejects an unknown group and changes nothing', ([, change]) => {
+] as const)('%s() rejects an unknown group and changes nothing', ([, change]) => {
   const toolkit = kit();
   const before = toolkit.schemas();
   expect(() => change(toolkit)).toThrowError(failsWith('INVALID_INPUT', '"nope"'));
@@ -76,7 +76,7 @@ test.for([
   expect(act).toThrowError(failsWith('CONFIGURATION', text));
 });
 
-test('adds and removes tools, unless the toolkit forbids it', () => {
+test('a toolkit adds and removes tools, unless `allowDeletion` is false', () => {
   const toolkit = kit();
   toolkit.add(make('late'));
   toolkit.remove('free');
@@ -121,7 +121,7 @@ test('a fork starts with the current groups', () => {
   expect(original.fork().activeGroups()).toEqual(['web', 'late']);
 });
 
-test('returns the same schemas while nothing changes, in forks too', () => {
+test('returns the same schemas while nothing changes, and a fork over another toolkit has its own groups', () => {
   const below = kit();
   const list = new ToolList([make('own')], below);
   expect(names(list)).toEqual(['own', 'free', 'read', 'both']);
@@ -140,13 +140,13 @@ test('returns the same schemas while nothing changes, in forks too', () => {
   expect(list.find('read')).toMatch('not available');
 });
 
-test('a list without groups has no group methods', () => {
+test('a list of tools without groups has no group methods', () => {
   const list = new ToolList([make('a')]);
   expect(list.activeGroups).toBeUndefined();
   expect(list.setActiveGroups).toBeUndefined();
 });
 
-test('a run rejects an inactive tool and does not send its schema, and each agent has its own groups', async () => {
+test('a run does not offer or execute an inactive tool, and each agent has its own active groups', async () => {
   const toolkit = kit();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'search' }] }, 'done']);
   const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
@@ -161,7 +161,7 @@ test('a run rejects an inactive tool and does not send its schema, and each agen
   expect(toolkit.activeGroups()).toEqual(['files']);
 });
 
-test('the model switches groups of its agent’s fork with the meta tool', async () => {
+test('with the meta tool, the model switches the groups of its agent’s fork', async () => {
   const toolkit = kit();
   toolkit.add(metaTool());
   const model = new ScriptedModel([
@@ -209,7 +209,7 @@ test.for([
   });
 });
 
-test('the meta tool names the existing groups', () => {
+test('the schema of the meta tool names the existing groups', () => {
   const toolkit = new Toolkit([metaTool({ name: 'groups' })]);
   const items = () =>
     (toolkit.schemas()[0]!.parameters['properties'] as { groups: { items: unknown } }).groups.items;
@@ -225,7 +225,7 @@ test('the meta tool names the existing groups', () => {
   });
 });
 
-test('a toolkit’s context reaches its tools and those of its forks', async () => {
+test('the context of a toolkit reaches its tools, also in forks', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
   const tools = new ToolList([], new Toolkit([who], { context: [provide(user, 'Ann')] })).fork();
@@ -234,7 +234,7 @@ test('a toolkit’s context reaches its tools and those of its forks', async () 
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ output: 'Ann' });
 });
 
-test('all forks of a toolkit get a context from a one-time iterator', async () => {
+test('the context of a toolkit may be an iterator that can be read only once', async () => {
   const user = contextToken<string>('user');
   const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
   const toolkit = new Toolkit([who], { context: [provide(user, 'Ann')].values() });
@@ -252,7 +252,7 @@ test('a removed tool is no longer offered', () => {
   expect(names(toolkit)).toEqual(['read', 'both']);
 });
 
-test('a tool without state of its own needs no fork', () => {
+test('a tool without a fork() method is shared by forks and takes no preset', () => {
   const { name, input, schema } = make('plain');
   const toolkit = new Toolkit([{ name, input, schema }]);
   expect(names(toolkit.fork())).toEqual(['plain']);
@@ -261,7 +261,7 @@ test('a tool without state of its own needs no fork', () => {
   );
 });
 
-test('the meta tool accepts no preset, and a preset must be an object', () => {
+test('the meta tool takes no preset, and a preset must be an object', () => {
   const toolkit = new Toolkit([metaTool(), make('a')]);
   expect(() => toolkit.updatePreset('switch_tool_groups', {})).toThrowError(
     failsWith('CONFIGURATION', 'takes no preset'),
@@ -271,7 +271,7 @@ test('the meta tool accepts no preset, and a preset must be an object', () => {
   );
 });
 
-test('the error for an invalid group name lists the groups', () => {
+test('the error for an unknown group lists the groups', () => {
   expect(() => kit().setActiveGroups(['x', 'y'])).toThrowError(
     failsWith('INVALID_INPUT', '"x". There are: web, files.'),
   );
@@ -280,7 +280,7 @@ test('the error for an invalid group name lists the groups', () => {
   );
 });
 
-test('the meta tool has a name, a description and parameters for the model', () => {
+test('the meta tool has a description and parameters for the model, and is safe to replay', () => {
   const free = metaTool();
   expect(free.schema.description).toBe('Switches groups of tools on. Groups:\nnone');
   expect(free.replay).toBe('safe');
@@ -313,7 +313,7 @@ test.for([
   [{ groups: ['x'] }, [web], 'there is no group "x"; there are: web'],
   [{ groups: ['x'] }, [], 'there is no group "x"; there are: none'],
   [{ groups: ['web'], exactly: null }, [web], 'Active groups:'],
-] as const)('the meta tool answers %j', async ([input, groups, words]) => {
+] as const)('the meta tool answers the input %j', async ([input, groups, words]) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'switch_tool_groups', input }] }, 'done']);
   await new ReActAgent({ name: 'a', model, tools: new Toolkit([metaTool()], { groups }) }).call(
     'go',
@@ -321,7 +321,7 @@ test.for([
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(words);
 });
 
-test('a call without any tools gets an error that says so', async () => {
+test('the error result for a call without any tools says that there are none', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'x' }] }, 'done']);
   await new ReActAgent({ name: 'a', model }).call('go');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(

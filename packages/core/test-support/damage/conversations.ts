@@ -10,7 +10,7 @@ import { weakStore } from '../../src/testing/weak-store.ts';
 import { tool } from '../../src/tool/tool.ts';
 import type { Values } from './mutations.ts';
 
-/** Largest size of a value, so that long messages take several values. */
+/** Maximum size of a stored value. It is small, so that long messages take several values. */
 export const maxValueBytes = 2500;
 export const secret = 'a secret of thirty-two characters';
 export const sessionIds = [
@@ -28,7 +28,7 @@ type Write = (
   text: string,
 ) => Promise<void>;
 
-/** Writes each session, with the given word in all texts. */
+/** Writes each session, with the given text in all its messages. */
 const writers: Readonly<Record<(typeof sessionIds)[number], Write>> = {
   plain: async (open, text) => {
     for (let n = 0; n < 4; n++) await open().append([question(n, text), answer(n, text)]);
@@ -74,7 +74,7 @@ const writers: Readonly<Record<(typeof sessionIds)[number], Write>> = {
   },
 };
 
-/** The stored values of all sessions. Equal sessions have equal keys, whatever their word is. */
+/** Returns the stored values of all sessions. The keys do not depend on the text. */
 export async function storedSessions(text: string): Promise<Values> {
   const store = new MemoryStore({ maxValueBytes });
   for (const id of sessionIds) {
@@ -87,13 +87,16 @@ export async function storedSessions(text: string): Promise<Values> {
   return valuesOf(store);
 }
 
-/** The stored values of a session of turns, and the echo of each client that may come back. */
+/** The stored values of a session with echoes, and the echoes that a client may send back. */
 export interface StoredTurns {
   readonly values: Values;
   readonly echoes: readonly (readonly [name: string, echo: string | undefined])[];
 }
 
-/** A session with echoes: many short turns that are merged, a long one, and one that is left. */
+/**
+ * Writes a session with echoes: many short turns, of which the older ones are merged, and a long
+ * turn.
+ */
 export async function storedTurns(
   sessionId: string,
   text: string,

@@ -3,7 +3,7 @@ import { randomOf } from '../../src/testing/random-of.ts';
 /** Stored values by key. */
 export type Values = ReadonlyMap<string, string>;
 
-/** One change to a store, with the keys whose values it changes. */
+/** A change of a store, with the new values of the keys that it changes. */
 export interface Mutation {
   readonly kind: string;
   readonly changes: Values;
@@ -12,14 +12,17 @@ export interface Mutation {
 export interface MutationSources {
   /** The values of the session under test. */
   readonly own: Values;
-  /** The values of other sessions, some in the same store and some with the same keys. */
+  /** The values of other sessions. Some are in the same store, and some have the same keys. */
   readonly others: readonly Values[];
 }
 
-/** Number of random places that each value is changed at, per kind of change. */
+/** How many times each random change is made to each value. */
 const places = 2;
 
-/** Makes the changes of one seed to a session's values. No change leaves all values as they were. */
+/**
+ * Returns the changes of a session's values that a seed stands for. Each changes at least one
+ * value.
+ */
 export function mutations({ own, others }: MutationSources, seed: number): readonly Mutation[] {
   const random = randomOf(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
@@ -75,7 +78,10 @@ function changeDigit(value: string, random: () => number): string {
   return value.slice(0, index) + ((Number(digit) + 1) % 10) + value.slice(index + 1);
 }
 
-/** Changes one field of the JSON: another kind of value, gone, or a field of the prototype. */
+/**
+ * Changes a random field of the JSON: removes it, gives it another value, or renames it to a name
+ * from a prototype.
+ */
 function changeField(value: string, random: () => number): string {
   const fields: (readonly [Record<string, unknown>, string])[] = [];
   const root = parse(value);
@@ -101,7 +107,10 @@ function pickName(random: () => number): string {
   return ['__proto__', 'constructor', 'toString', 'hasOwnProperty'][Math.floor(random() * 4)]!;
 }
 
-/** Returns the value once without each of the names of batches in it, and once without any. */
+/**
+ * Returns copies of the value: one without each name of a batch in it, and one without all names of
+ * each list.
+ */
 function withoutNames(value: string): readonly string[] {
   const root = parse(value) as Record<string, unknown> | undefined;
   const changed: string[] = [];

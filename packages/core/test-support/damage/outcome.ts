@@ -2,18 +2,21 @@ import { AgentError } from '../../src/error/agent-error.ts';
 import type { SessionMemory, SessionMemoryOptions } from '../../src/memory/session-memory.ts';
 import { historyFaults } from '../../src/testing/history-faults.ts';
 
-/** What a reader of a changed store gets. */
+/**
+ * What reading a changed store leads to: the `same` conversation, an error that is `reported`, or
+ * one of four faults. A reported error names a changed record.
+ */
 export type Outcome = 'same' | 'reported' | 'silent' | 'unnamed' | 'raw' | 'invalid';
 
 export type Open = (options: Pick<SessionMemoryOptions, 'onDamage'>) => SessionMemory;
 
-/** Reads a session: its conversation and the state of its calls, as text. */
+/** Returns the conversation of a session and the state of its calls, as text. */
 export async function readSession(memory: SessionMemory): Promise<string> {
   const { messages, calls, openRun, ended, summary, state } = await memory.view();
   return JSON.stringify([messages, [...calls], openRun, ended, summary, state]);
 }
 
-/** Opens a session without `onDamage` and judges what comes of it. */
+/** Reads a session without `onDamage` and judges the result. */
 export async function outcomeOf(
   open: Open,
   expected: string,
@@ -26,7 +29,7 @@ export async function outcomeOf(
   }
 }
 
-/** Opens a session with `onDamage` and judges what comes of it. */
+/** Reads a session with `onDamage` and judges the result. */
 export async function outcomeOfRest(
   open: Open,
   expected: string,
@@ -54,7 +57,8 @@ function judgeError(error: unknown, changed: readonly string[]): Outcome {
   const isRaw = error.code === 'INTERNAL' || error.cause instanceof TypeError;
   if (isRaw || (error.cause instanceof SyntaxError && error.message === error.cause.message))
     return 'raw';
-  // A head of another history names records that are not in the store.
+  // The head of another history names records that are not in the store, so another key of the same
+  // session is accepted too.
   const records = changed.map((key) => key.replace(/head$/, '').replace(/:\d+$/, ''));
   return records.some((key) => error.message.includes(key)) ? 'reported' : 'unnamed';
 }

@@ -17,7 +17,7 @@ test.each([
   ['図書館の開館時間', '今日は天気がいい。', '図書館の開館時間は九時です。'],
   ['도서관 여는 시간', '오늘은 날씨가 좋다.', '도서관을 여는 시간은 아홉 시다.'],
 ])(
-  'keywords of %j rank a matching document over one with a slightly better score',
+  'keywordRerank() with the query %j ranks a matching document above one with a slightly better score',
   async (query, other, expected) => {
     const documents = [
       { content: other, score: 0.8 },
@@ -38,18 +38,21 @@ test.each([
     '도서관은 아침 아홉 시에 문을 열어요.',
     '대출증은 안내 데스크에서 만듭니다.',
   ],
-])('ranks a document that repeats %j behind one with new content', async (first, same, other) => {
-  const documents = [
-    { content: first, score: 0.9 },
-    { content: same, score: 0.85 },
-    { content: other, score: 0.6 },
-  ];
-  expect(await order(mmrRerank(), documents)).toEqual([first, other, same]);
-  expect(await order(mmrRerank({ lambda: 1 }), documents)).toEqual([first, same, other]);
-  expect(await order(mmrRerank(), documents, '', 2)).toEqual([first, other]);
-});
+])(
+  'mmrRerank() ranks a document that repeats %j below a document with new content',
+  async (first, same, other) => {
+    const documents = [
+      { content: first, score: 0.9 },
+      { content: same, score: 0.85 },
+      { content: other, score: 0.6 },
+    ];
+    expect(await order(mmrRerank(), documents)).toEqual([first, other, same]);
+    expect(await order(mmrRerank({ lambda: 1 }), documents)).toEqual([first, same, other]);
+    expect(await order(mmrRerank(), documents, '', 2)).toEqual([first, other]);
+  },
+);
 
-test('without scores the position counts; an empty list stays empty', async () => {
+test('without scores the position of a document counts, and an empty list stays empty', async () => {
   const documents = ['alpha beta', 'alpha beta', 'gamma delta'].map((content) => ({ content }));
   expect(await order(mmrRerank(), documents)).toEqual(['alpha beta', 'gamma delta', 'alpha beta']);
   expect(await order(keywordRerank(), documents, 'unrelated')).toEqual([
@@ -62,12 +65,12 @@ test('without scores the position counts; an empty list stays empty', async () =
   expect(await order(mmrRerank(), [{ content: '…' }, { content: '!' }])).toEqual(['…', '!']);
 });
 
-test.each([NaN, -0.1, 1.1])('rejects the weight %j', (share) => {
+test.each([NaN, -0.1, 1.1])('keywordRerank() and mmrRerank() reject the weight %j', (share) => {
   expect(() => keywordRerank({ weight: share })).toThrow('weight');
   expect(() => mmrRerank({ lambda: share })).toThrow('lambda');
 });
 
-test.each([7, null, 'x'])('rejects the options %j', (options) => {
+test.each([7, null, 'x'])('keywordRerank() and mmrRerank() reject the options %j', (options) => {
   for (const rerank of [keywordRerank, mmrRerank])
     expect(() => rerank(options as never)).toThrow('must be an object');
 });

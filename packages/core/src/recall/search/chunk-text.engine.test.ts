@@ -9,7 +9,7 @@ const paragraphs = {
   ko: '도서관은 아침 아홉 시에 문을 엽니다. 일요일에는 쉽니다! "정말인가요?" 그가 물었다. 대출증은 안내 데스크에서 만들 수 있습니다.',
 };
 
-test('a short text is one chunk, an empty text has none', () => {
+test('chunkText() returns a short text as one chunk and no chunk for an empty text', () => {
   expect(chunkText('  One. Two.\n')).toEqual(['One. Two.']);
   expect(chunkText(' \n')).toEqual([]);
   expect(chunkText('')).toEqual([]);
@@ -30,7 +30,7 @@ test.each(Object.entries(paragraphs))(
   },
 );
 
-test('a sentence ends behind its closing characters, but not inside a number or an abbreviation', () => {
+test('a sentence ends after its closing characters, but not inside a number or an abbreviation', () => {
   expect(
     chunkText('One 3.14 two a.b? "Three four!" Five?! Six', { maxTokens: 6, overlap: 0 }),
   ).toEqual(['One 3.14 two a.b?', '"Three four!" Five?!', 'Six']);
@@ -40,7 +40,7 @@ test('a sentence ends behind its closing characters, but not inside a number or 
   ]);
 });
 
-test('keeps paragraphs whole where possible', () => {
+test('paragraphs are kept whole if possible', () => {
   const first = 'One two three four five six seven. Eight nine ten eleven.';
   const second = 'Twelve thirteen. Fourteen fifteen sixteen seventeen.';
   expect(chunkText(`${first}\n\n${second}`, { maxTokens: 22, overlap: 0 })).toEqual([
@@ -49,7 +49,7 @@ test('keeps paragraphs whole where possible', () => {
   ]);
 });
 
-test('a chunk begins with the last sentences of the previous one', () => {
+test('with `overlap`, a chunk begins with the last sentences of the previous chunk', () => {
   for (const text of [paragraphs.en, paragraphs.zh, paragraphs.ja, paragraphs.ko].map((paragraph) =>
     paragraph.repeat(5),
   )) {
@@ -68,7 +68,7 @@ test('a chunk begins with the last sentences of the previous one', () => {
   }
 });
 
-test('cuts a long sentence between words if possible, and never inside a character', () => {
+test('a long sentence is cut between words if possible, and never inside a character', () => {
   const words = Array.from({ length: 300 }, (_, index) => `word${index}`).join(' ');
   for (const chunk of chunkText(words, { maxTokens: 40, overlap: 0 }))
     expect(chunk).toMatch(/^word\d+( word\d+)*$/);
@@ -93,7 +93,7 @@ test('cuts a long sentence between words if possible, and never inside a charact
   }
 });
 
-test('ends for every text and takes linear time', () => {
+test('chunkText() ends for every text and takes linear time', () => {
   for (const piece of [
     'a',
     '.',
@@ -115,7 +115,7 @@ test('ends for every text and takes linear time', () => {
   }
 });
 
-test('takes linear time for a long run of sentence-ending characters', () => {
+test('chunkText() takes linear time for a long run of sentence-ending characters', () => {
   for (const piece of ['.', '?', '…', '"', '."', ' ']) {
     const text = `x.${piece.repeat(200_000)}x`;
     expect(chunkText(text, { maxTokens: 100, overlap: 0 }).join('').length).toBeLessThanOrEqual(
@@ -124,7 +124,7 @@ test('takes linear time for a long run of sentence-ending characters', () => {
   }
 });
 
-test('rejects a text or options of another type', () => {
+test('chunkText() rejects a text or options of another type', () => {
   const configuration = expect.objectContaining({ code: 'CONFIGURATION' });
   expect(() => chunkText(7 as never)).toThrow(configuration);
   for (const options of [null, 7])
@@ -137,6 +137,6 @@ test.each([
   { overlap: -1 },
   { overlap: NaN },
   { maxTokens: 10, overlap: 5 },
-])('rejects %j', (options) => {
+])('chunkText() rejects the options %j', (options) => {
   expect(() => chunkText('x', options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -37,7 +37,7 @@ test.for([
   ['학교가 어디예요?', '우리 학교는 부산에 있습니다.'],
   ['집', '집에 가고 싶어요.'],
   ['Москва', 'Лето было в москве.'],
-] as const)('%j finds %j among others', async ([query, expected]) => {
+] as const)('the query %j finds the record %j among others', async ([query, expected]) => {
   const { memory } = open();
   for (const text of [
     'The invoice was paid in March.',
@@ -59,7 +59,7 @@ test.for([
   [''],
   ['?!'],
   ['unrelated'],
-])('%j finds nothing if no record matches', async ([query = '']) => {
+])('the query %j finds nothing if no record matches', async ([query = '']) => {
   const { memory } = open();
   for (const text of [
     'My sister lives in Lisbon.',
@@ -71,7 +71,7 @@ test.for([
   expect(await find(memory, query)).toEqual([]);
 });
 
-test('a record is one turn with speakers, time and session, without messages that have no text', async () => {
+test('a record contains the texts of one turn with speakers, time and session', async () => {
   const { memory } = open({ generateId: () => 'id' });
   const image = {
     type: 'image',
@@ -106,7 +106,7 @@ test('a record is one turn with speakers, time and session, without messages tha
   expect(await memory.retrieve('user assistant')).toEqual([]);
 });
 
-test('returns the best first, then the newest, up to the limit', async () => {
+test('retrieve() returns the best records first, then the newest, up to the limit', async () => {
   const { memory } = open();
   for (const text of ['tea', 'tea once', 'tea twice', 'green tea', 'coffee'])
     await say(memory, text);
@@ -115,7 +115,7 @@ test('returns the best first, then the newest, up to the limit', async () => {
   expect((await memory.retrieve('tea', { limit: 2 })).length).toBe(2);
 });
 
-test('keeps namespaces apart; sessions can be searched alone or excluded', async () => {
+test('namespaces are separate, and a search can be limited to a session or exclude a session', async () => {
   const { store, memory } = open();
   const other = keywordMemory({ store, namespace: 'default:s' });
   await say(memory, 'tea at home', 'home');
@@ -131,7 +131,7 @@ test('keeps namespaces apart; sessions can be searched alone or excluded', async
   expect(await find(other, 'tea')).toEqual(['tea elsewhere']);
 });
 
-test("instances over one store see each other's records and deletions", async () => {
+test("two memories on one store see each other's records and deletions", async () => {
   const { memory, again } = open();
   const other = again();
   await say(memory, 'tea one');
@@ -145,7 +145,7 @@ test("instances over one store see each other's records and deletions", async ()
   expect(await find(memory, 'tea')).toEqual([]);
 });
 
-test('a record costs one write, and a later retrieval reads only new records', async () => {
+test('recording makes one write, and a later retrieval reads only new records', async () => {
   const { store, memory } = open();
   const setMany = vi.spyOn(store, 'setMany');
   const getMany = vi.spyOn(store, 'getMany');
@@ -164,7 +164,7 @@ test('a record costs one write, and a later retrieval reads only new records', a
   expect(getMany.mock.calls.map(([wanted]) => wanted.length)).toEqual([100, 1]);
 });
 
-test('deleting a session deletes its values from the store, even of large records and failed writes', async () => {
+test('deleting a session deletes all its values from the store, even those of large records and failed writes', async () => {
   const store = new MemoryStore({ maxValueBytes: 100 });
   const memory = keywordMemory({ store });
   await say(memory, `tea ${'x'.repeat(1_000)}`, 's');
@@ -173,7 +173,7 @@ test('deleting a session deletes its values from the store, even of large record
   await store.set('ltm:default:s:0000-orphan~3:2', '""');
   expect((await store.keys('')).length).toBeGreaterThan(10);
   expect((await find(memory, 'tea')).length).toBe(2);
-  // Recorded just before the delete, it must not reappear after it.
+  // This record is written just before the deletion, and must not reappear after it.
   const late = say(memory, 'tea late', 's');
   await keywordMemory({ store }).deleteSession('nobody');
   await Promise.all([late, memory.deleteSession('s')]);
@@ -181,14 +181,14 @@ test('deleting a session deletes its values from the store, even of large record
   expect((await find(memory, 'tea')).length).toBe(1);
 });
 
-test('splits a large record and finds it again', async () => {
+test('a large record is split, and a search finds it', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   const text = `tea ${'東京'.repeat(100)}`;
   await say(keywordMemory({ store }), text);
   expect(await find(keywordMemory({ store }), 'tea')).toEqual([text]);
 });
 
-test('writes a record from its last value to its first, so that the first value implies the others', async () => {
+test('the values of a record are written from last to first, so that the first value implies that all others exist', async () => {
   const store = new MemoryStore({ maxValueBytes: 64 });
   const setMany = vi.spyOn(store, 'setMany');
   await say(keywordMemory({ store }), 'tea '.repeat(30));
@@ -213,7 +213,7 @@ test('deleting a session also deletes a record that is being written', async () 
   expect(await find(again(), 'tea')).toEqual([]);
 });
 
-test('ignores a record that was read before its deletion', async () => {
+test('a record that was read before its deletion is not returned', async () => {
   const { store, memory, again } = open();
   await say(memory, 'tea');
   const other = again();
@@ -256,7 +256,7 @@ class StaleStore extends LaggingStore {
   }
 }
 
-test('a store that still lists and reads a deleted record does not bring it back', async () => {
+test('a deleted record does not reappear if the store still lists and reads it', async () => {
   const store = new StaleStore();
   const memory = keywordMemory({ store });
   const other = keywordMemory({ store });
@@ -267,7 +267,7 @@ test('a store that still lists and reads a deleted record does not bring it back
   expect(await find(memory, 'tea')).toEqual([]);
 });
 
-test('on a store whose listing lags, an instance sees its own changes at once', async () => {
+test('on a store whose listing lags, a memory sees its own changes immediately', async () => {
   const store = new LaggingStore();
   const memory = keywordMemory({ store });
   const other = keywordMemory({ store });
@@ -288,7 +288,7 @@ test('on a store whose listing lags, an instance sees its own changes at once', 
   expect(await find(other, 'tea')).toEqual([]);
 });
 
-test('deletes the oldest records when there are too many', async () => {
+test('the oldest records are deleted if there are more than `maxRecords`', async () => {
   const { store, memory, again } = open({ maxRecords: 3 });
   for (let n = 0; n < 5; n++) await say(memory, `tea ${n}`, `s${n % 2}`);
   expect(await find(again(), 'tea')).toEqual(['tea 4', 'tea 3', 'tea 2']);
@@ -302,24 +302,27 @@ test.for([
   ['no record', '{"v":1,"sessionId":"s"}', 'damaged'],
   ['parts that are none', '{"v":1,"sessionId":"s","createdAt":"2026","parts":[null]}', 'damaged'],
   ['a later format', '{"v":2}', 'format 2'],
-] as const)('reports %s once, skips it, and can delete it', async ([, value, told]) => {
-  const onError = vi.fn<(error: AgentError) => void>();
-  const { store, memory, again } = open({ onError });
-  await say(memory, 'tea one');
-  await say(memory, 'tea two');
-  const [key = ''] = await store.keys('');
-  await store.set(key, value);
-  const other = again();
-  expect(await find(other, 'tea')).toEqual(['tea two']);
-  expect(await find(other, 'tea')).toEqual(['tea two']);
-  expect(onError.mock.calls.map(([error]) => error)).toMatchObject([
-    { code: 'STORAGE_FAILED', message: expect.stringContaining(told), details: { key } },
-  ]);
-  await other.deleteSession('s');
-  expect(await store.keys('')).toEqual([]);
-});
+] as const)(
+  'a stored value that is %s is reported once, skipped, and can be deleted',
+  async ([, value, told]) => {
+    const onError = vi.fn<(error: AgentError) => void>();
+    const { store, memory, again } = open({ onError });
+    await say(memory, 'tea one');
+    await say(memory, 'tea two');
+    const [key = ''] = await store.keys('');
+    await store.set(key, value);
+    const other = again();
+    expect(await find(other, 'tea')).toEqual(['tea two']);
+    expect(await find(other, 'tea')).toEqual(['tea two']);
+    expect(onError.mock.calls.map(([error]) => error)).toMatchObject([
+      { code: 'STORAGE_FAILED', message: expect.stringContaining(told), details: { key } },
+    ]);
+    await other.deleteSession('s');
+    expect(await store.keys('')).toEqual([]);
+  },
+);
 
-test('a failing store rejects with its code, and later calls work', async () => {
+test('a store that fails rejects with its error code, and later calls work', async () => {
   const { store, memory } = open();
   vi.spyOn(store, 'setMany').mockRejectedValueOnce(new AgentError('STORAGE_QUOTA', 'full'));
   vi.spyOn(store, 'keys').mockRejectedValueOnce(new Error('gone'));
@@ -336,7 +339,7 @@ test('a failing store rejects with its code, and later calls work', async () => 
   expect(await find(other, 'tea')).toEqual(['tea']);
 });
 
-test('a signal ends one retrieval that waits for the store, and another one gets its result', async () => {
+test('an abort ends only its own retrieval, and another retrieval gets its result', async () => {
   const { store, memory } = open();
   await say(memory, 'tea');
   let answer = (): void => {};
@@ -358,7 +361,7 @@ test('a signal ends one retrieval that waits for the store, and another one gets
   ).rejects.toThrow(AgentError);
 });
 
-test('rejects a value that cannot be a key', async () => {
+test('keywordMemory() rejects values that cannot be part of a key', async () => {
   const store = new MemoryStore();
   for (const namespace of ['', '\ud800', 'x'.repeat(201)]) {
     expect(() => keywordMemory({ store, namespace })).toThrow(
@@ -390,7 +393,7 @@ test('rejects a value that cannot be a key', async () => {
 });
 
 test.each([undefined, null, {}, { store: {} }, { store: new MemoryStore(), onError: 5 }])(
-  'rejects the options %o',
+  'keywordMemory() rejects the options %o',
   (options) => {
     expect(() => keywordMemory(options as never)).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),

@@ -58,7 +58,7 @@ test.each([
   ['Teams で会議室を予約したい', 'mixed'],
   ['teams 회의실', 'mixed'],
   ['用Teams预订会议室', 'mixed'],
-])('%j finds %j first, with a useful score', async (query, expected) => {
+])('the query %j finds the document %j first, with a useful score', async (query, expected) => {
   const found = await keywordRetriever(library).retrieve(query);
   expect(found[0]).toMatchObject({
     id: expected,
@@ -89,7 +89,7 @@ test.each([
   ['개', 'ko2'],
   ['京都', undefined],
   ['木', undefined],
-])('the short query %j finds %s alone', async (query, id) => {
+])('the short query %j finds only the document %s', async (query, id) => {
   const retriever = keywordRetriever([
     { id: 'ja', content: '東京の天気は晴れです。猫が好きです。' },
     { id: 'ja2', content: 'ねこはかわいい。パンとジュース。' },
@@ -101,7 +101,7 @@ test.each([
   expect((await retriever.retrieve(query)).map((found) => found.id)).toEqual(id ? [id] : []);
 });
 
-test("a score is the share of the query's words in the document", async () => {
+test("the score of a document is the share of the query's words that it contains", async () => {
   const retriever = keywordRetriever([
     { id: 'a', content: 'red green' },
     { id: 'b', content: 'blue' },
@@ -116,7 +116,7 @@ test("a score is the share of the query's words in the document", async () => {
   expect(retriever.threshold).toBe(0.05);
 });
 
-test('returns ten documents by default, or up to the limit, with source and metadata', async () => {
+test('retrieve() returns ten documents by default, or up to the limit, with source and metadata', async () => {
   const retriever = keywordRetriever(
     Array.from({ length: 20 }, (_, index) => ({
       id: `d${index}`,
@@ -133,7 +133,7 @@ test('returns ten documents by default, or up to the limit, with source and meta
   expect(two).toHaveLength(2);
 });
 
-test('finds long documents by their chunks', async () => {
+test('long documents are found by their chunks', async () => {
   const filler = (word: string): string => `${word}についての説明です。`.repeat(20);
   const content = [filler('会員'), '駐車場は裏手にあります。', filler('施設'), filler('料金')].join(
     '\n\n',
@@ -158,7 +158,7 @@ test.each([
   [{ none: 'x' }, []],
   [{ toString: 'x' }, []],
   [{ lang: [] }, []],
-] as const)('applies the filters %j', async (filters, expected) => {
+] as const)('the filters %j are applied', async (filters, expected) => {
   const retriever = keywordRetriever([
     { id: 'a', content: 'tea', metadata: { lang: 'ko', at: { floor: 1 } } },
     { id: 'b', content: 'tea', metadata: { lang: 'zh', public: true, tags: ['x', 'y'] } },
@@ -170,7 +170,7 @@ test.each([
   );
 });
 
-test('adds, replaces and removes documents', async () => {
+test('documents can be added, replaced and removed', async () => {
   const retriever = keywordRetriever([{ id: 'a', content: 'green tea' }]);
   await retriever.add([
     { id: 'b', content: 'black tea' },
@@ -186,7 +186,7 @@ test('adds, replaces and removes documents', async () => {
   expect(await idsOf(retriever, 'tea')).toEqual(['a']);
 });
 
-test('keeps ids that look like chunk ids, and unusual ids, apart', async () => {
+test('ids that look like chunk ids, and unusual ids, do not collide', async () => {
   const long = 'tea is good. '.repeat(30);
   const retriever = keywordRetriever(
     [
@@ -202,13 +202,13 @@ test('keeps ids that look like chunk ids, and unusual ids, apart', async () => {
   expect(await idsOf(retriever, 'beer')).toEqual(['__proto__']);
 });
 
-test('accepts custom stop words', async () => {
+test('custom stop words replace the default stop words', async () => {
   const retriever = keywordRetriever([{ id: 'a', content: 'tea for two' }], { stopWords: ['tea'] });
   expect(await idsOf(retriever, 'tea')).toEqual([]);
   expect(await idsOf(retriever, 'for')).toEqual(['a']);
 });
 
-test('a long query is cheap and matches by its start and its end', async () => {
+test('a long query is searched quickly, by its beginning and its end', async () => {
   const retriever = keywordRetriever(library);
   const long = `${'x'.repeat(extent({ quick: 500_000, full: 5_000_000 }))} ${'the '.repeat(extent({ quick: 100_000, full: 1_000_000 }))}`;
   expect((await idsOf(retriever, `${long} borrowing card`))[0]).toBe('en-card');
@@ -228,7 +228,7 @@ function open(options: KeywordRetrieverOptions & { readonly maxValueBytes?: numb
   return { store, errors, again };
 }
 
-test('another instance finds the documents in a store and sees each change', async () => {
+test('another retriever on the same store finds the documents and sees each change', async () => {
   const { again, store } = open();
   const [one, other] = [again(), again()];
   await one.add(library);
@@ -260,7 +260,7 @@ test('a later search reads only new documents', async () => {
   expect(getMany.mock.calls.map(([keys]) => keys.length)).toEqual([0, 1]);
 });
 
-test('keeps namespaces apart', async () => {
+test('namespaces are separate', async () => {
   const { again } = open();
   await again('a').add([{ id: 'x', content: 'tea a' }]);
   await again('a:b').add([{ id: 'x', content: 'tea b' }]);
@@ -269,7 +269,7 @@ test('keeps namespaces apart', async () => {
   expect((await again('a:b').retrieve('tea')).map(({ content }) => content)).toEqual(['tea b']);
 });
 
-test('splits a document larger than a value of the store', async () => {
+test('a document that is larger than one value of the store is split', async () => {
   const { again, store } = open({ maxValueBytes: 200 });
   const content = `${'很长的文件。'.repeat(200)}茶`;
   await again().add([{ id: '文件', content }]);
@@ -281,7 +281,7 @@ test('splits a document larger than a value of the store', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('a lagging listing neither loses new documents nor brings removed ones back', async () => {
+test('if the store’s listing lags, new documents are found, and removed documents do not reappear', async () => {
   const { again, store } = open();
   const retriever = again();
   await retriever.add([{ id: 'old', content: 'tea old' }]);
@@ -302,7 +302,7 @@ test('a lagging listing neither loses new documents nor brings removed ones back
   expect(await store.keys('')).toHaveLength(1);
 });
 
-test('an older document that appears late does not replace a newer one', async () => {
+test('an older version of a document that the listing shows late does not replace the newer version', async () => {
   const { again, store } = open();
   await again().add([{ id: 'a', content: 'tea older' }]);
   const listed = await store.keys('');
@@ -315,7 +315,7 @@ test('an older document that appears late does not replace a newer one', async (
   expect((await again().retrieve('tea')).map(({ content }) => content)).toEqual(['tea newer']);
 });
 
-test('when two instances write one document, the same write wins everywhere', async () => {
+test('if two retrievers write the same document, the same version wins everywhere', async () => {
   const { again } = open();
   const [one, other] = [again(), again()];
   await Promise.all([
@@ -332,7 +332,7 @@ test('when two instances write one document, the same write wins everywhere', as
   expect(said[2]).toEqual(said[0]);
 });
 
-test('reports damage in the store once and skips it', async () => {
+test('damaged values in the store are reported once and skipped', async () => {
   const { again, errors, store } = open();
   const retriever = again();
   await retriever.add([{ id: 'a', content: 'tea' }]);
@@ -346,7 +346,7 @@ test('reports damage in the store once and skips it', async () => {
   expect(errors.map(({ code }) => code)).toEqual(Array(4).fill('STORAGE_FAILED'));
 });
 
-test('a failing store rejects, an abort ends the wait, and the next search works', async () => {
+test('a store that fails rejects, an abort ends the wait, and the next search works', async () => {
   const { again, store } = open();
   const retriever = again();
   await retriever.add([{ id: 'a', content: 'tea' }]);
@@ -365,7 +365,7 @@ test('a failing store rejects, an abort ends the wait, and the next search works
   expect(await idsOf(retriever, 'tea')).toEqual(['a']);
 });
 
-test('rejects invalid input', async () => {
+test('keywordRetriever() rejects invalid documents, queries and options', async () => {
   const invalid = expect.objectContaining({ name: 'AgentError', code: 'INVALID_INPUT' });
   const bad: readonly unknown[] = [
     undefined,

@@ -6,7 +6,7 @@ const none: ReadonlySet<string> = new Set();
 const withoutWords = searchTerms({ segment: null, stopWords: none });
 const split = (text: string): readonly string[] => text.split(/(?=好)|(?<=好き)/);
 
-test('ignores width, case, accents and plural endings', () => {
+test('searchTerms() ignores width, case, accents and plural endings', () => {
   expect(withoutWords.ofText('Ｃafé STRASSE straße dogs glass bus')).toEqual([
     'cafe',
     'strasse',
@@ -19,12 +19,12 @@ test('ignores width, case, accents and plural endings', () => {
   expect(withoutWords.ofText('한국')).toEqual(withoutWords.ofText('한국'.normalize('NFD')));
 });
 
-test('treats marks outside Latin as letters', () => {
+test('combining marks of other scripts than Latin are part of a letter', () => {
   expect(withoutWords.ofText('हिन्दी')).toEqual(['हिन्दी']);
   expect(withoutWords.ofText('が')).toEqual(['が']);
 });
 
-test('indexes scripts without spaces by character, by pair and by word', () => {
+test('scripts without spaces are indexed by character, by pair of characters and by word', () => {
   expect(withoutWords.ofText('東京都へ')).toEqual(['東', '京', '都', 'へ', '東京', '京都', '都へ']);
   expect(searchTerms({ segment: split, stopWords: none }).ofText('猫好き')).toEqual([
     '猫',
@@ -47,7 +47,7 @@ test('a query uses pairs and words, and single characters only if they are words
   expect(withoutWords.ofQuery('学校에서 猫')).toEqual(['学校', '校에', '에서', '学', '校', '猫']);
 });
 
-test('uses pieces in hiragana only if there is nothing else', () => {
+test('a query uses terms in hiragana only if there are no other terms', () => {
   expect(withoutWords.ofQuery('りんごを買う')).toEqual(['を買', '買う', '買']);
   expect(withoutWords.ofQuery('りんご')).toEqual(['りん', 'んご']);
 });
@@ -59,12 +59,12 @@ test('a query ignores stop words, but a text keeps them', () => {
   expect(terms.ofText('the dog')).toEqual(['the', 'dog']);
 });
 
-test('ignores punctuation and emoji', () => {
+test('punctuation and emoji are ignored', () => {
   expect(withoutWords.ofText('「、。」 🎉 — ?!')).toEqual([]);
   expect(withoutWords.ofText('\ud83d')).toEqual([]);
 });
 
-test('finds words with the segmenter of the runtime if there is one', () => {
+test('words are found with the segmenter of the runtime if it has one', () => {
   const terms = searchTerms({ stopWords: none });
   expect(terms.ofText('ありがとうございます')).toContain('ありがとう');
   expect(terms.ofText('ภาษาไทย')).toContain('ภาษา');

@@ -27,7 +27,7 @@ test('counts words, letters, camel case, upper case and Vietnamese letters', () 
   expect(counted('été đã', WORDS, LETTERS, VIETNAMESE)).toEqual([2, 5, 1]);
 });
 
-test('pairs of letters separate English from other languages and from base64', () => {
+test('pairs of letters distinguish English from Finnish and from base64', () => {
   const perLetter = (text: string): number =>
     counted(text, counter.BIGRAMS)[0]! / counted(text, counter.LETTERS)[0]!;
   const english = perLetter('the weather in the north of the country is nice');
@@ -38,7 +38,7 @@ test('pairs of letters separate English from other languages and from base64', (
   expect(counted('xqzwkj', counter.HARD_WORDS)[0]).toBeGreaterThan(0);
 });
 
-test('counts numbers, punctuation and blanks by runs', () => {
+test('counts digits, punctuation and white space, each also by run', () => {
   const {
     DIGITS,
     DIGIT_GROUPS,
@@ -61,14 +61,14 @@ test('counts numbers, punctuation and blanks by runs', () => {
   expect(counted('a  b\t\tc d\r\n\r\n', counter.SPACE_RUNS, counter.NEWLINE_RUNS)).toEqual([2, 1]);
 });
 
-test('counts a tag without attributes only if nothing but its name is between the brackets', () => {
+test('counts a tag only if there is nothing but its name between the brackets', () => {
   expect(counted('<p>a</p> <tr><td></td></tr>', counter.TAGS)).toEqual([6]);
   expect(
     counted('<a href="b">c <!-- d --> x > y, a->b, <e List<String> a/b>', counter.TAGS),
   ).toEqual([0]);
 });
 
-test('a run of one script includes its rarer letters', () => {
+test('a run of one script includes the rarer letters of that script', () => {
   expect(counted('Привіт, қазақ', CYRILLIC, CYRILLIC_EXTENDED, counter.CYRILLIC_RUNS)).toEqual([
     8, 2, 2,
   ]);
@@ -85,7 +85,7 @@ test('counts emoji, emoji after a space, repeated marks and lone surrogates', ()
   expect(counted('\ud83d', OTHER)).toEqual([1]);
 });
 
-test('the count of a text does not depend on earlier texts', () => {
+test('the counts of a text do not depend on earlier texts', () => {
   const first = [...countFeatures('Hello, 世界! 안녕')];
   countFeatures('something else 123');
   expect([...countFeatures('Hello, 世界! 안녕')]).toEqual(first);
