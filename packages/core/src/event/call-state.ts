@@ -15,4 +15,14 @@ export interface CallState {
   decision?: Decision;
   /** The decision or result that the tool call waits for. */
   pending?: PendingCall;
+  /** What the tool call waited for before `decision`. */
+  waited?: PendingCall | undefined;
+}
+
+/** Returns the state of a tool call after a decision that the agent has not carried out yet. */
+export function withDecision(
+  { pending: waited, ...state }: CallState,
+  decision: Decision,
+): CallState {
+  return { ...state, waited, decision };
 }

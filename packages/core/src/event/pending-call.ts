@@ -1,5 +1,5 @@
 import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 
 /** Tool call that waits for a person or another program. */
 export interface PendingCall {
@@ -15,6 +15,11 @@ export interface PendingCall {
   readonly reason?: string;
   /** Whether a suspended agent tool waits only for approvals of its child agent's tool calls. */
   readonly forApproval?: true;
+  /**
+   * What the tool passed to `suspend` besides the reason, such as the questions of an MCP server.
+   * The tool gets it again together with the decision.
+   */
+  readonly details?: JsonObject;
 }
 
 /** Returns whether the tool call waits only for approvals. */

@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import { withDecision } from '../event/call-state.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
@@ -149,8 +150,7 @@ async function settle(run: Run, input: CallInput): Step {
 function keepDecisions(run: Run, decisions: readonly Decision[]): void {
   const { calls } = run.setup.status;
   for (const decision of decisions) {
-    const { pending: _pending, ...state } = calls.get(decision.toolUseId) ?? {};
-    calls.set(decision.toolUseId, { ...state, decision });
+    calls.set(decision.toolUseId, withDecision(calls.get(decision.toolUseId) ?? {}, decision));
   }
 }
 
@@ -315,8 +315,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
         } else if (!item.outcome) {
           // The tool has not started, and its call stays open.
         } else if (isSuspension(item.outcome)) {
-          const { kind = 'suspended', suspended, forApproval } = item.outcome;
-          pending.push(suspend(run, toolUse, kind, suspended, forApproval));
+          const { suspended, kind = 'suspended', ...about } = item.outcome;
+          pending.push(suspend(run, toolUse, kind, suspended, about));
         } else {
           const { toolUse: ran = toolUse } = run.setup.status.calls.get(toolUse.id) ?? {};
           await conclude(run, ran, item.outcome, asked);

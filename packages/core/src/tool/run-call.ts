@@ -1,9 +1,9 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { Decision } from '../event/pending-call.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolResult } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
@@ -21,6 +21,7 @@ export interface Suspension {
   readonly suspended: string;
   /** Whether the tool is a child agent that waits only for approvals. */
   readonly forApproval?: true;
+  readonly details?: JsonObject;
 }
 
 /** Context of a tool call and of the run that makes the tool call. */
@@ -29,6 +30,8 @@ export interface RunCallOptions extends RunInfo {
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
+  /** What the tool call waited for before `decision`. */
+  readonly pending: PendingCall | undefined;
   /**
    * Signal that aborts the tool call. After the abort the result is `interrupted`, even if the tool
    * ignores the signal.
@@ -70,8 +73,8 @@ export async function runCall(
         throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
       return context.get(token) as T;
     },
-    suspend(suspended) {
-      throw { suspended } satisfies Suspension;
+    suspend(suspended, details) {
+      throw JSON.parse(JSON.stringify({ suspended, details })) as Suspension;
     },
   };
   try {

@@ -1,4 +1,4 @@
-import type { Decision } from '../event/pending-call.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -48,9 +48,9 @@ export interface ToolContext {
   /**
    * Ends this tool call without a result (AgentScope: `ToolSuspendException`). The run finishes the
    * other tool calls and ends as `suspended`. A decision in a later agent call settles this tool
-   * call. Never returns.
+   * call. `details` are stored and shown with the pending tool call. Never returns.
    */
-  suspend(reason: string): never;
+  suspend(reason: string, details?: JsonObject): never;
   /**
    * Asks the agent call to stop, to pause or to add messages, like `agent.interrupt()`. The request
    * takes effect when the running tools have ended. Returns false and does nothing if the agent
@@ -62,6 +62,8 @@ export interface ToolContext {
    * `takesDecisions`.
    */
   readonly decision?: Decision | undefined;
+  /** What this tool call waited for before `decision`. */
+  readonly pending?: PendingCall | undefined;
 }
 
 /**

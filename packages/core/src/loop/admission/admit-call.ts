@@ -18,7 +18,13 @@ import { editCall } from './edit-call.ts';
  * person or another program. `result`: the tool call has ended, and its tool does not run.
  */
 export type Admission =
-  | { readonly type: 'ready'; readonly call: ReadyCall; readonly decision: Decision | undefined }
+  | {
+      readonly type: 'ready';
+      readonly call: ReadyCall;
+      readonly decision: Decision | undefined;
+      /** What the tool call waited for until now. */
+      readonly waited?: PendingCall | undefined;
+    }
   | { readonly type: 'pending'; readonly pending: PendingCall }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult }
   /** A hook asked to end the agent call. The tool call stays open and unchanged. */
@@ -35,6 +41,8 @@ interface OpenCall {
    */
   readonly isKnown: boolean;
   readonly decision: Decision | undefined;
+  /** What the tool call waits for, or waited for before its decision. */
+  readonly waited: PendingCall | undefined;
   /** Whether a middleware has `decide`, which asks for approvals while the run waits. */
   readonly asks: boolean;
 }
@@ -58,7 +66,7 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   const settled = settledBefore(asked);
   if (settled) return settled;
 
-  const { state, decision } = asked;
+  const { state, decision, waited } = asked;
   const isEdit = decision?.type === 'edit' && !isForTool(asked);
   let edited = toolUse;
   if (isEdit) edited = await editCall(run, toolUse, state, decision.input);
@@ -85,9 +93,10 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   if (isAgents) run.toolsUsed.add(call.tool.name);
   state.toolUse = call.toolUse;
   delete state.pending;
+  delete state.waited;
   if (decision) state.approved = true;
   else if (call.needs && !open.asks) return wait(open, 'approval', reasonOf(call.needs));
-  return call.tool.execute ? { type: 'ready', call, decision } : wait(open, 'external');
+  return call.tool.execute ? { type: 'ready', call, decision, waited } : wait(open, 'external');
 }
 
 /** Returns whether a tool call still needs an approval. Runs no hooks. */
@@ -111,6 +120,7 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
     state,
     isKnown: known !== undefined,
     decision: given ?? state.decision,
+    waited: state.pending ?? state.waited,
     asks: use.some(({ decide }) => decide),
   };
 }
@@ -147,13 +157,9 @@ export function startsNoTool({ cut }: Run): boolean {
  * Returns whether the tool itself receives the decision. An example is an agent tool whose child
  * agent has pending tool calls.
  */
-function isForTool({ run, toolUse, state }: OpenCall): boolean {
+function isForTool({ run, toolUse, waited }: OpenCall): boolean {
   const asked = run.tools.find(toolUse.name);
-  return (
-    typeof asked === 'object' &&
-    asked.takesDecisions === true &&
-    state.pending?.kind === 'suspended'
-  );
+  return typeof asked === 'object' && asked.takesDecisions === true && waited?.kind === 'suspended';
 }
 
 /** Finds the tool, validates the input, and checks whether the tool call needs approval. */
@@ -261,7 +267,7 @@ export function suspend(
   { id: toolUseId, name, input }: ToolUse,
   kind: PendingCall['kind'],
   reason?: string,
-  forApproval?: true,
+  more?: Pick<PendingCall, 'forApproval' | 'details'>,
 ): PendingCall {
   const pending: PendingCall = {
     toolUseId,
@@ -269,7 +275,7 @@ export function suspend(
     input,
     kind,
     ...(reason !== undefined && { reason }),
-    ...(forApproval && { forApproval }),
+    ...more,
   };
   Object.assign(run.setup.status.calls.get(toolUseId)!, { pending, started: false });
   return pending;

@@ -1,4 +1,4 @@
-import type { CallState } from '../../event/call-state.ts';
+import { withDecision, type CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { JsonValue } from '../../message/json.ts';
@@ -148,18 +148,18 @@ export class LogFold implements SessionView {
         if (/interrupted|aborted/.test(record.reason)) this.stoppedRun = record.runId || undefined;
         break;
       case 'call-started':
-        this.#update(record.toolUseId, ({ pending: _pending, decision, ...state }) => ({
-          ...state,
-          ...(decision && { approved: true }),
-          ...(record.toolUse && { toolUse: record.toolUse }),
-          started: true,
-        }));
+        this.#update(
+          record.toolUseId,
+          ({ pending: _pending, waited: _waited, decision, ...state }) => ({
+            ...state,
+            ...(decision && { approved: true }),
+            ...(record.toolUse && { toolUse: record.toolUse }),
+            started: true,
+          }),
+        );
         break;
       case 'decision':
-        this.#update(record.decision.toolUseId, ({ pending: _pending, ...state }) => ({
-          ...state,
-          decision: record.decision,
-        }));
+        this.#update(record.decision.toolUseId, (state) => withDecision(state, record.decision));
         break;
       case 'suspended':
         for (const { pending, toolUse } of record.calls) {
@@ -249,7 +249,7 @@ export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly R
  */
 function notesOf(
   toolUseId: string,
-  { started, toolUse, approved, decision, pending }: CallState,
+  { started, toolUse, approved, decision, waited, pending = waited }: CallState,
 ): readonly RunNote[] {
   const notes: RunNote[] = [];
   const yes: Decision = { toolUseId, type: 'approve' };

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import type { Decision } from '../event/pending-call.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool, type ToolContext } from '../tool/tool.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const order = { toolCalls: [{ name: 'order', id: 'c' }] };
+const details = { question: 'Which size?', sizes: ['S', 'M'] };
+
+/** Creates processes that share one store. The tool of each process asks a question first. */
+function newSession() {
+  const store = new MemoryStore();
+  const seen: Pick<ToolContext, 'decision' | 'pending'>[] = [];
+  const asking = {
+    ...tool({
+      name: 'order',
+      description: '',
+      input: {},
+      execute(_input, { decision, pending, suspend }) {
+        seen.push({ decision, pending });
+        if (decision?.type !== 'result') return suspend('Which size?', details);
+        return `ordered ${outputText(decision.output)}`;
+      },
+    }),
+    takesDecisions: true,
+  };
+  const newProcess = (calls: readonly ScriptedReply[] = []): ReActAgent =>
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel([...calls, 'done']),
+      tools: [asking],
+      memory: new SessionMemory(store, 's'),
+    });
+  return { seen, newProcess };
+}
+
+const answer: Decision = { type: 'result', toolUseId: 'c', output: 'M' };
+const pending = {
+  toolUseId: 'c',
+  name: 'order',
+  input: {},
+  kind: 'suspended',
+  reason: 'Which size?',
+  details,
+};
+
+async function outputsOf(agent: ReActAgent): Promise<readonly string[]> {
+  return (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => outputText(output));
+}
+
+test('the details of a suspended tool call are in its pending call, also in a later process', async () => {
+  const { newProcess } = newSession();
+  expect((await newProcess([order]).call('Go')).pending).toEqual([pending]);
+  expect((await newProcess().call()).pending).toEqual([pending]);
+});
+
+test('a tool gets what it waited for together with the decision, also in a later process', async () => {
+  const { newProcess, seen } = newSession();
+  await newProcess([order]).call('Go');
+  const later = newProcess();
+  expect(await later.call([answer])).toMatchObject({ reason: 'stop' });
+  expect(seen).toEqual([
+    { decision: undefined, pending: undefined },
+    { decision: answer, pending },
+  ]);
+  expect(await outputsOf(later)).toEqual(['ordered M']);
+});
+
+test.each(['the same process', 'a later process'])(
+  'a decision that was stored but not carried out goes to the tool: %s',
+  async (where) => {
+    const { newProcess, seen } = newSession();
+    const first = newProcess([order]);
+    await first.call('Go');
+    const remove = first.addHook({ on: { 'pre-call': (_event, { stop }) => stop() } });
+    expect(await first.call([answer])).toMatchObject({ reason: 'stopped-by-hook' });
+    remove();
+    const next = where === 'the same process' ? first : newProcess();
+    await next.call();
+    expect(seen.at(-1)).toEqual({ decision: answer, pending });
+    expect(await outputsOf(next)).toEqual(['ordered M']);
+  },
+);
