@@ -79,7 +79,7 @@ test.each([
   expect(errorMessage({ code: 'NOT_FOUND' }, { locale })).toBe(languages[language].NOT_FOUND);
 });
 
-test('custom texts take precedence, also for thrown values that are no AgentError', () => {
+test('custom texts take precedence, also for thrown values that are not an AgentError', () => {
   const messages = {
     NOT_FOUND: 'Nichts da.',
     INTERNAL: 'Ups.',

@@ -208,7 +208,7 @@ test('approved and external results become the answer when all are complete, als
 test.for<[type: 'reject' | 'result', reason: string]>([
   ['reject', 'stop'],
   ['result', 'stop'],
-])('a tool call with a %s that is no success goes to the model', async ([type, reason]) => {
+])('a tool call with a %s instead of a success goes to the model', async ([type, reason]) => {
   const { agent } = setUp([calls('external'), 'the model’s']);
   await agent.call('go');
   const decision =

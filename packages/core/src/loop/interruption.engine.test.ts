@@ -238,7 +238,7 @@ test('an interrupt while `decide` decides about a tool call prevents its start',
   await expectWhole(agent, model);
 });
 
-test('an interrupt before a user has decided ends the wait, and no call starts', async () => {
+test('an interrupt during humanInTheLoop() ends the wait for decisions, and no tool call starts', async () => {
   const { gate, signals } = gated();
   const asked: AbortSignal[] = [];
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'next'], {
@@ -267,7 +267,7 @@ test('an interrupt before a user has decided ends the wait, and no call starts',
   await expectWhole(agent, model);
 });
 
-test('a pause before a user has decided suspends the call with what it waits for', async () => {
+test('a pause during `decide` suspends the call, with the tool calls that need a decision as pending', async () => {
   const { gate, signals, open } = gated();
   const store = new MemoryStore();
   const host = (replies: readonly ScriptedReply[], decide: Middleware['decide']) =>

@@ -29,7 +29,7 @@ const setUp = (execute: () => unknown, options: Partial<AgentOptions> = {}) => {
 const resultsIn = ({ messages }: ModelRequest): readonly string[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => outputText(output));
 
-test('the model sees a long result cut with a note, and the log and readers keep it whole', async () => {
+test('the model gets the start of a long result with a note, and the log and the events have the whole result', async () => {
   const { agent, model } = setUp(() => long);
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('Hi')) events.push(event);
@@ -39,7 +39,7 @@ test('the model sees a long result cut with a note, and the log and readers keep
   expect(told!.result.output).toBe(long);
   await agent.call('And?');
   expect(resultsIn(model.requests[2]!)).toEqual([cut]);
-  // Token counts and wire forms are cached on the message.
+  // The message is the same object, because token counts and wire forms are cached by message.
   const shown = model.requests.slice(1).map(({ messages }) => messages.at(2));
   expect(shown[0]!.role).toBe('tool');
   expect(shown[0]).toBe(shown[1]);
@@ -66,7 +66,7 @@ test.for<[what: string, execute: () => unknown, text: RegExp]>([
     ],
     /\[This result is cut\. /,
   ],
-])('cuts %s', async ([, execute, text]) => {
+])('the result is cut if it is %s', async ([, execute, text]) => {
   const { agent, model } = setUp(execute);
   await agent.call('Hi');
   const [shown] = resultsIn(model.requests[1]!);
@@ -74,7 +74,7 @@ test.for<[what: string, execute: () => unknown, text: RegExp]>([
   expect(shown!.length).toBeLessThan(100_200);
 });
 
-test('media of a long result stay, in their place', async () => {
+test('media of a long result are kept, in their place', async () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://a.test/i.png' } } as const;
   const memory = new InMemoryMemory();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask' }] }, 'Done.']);
@@ -96,14 +96,14 @@ test('media of a long result stay, in their place', async () => {
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toEqual(output);
 });
 
-test('a direct answer is whole', async () => {
+test('a direct answer is not cut', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'read' }] }]);
   const tools = [reader(() => long, { returnDirect: true })];
   const agent = new ReActAgent({ name: 'a', model, tools });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'return-direct', text: long });
 });
 
-test('another agent with the same memory sees the result cut, too', async () => {
+test('another agent with the same memory gets the cut result too', async () => {
   const memory = new InMemoryMemory();
   await setUp(() => long, { memory }).agent.call('Hi');
   const model = new ScriptedModel(['Hello.']);
@@ -111,7 +111,7 @@ test('another agent with the same memory sees the result cut, too', async () => 
   expect(resultsIn(model.requests[0]!)).toEqual([cut]);
 });
 
-test('the result of an agent that is a tool is cut', async () => {
+test('the result of an agent as a tool is cut', async () => {
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel([long]) });
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'call_child', input: { message: 'Go' } }] },
@@ -122,7 +122,7 @@ test('the result of an agent that is a tool is cut', async () => {
   expect(resultsIn(model.requests[1]!)[0]).toContain('[This result is cut. ');
 });
 
-test('results in text, summaries and observations are cut, too', async () => {
+test('results are also cut in a text protocol, in the summary at the limit, and in answerFromObservations()', async () => {
   const said = '{"think":"","tool_name":"read","arguments":{}}';
   const text = new ScriptedModel([said, 'Done.'], { features: { tools: false } });
   const tools = [reader(() => long)];
@@ -139,7 +139,7 @@ test('results in text, summaries and observations are cut, too', async () => {
   }
 });
 
-test('the limit is an option, 0 leaves the note, and Infinity sets none', async () => {
+test('`resultLength` sets the limit: with 0 only the note is left, and with Infinity nothing is cut', async () => {
   for (const [resultLength, shown] of [
     [10, 'word word \n[This result is cut. It has 250000 characters; these are the first 10.]'],
     [0, '\n[This result is cut. It has 250000 characters; these are the first 0.]'],
@@ -155,13 +155,13 @@ test('the limit is an option, 0 leaves the note, and Infinity sets none', async 
   );
 });
 
-test('a cut splits no character', async () => {
+test('a cut does not split a surrogate pair', async () => {
   const { agent, model } = setUp(() => `a${'😀'.repeat(10)}`, { limits: { resultLength: 4 } });
   await agent.call('Hi');
   expect(resultsIn(model.requests[1]!)[0]).toMatch(/^a😀\n\[This result is cut/u);
 });
 
-test('policies get the cut result, and only tool results are cut', async () => {
+test('context policies get the cut result, and only tool results are cut', async () => {
   const seen: number[] = [];
   const { agent, model } = setUp(() => long, {
     systemPrompt: long,

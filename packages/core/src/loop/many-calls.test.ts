@@ -28,7 +28,7 @@ const setUp = (count: number, options: Partial<AgentOptions> = {}) => {
 
 const refused = 'Error: A reply may have 128 tool calls. Make this call again later.';
 
-test('a reply runs 128 calls, and the others get error results in order', async () => {
+test('the first 128 calls of a reply run, and the others get error results, all in order', async () => {
   const { agent, model, ran } = setUp(300);
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('Hi')) events.push(event);
@@ -45,7 +45,7 @@ test('a reply runs 128 calls, and the others get error results in order', async 
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
 
-test('the cap is an option', async () => {
+test('`replyCalls` sets how many calls of a reply run', async () => {
   for (const [replyCalls, expected] of [
     [0, 0],
     [1, 1],
@@ -61,13 +61,13 @@ test('the cap is an option', async () => {
   );
 });
 
-test('refused calls count toward the limit of calls', async () => {
+test('calls that do not run count toward the limit of tool calls', async () => {
   const { agent, ran } = setUp(300, { limits: { toolCalls: 200 } });
   expect((await agent.call('Hi')).reason).toBe('limit');
   expect(ran()).toBeLessThanOrEqual(128);
 });
 
-test('20,000 calls end, and their results are in order', async () => {
+test('a reply with 20,000 calls is handled, and the results are in the order of the calls', async () => {
   const { agent, model, ran } = setUp(20_000, { limits: { timeoutMs: 60_000 } });
   expect((await agent.call('Hi')).text).toBe('Done.');
   expect(ran()).toBe(128);
@@ -76,7 +76,7 @@ test('20,000 calls end, and their results are in order', async () => {
   expect(results.every(({ toolUseId }, n) => toolUseId === `call_${n + 1}`)).toBe(true);
 });
 
-test('20,000 calls without index and id end, and are as many calls', async () => {
+test('20,000 calls without index and id are handled as so many calls', async () => {
   const { look } = setUp(0);
   let asked = 0;
   const piece = (n: number): string =>

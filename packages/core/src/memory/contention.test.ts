@@ -5,7 +5,7 @@ import { randomOf } from '../testing/random-of.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a store whose first compare-and-sets find that another writer was faster. */
+/** Returns a store in which the first compare-and-sets fail, as if another writer were faster. */
 function contested(losses: number): MemoryStore {
   const store = new MemoryStore();
   const write = store.compareAndSet.bind(store);
@@ -14,7 +14,7 @@ function contested(losses: number): MemoryStore {
   return store;
 }
 
-/** Runs to the end without waiting, as on a clock of its own. */
+/** Runs the work on a fake clock, so that its waits take no time. */
 async function settle<T>(work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers();
   const all = work();
@@ -22,7 +22,7 @@ async function settle<T>(work: () => Promise<T>): Promise<T> {
   return all;
 }
 
-test('a writer that keeps losing waits longer and longer, and then writes', async () => {
+test('a writer that keeps losing to others waits longer each time, up to 500 ms, until it can write', async () => {
   const delays: number[] = [];
   const memory = new SessionMemory(contested(60), 's', {
     random: () => 0.5,
@@ -33,7 +33,7 @@ test('a writer that keeps losing waits longer and longer, and then writes', asyn
   expect([delays.length, delays.at(-1)]).toEqual([60, 500]);
 });
 
-test('the waits have a random part, so that writers do not meet again', async () => {
+test('the waits are partly random, so that two writers do not meet again', async () => {
   const waits = await Promise.all(
     [1, 2].map(async (seed) => {
       const delays: number[] = [];
@@ -46,7 +46,7 @@ test('the waits have a random part, so that writers do not meet again', async ()
   expect(waits[0]).not.toEqual(waits[1]);
 });
 
-test.for([8, 64, 200])('%s writers at once all write, and nothing is lost', async (count) => {
+test.for([8, 64, 200])('when %s writers write at once, nothing is lost', async (count) => {
   const store = new MemoryStore();
   await settle(() =>
     Promise.all(
@@ -59,7 +59,7 @@ test.for([8, 64, 200])('%s writers at once all write, and nothing is lost', asyn
   expect(new Set(read.map(({ content }) => JSON.stringify(content))).size).toBe(count);
 });
 
-test('a writer gives up at last; its records stay for the next write', async () => {
+test('a writer gives up after many attempts, and the next write stores its records', async () => {
   let isLost = true;
   const store = new MemoryStore();
   const write = store.compareAndSet.bind(store);
@@ -74,17 +74,20 @@ test('a writer gives up at last; its records stay for the next write', async () 
   expect((await new SessionMemory(store, 's').read()).length).toBe(1);
 });
 
-test.for([8, 64, 200])('%s counters of one key count exactly', async (count) => {
-  const store = new MemoryStore();
-  const window = { ms: 1000, now: 5 };
-  const counters = Array.from({ length: count }, (_, n) =>
-    storedCounters(store, { random: randomOf(n + 1) }),
-  );
-  await settle(() => Promise.all(counters.map((each) => each.add('k', 1, window))));
-  expect(await counters[0]!.add('k', 0, window)).toMatchObject({ total: count });
-});
+test.for([8, 64, 200])(
+  'when %s counters count one key at once, the total is exact',
+  async (count) => {
+    const store = new MemoryStore();
+    const window = { ms: 1000, now: 5 };
+    const counters = Array.from({ length: count }, (_, n) =>
+      storedCounters(store, { random: randomOf(n + 1) }),
+    );
+    await settle(() => Promise.all(counters.map((each) => each.add('k', 1, window))));
+    expect(await counters[0]!.add('k', 0, window)).toMatchObject({ total: count });
+  },
+);
 
-test.for([{ random: 5 }, { sleep: 'long' }])('%j is a configuration error', (options) => {
+test.for([{ random: 5 }, { sleep: 'long' }])('the options %j are rejected', (options) => {
   const expected = expect.objectContaining({ code: 'CONFIGURATION' });
   expect(() => new SessionMemory(new MemoryStore(), 's', options as never)).toThrow(expected);
   expect(() => storedCounters(new MemoryStore(), options as never)).toThrow(expected);

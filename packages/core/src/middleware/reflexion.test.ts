@@ -195,7 +195,7 @@ test.each(['native', 'text'] as const)(
   },
 );
 
-test('a refused value takes the calls beside it back', async () => {
+test('if the check rejects a structured value, the other tool calls of the reply do not run', async () => {
   const value = (n: number) => ({ name: 'generate_response', input: { response: [n] } });
   const one: Reflect = (reply) => (reply === '{"response":[1]}' ? 'Not 1.' : undefined);
   const { agent } = setUp(

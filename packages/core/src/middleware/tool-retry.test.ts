@@ -114,7 +114,7 @@ test('an abort ends the wait before the next attempt', async () => {
   expect(tries).toHaveLength(1);
 });
 
-test('an interrupt ends the wait, and the tool does not run again', async () => {
+test('an interrupt ends the wait before the next attempt, and the tool does not run again', async () => {
   const sleep = (): Promise<never> => new Promise(() => agent.interrupt('停'));
   const { agent, tries } = setUp(failing(marked, 1), { sleep });
   expect(await agent.call('Go')).toMatchObject({ reason: 'interrupted', text: '停' });
@@ -124,7 +124,7 @@ test('an interrupt ends the wait, and the tool does not run again', async () => 
   expect(tries).toHaveLength(1);
 });
 
-test('a tool that interrupts and then fails does not run again', async () => {
+test('a tool that interrupts its call and then fails is not retried', async () => {
   const { agent, tries, delays } = setUp((_attempt, { interrupt }) => {
     interrupt();
     throw marked;

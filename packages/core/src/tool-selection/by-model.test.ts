@@ -125,7 +125,7 @@ test.each([
   { alwaysInclude: [null] },
   { alwaysInclude: 't1' },
   { timeoutMs: -1 },
-])('rejects %o', (options) => {
+])('byModel() rejects the options %o', (options) => {
   const given = Object.keys(options).length
     ? { model: new ScriptedModel([]), ...options }
     : options;

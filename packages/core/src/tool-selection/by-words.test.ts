@@ -13,13 +13,13 @@ const chosen = (question: string, options?: Parameters<typeof byWords>[0]): unkn
   byWords(options)(question, schemas, context);
 const all = schemas.map(({ name }) => name);
 
-test('selects all of a few tools, unless `evenWhenFew` is true', () => {
+test('byWords() selects all tools if there are few, unless `evenWhenFew` is true', () => {
   expect(chosen('What time is it?')).toEqual(all);
   expect(chosen('What time is it?', { limit: 4 })).toEqual(all);
   expect(chosen('What time is it?', { evenWhenFew: true })).toEqual(['clock']);
 });
 
-test('returns the best tools up to the maximum; a name counts more than a description', () => {
+test('returns the best tools, at most `limit`, and a match in a name counts more than one in a description', () => {
   expect(chosen('send mail', { limit: 3 })).toEqual(['mail_send', 'mail_list']);
   expect(chosen('list mail', { limit: 1 })).toEqual(['mail_list']);
   expect(chosen('서울의 날씨는?', { limit: 1 })).toEqual(['날씨']);
@@ -30,14 +30,14 @@ test('returns all tools if no word matches', () => {
   expect(chosen('', { evenWhenFew: true })).toEqual(all);
 });
 
-test('of a long question it uses the start and the end', () => {
+test('uses only the start and the end of a long question', () => {
   const filler = '안녕하세요 '.repeat(100_000);
   expect(chosen(`${filler} mail ${filler}`, { limit: 1 })).toEqual(all);
   expect(chosen(`time ${filler}`, { limit: 1 })).toEqual(['clock']);
   expect(chosen(`${filler} time`, { limit: 1 })).toEqual(['clock']);
 });
 
-test('finds parameters too', () => {
+test('also matches the names and descriptions of parameters', () => {
   const parameters = {
     type: 'object',
     properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true },
@@ -47,8 +47,11 @@ test('finds parameters too', () => {
   expect(byWords({ limit: 2 })('which currency', tools, context)).toEqual(['rates']);
 });
 
-test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])('rejects %o', (options) => {
-  expect(() => byWords(options as never)).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION' }),
-  );
-});
+test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])(
+  'byWords() rejects the options %o',
+  (options) => {
+    expect(() => byWords(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);

@@ -703,7 +703,7 @@ test('the number of searches in a reply of single-character deltas is bounded', 
   expect(searched).toBeLessThan(10 * long.length);
 });
 
-test('a rule holds back what it wants, and an invalid index rejects the reply', async () => {
+test('a rule decides with `heldFrom` which text is held back, and an invalid result of it rejects the reply', async () => {
   const held = (heldFrom: unknown): OutputRule =>
     ({ name: 'held', find: () => [], heldFrom }) as unknown as OutputRule;
   const deltas = [[text('one ')], [text('two ')], [text('three')]];

@@ -33,7 +33,7 @@ const tags = (value: string): string =>
 const digitsAt = (value: string, zero: number): string =>
   value.replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 
-/** Ways to write a value so that a person or a model still reads it. */
+/** Ways to write a value so that a person or a model can still read it. */
 const disguises: readonly (readonly [how: string, (value: string) => string])[] = [
   ['zero-width spaces', (value) => spread(value, '\u200b')],
   ['combining grapheme joiners', (value) => spread(value, '\u034f')],
@@ -111,7 +111,7 @@ const disguises: readonly (readonly [how: string, (value: string) => string])[] 
 ];
 
 test.each(disguises)(
-  'masks values disguised by %s, and keeps the text around them',
+  'maskPii() masks values disguised by %s, and keeps the text around them',
   (_how, disguise) => {
     for (const [kind, value] of values) {
       const before = 'Ｎote é ½ ﬁ: ';
@@ -123,7 +123,7 @@ test.each(disguises)(
   },
 );
 
-test('sees through every default-ignorable code point', () => {
+test('maskPii() recognizes values with any default-ignorable code point between the characters', () => {
   const missed: string[] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
@@ -161,7 +161,7 @@ test.each([
   '3782.822463.10005',
   '3782/822463/10005',
   '3056 930902 5904',
-])('masks the card %j', (card) => {
+])('maskPii() masks the card %j', (card) => {
   expect(mask(`Pay with ${card} now.`)).toBe('Pay with [CARD] now.');
 });
 
@@ -178,7 +178,7 @@ test.each([
   '가격은 10,000원이고 2024년 1월입니다. 😀 ① ② ③ ½',
   'x² + y² = 4, H₂O, ⅷ, 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
   'Привет, мир @ дом. 你好，世界@。 @mention',
-])('finds nothing in the ordinary text: %s', (text) => {
+])('maskPii() finds nothing in the ordinary text: %s', (text) => {
   expect(mask(text, { kinds: ['email', 'card', 'ssn', 'phone', 'rrn'] })).toBe(text);
 });
 
@@ -204,18 +204,18 @@ test.each([
   [`${'a'.repeat(65)}@example.test`, '[EMAIL]'],
   [`To ${'a.b+c'.repeat(200)}@example.test.`, 'To [EMAIL].'],
   [`ann@${'a.'.repeat(20)}example.test`, '[EMAIL]'],
-])('masks the e-mail in %s', (text, masked) => {
+])('maskPii() masks the e-mail address in %s', (text, masked) => {
   expect(mask(text)).toBe(masked);
 });
 
 test.each(['123.45.6789', '123·45·6789', '123-45-6789', '123_45_6789', '123/45/6789'])(
-  'masks the SSN %s',
+  'maskPii() masks the SSN %s',
   (ssn) => {
     expect(mask(`SSN: ${ssn}.`)).toBe('SSN: [SSN].');
   },
 );
 
-test('the strategies show and hash values in the form without disguises', () => {
+test('the strategies `mask` and `hash` use the value without its disguise', () => {
   expect(mask(digitsAt('4111 1111 1111 1111', 0x660), { strategy: 'mask' })).toBe(
     '**** **** **** 1111',
   );
@@ -237,7 +237,7 @@ const secrets = [
   '123.45.6789',
 ];
 
-test('a stream gives the same as the whole text, and never the data, with any chunking', async () => {
+test('a stream gives the same text as masking the whole text, however it is split, and never takes text back', async () => {
   const rule = maskPii();
   for (const [index, secret] of secrets.entries()) {
     const next = randomOf(index);
@@ -267,7 +267,7 @@ test('a stream gives the same as the whole text, and never the data, with any ch
   }
 });
 
-test('inputs are masked before the model and the log get them', async () => {
+test('disguised values in the input are masked before the model gets them', async () => {
   for (const [, disguise] of disguises) {
     const model = new ScriptedModel(['ok']);
     const agent = new ReActAgent({ name: 'a', model, use: [inputGuards([maskPii()])] });
@@ -291,6 +291,6 @@ test.each([
   '4 1',
   '4111, ',
   'ﷺ',
-])('masks a million characters of %j quickly', (unit) => {
+])('maskPii() masks a million characters of %j quickly', (unit) => {
   expect(mask(unit.repeat(1_000_000 / unit.length)).length).toBeGreaterThan(0);
 });

@@ -10,7 +10,10 @@ import { tool } from '../../tool/tool.ts';
 const input = { type: 'object' } as const;
 const tenThousand = 'word '.repeat(2_000);
 
-/** Creates a model that says so much text per reply, and calls a tool in all but the last. */
+/**
+ * Creates a model whose replies have this number of characters. All replies but the last call a
+ * tool.
+ */
 const talker = (replies: number, characters: number): ChatModel => {
   let asked = 0;
   return {
@@ -39,7 +42,7 @@ const eventsOf = async (agent: ReActAgent, afterSeq?: number): Promise<readonly 
   return events;
 };
 
-test('a late reader of a long run gets the replies in place of their many parts', async () => {
+test('for a late reader of a long run, old replies come whole instead of in parts', async () => {
   const look = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
   const agent = new ReActAgent({ name: 'a', model: talker(10, 900_000), tools: [look] });
   const { result } = agent.stream('Hi', { detached: true });
@@ -57,14 +60,14 @@ test('a late reader of a long run gets the replies in place of their many parts'
     expect(reply).toMatchObject({ message: { id: replacement!.id } });
     expect(textOf(replacement!)).toHaveLength(900_000);
   }
-  // A reader that has seen a part of a reply gets the whole one.
+  // A reader that continues in the middle of a reply gets the whole reply.
   const middle = resets[2]!.seq - 20;
   const rest = await eventsOf(agent, middle);
   expect(rest[0]!.seq).toBeGreaterThan(middle);
   expect(rest.filter(({ type }) => type === 'step-reset')).toEqual(resets.slice(2));
 });
 
-test('a tool that reports progress without an end does not fill the memory', async () => {
+test('the log keeps only the newest progress of a tool that reports endlessly', async () => {
   const look = tool({
     name: 'look',
     description: 'Looks.',
@@ -84,12 +87,12 @@ test('a tool that reports progress without an end does not fill the memory', asy
   const progress = events.filter((event) => event.type === 'acting-chunk');
   expect(progress.length).toBeGreaterThan(50);
   expect(progress.length).toBeLessThan(900);
-  // The newest progress stays.
+  // The newest progress is kept.
   expect(progress.at(-1)).toMatchObject({ chunk: expect.stringContaining('1999 ') });
   expect(text).toContain('word');
 });
 
-test('the requests of many iterations do not fill the memory', async () => {
+test('the log keeps only a part of the messages that many requests contained', async () => {
   const look = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
   const agent = new ReActAgent({
     name: 'a',
@@ -106,7 +109,7 @@ test('the requests of many iterations do not fill the memory', async () => {
   expect(messages).toBeLessThan(600_000);
 });
 
-test('a reader in time gets every part', async () => {
+test('a reader that reads from the start gets every part', async () => {
   const look = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
   const agent = new ReActAgent({ name: 'a', model: talker(10, 900_000), tools: [look] });
   const stream = agent.stream('Hi', { detached: true });

@@ -17,11 +17,16 @@ import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { textToolCalls } from '../../text-protocol/text-tool-calls.ts';
 import { tool } from '../../tool/tool.ts';
 
-/** Pieces after which a server ends by itself, so that a client without a limit ends, too. */
+/**
+ * Number of pieces after which a server ends its reply, so that a client without a limit ends too.
+ */
 const pieces = 400;
 const tenThousand = 'word '.repeat(2_000);
 
-/** Creates a server that sends the piece again and again, and notes whether it was canceled. */
+/**
+ * Creates a server that sends pieces without an end. `seen` has the number of pieces and whether
+ * the reply was canceled.
+ */
 const server = (piece: (index: number) => string, { head = '', status = 200 } = {}) => {
   const seen = { cancelled: false, sent: 0 };
   const encoder = new TextEncoder();
@@ -74,7 +79,7 @@ const wires: readonly (readonly [what: string, ...Parameters<typeof server>])[] 
 
 const tooLong = { code: 'MODEL_REPLY_TOO_LONG', retryable: false };
 
-test.for(wires)('openai() stops reading %s without an end', async ([, piece, options]) => {
+test.for(wires)('openai() stops reading an endless reply of %s', async ([, piece, options]) => {
   const { seen, serve } = server(piece, options);
   const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
@@ -87,7 +92,7 @@ const toDashScope = (piece: string): string =>
     .replaceAll('{"choices":[{"delta":', '{"output":{"choices":[{"message":')
     .replaceAll('}]}\n', '}]}}\n');
 
-test.for(wires)('dashscope() stops reading %s without an end', async ([, piece, options]) => {
+test.for(wires)('dashscope() stops reading an endless reply of %s', async ([, piece, options]) => {
   const { seen, serve } = server((index) => toDashScope(piece(index)), options);
   const agent = new ReActAgent({ name: 'a', model: dashscope({ model: 'm', fetch: serve }) });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
@@ -95,7 +100,7 @@ test.for(wires)('dashscope() stops reading %s without an end', async ([, piece, 
   expect(seen.sent).toBeLessThan(pieces);
 });
 
-test('an error page without an end is read in part, and ends', async () => {
+test('only the start of an endless error page is read', async () => {
   const { seen, serve } = server(() => tenThousand, { status: 500 });
   const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
@@ -103,7 +108,7 @@ test('an error page without an end is read in part, and ends', async () => {
   expect(seen.sent).toBeLessThan(20);
 });
 
-test('what a server sends after the end of its reply is not read on', async () => {
+test('nothing is read after the end of a reply, even if the server sends more', async () => {
   const { seen, serve } = server(() => tenThousand, {
     head: `${chunk({ content: 'Done.' })}data: [DONE]\n\n`,
   });
@@ -115,7 +120,7 @@ test('what a server sends after the end of its reply is not read on', async () =
 
 type Part = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** Creates an AI SDK model that streams these parts again and again. */
+/** Creates an AI SDK model that streams these parts without an end. */
 const aiSdk = (parts: (index: number) => readonly Part[]) => {
   const seen = { cancelled: false, sent: 0 };
   const model = fromAiSdk({
@@ -172,7 +177,7 @@ test.for<[what: string, parts: (index: number) => readonly Part[]]>([
         Array.from({ length: 4 }, (_, at) => ({ ...part, id: `${part.id}.${at}` })),
       ),
   ],
-])('fromAiSdk() stops reading %s without an end', async ([, parts]) => {
+])('fromAiSdk() stops reading an endless reply of %s', async ([, parts]) => {
   const { model, seen } = aiSdk(parts);
   const agent = new ReActAgent({ name: 'a', model });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
@@ -180,7 +185,7 @@ test.for<[what: string, parts: (index: number) => readonly Part[]]>([
   expect(seen.sent).toBeLessThan(40_000);
 });
 
-test('an image of three megabytes is no long reply', async () => {
+test('an image of three megabytes does not exceed the limit', async () => {
   const item = { type: 'image_generation_call', id: 'g', result: 'A'.repeat(3_000_000) };
   const event = { type: 'response.output_item.done', output_index: 0, item };
   const completed = { type: 'response.completed', response: { output: [item] } };
@@ -224,7 +229,7 @@ test.for<[what: string, piece: (index: number) => object]>([
     }),
   ],
   ['items without content', (index) => ({ item: { type: 'web_search_call', id: `w${index}` } })],
-])('openaiResponses() stops reading %s without an end', async ([, piece]) => {
+])('openaiResponses() stops reading an endless reply of %s', async ([, piece]) => {
   const { seen, serve } = server((index) => {
     const { item, ...event } = piece(index) as { readonly item?: { readonly id: string } };
     const isSearch = item?.id.startsWith('w');
@@ -244,7 +249,7 @@ test.for<[what: string, piece: (index: number) => object]>([
   expect(seen.sent).toBeLessThan(pieces);
 });
 
-/** Creates a custom model that streams this delta again and again. */
+/** Creates a custom model that streams this delta many times. */
 const custom = (delta: (index: number) => ModelDelta, count = 400) => {
   const seen = { ended: false, sent: 0 };
   const model: ChatModel = {
@@ -292,15 +297,18 @@ const wrappers: readonly (readonly [what: string, options: () => Partial<AgentOp
   ],
 ];
 
-test.for(wrappers)('a custom model ends, inside %s', async ([, options]) => {
-  const { model, seen } = custom(text);
-  const agent = new ReActAgent({ name: 'a', model, ...options() });
-  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
-  await expect.poll(() => seen.ended).toBe(true);
-  expect(seen.sent).toBeLessThan(200);
-});
+test.for(wrappers)(
+  'an endless reply of a custom model is ended, with %s around the model',
+  async ([, options]) => {
+    const { model, seen } = custom(text);
+    const agent = new ReActAgent({ name: 'a', model, ...options() });
+    await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+    await expect.poll(() => seen.ended).toBe(true);
+    expect(seen.sent).toBeLessThan(200);
+  },
+);
 
-test('a fallback model has the same limit, and takes over from a model that went past it', async () => {
+test('a fallback model has the same limit, and is used after a model that exceeded it', async () => {
   const first = custom(text);
   const second = custom(text);
   const endless = new ReActAgent({
@@ -318,7 +326,7 @@ test('a fallback model has the same limit, and takes over from a model that went
   expect((await helped.call('Hi')).text).toBe('Short.');
 });
 
-test('a reply that starts again and again ends', async () => {
+test('a reply that restarts again and again is ended', async () => {
   const { model, seen } = custom(
     (index) => (index % 50 === 49 ? { type: 'reset', reason: 'again' } : text()),
     5_000,
@@ -328,7 +336,7 @@ test('a reply that starts again and again ends', async () => {
   expect(seen.sent).toBeLessThan(1_000);
 });
 
-test('the limit is an option of the agent, and the next call works', async () => {
+test('`replyLength` sets the limit, and the next call works after a reply that was too long', async () => {
   const fits = 'a'.repeat(100);
   const replies = [fits, `${fits}b`, 'Fine.', { thinking: fits, text: 'b' }];
   const model = new ScriptedModel(replies);
@@ -350,7 +358,7 @@ test('the limit is an option of the agent, and the next call works', async () =>
   });
 });
 
-test('the default leaves room for a long reply, and Infinity sets no limit', async () => {
+test('the default limit allows a long reply, and Infinity sets no limit', async () => {
   const { model } = custom(text, 99);
   const agent = new ReActAgent({ name: 'a', model });
   expect((await agent.call('Hi')).text).toHaveLength(990_000);
@@ -362,7 +370,7 @@ test('the default leaves room for a long reply, and Infinity sets no limit', asy
   expect((await open.call('Hi')).text).toHaveLength(3_000_000);
 });
 
-test.for([-1, Number.NaN, '5', null])('%s is no limit', (replyLength) => {
+test.for([-1, Number.NaN, '5', null])('`replyLength` rejects %s', (replyLength) => {
   expect(
     () =>
       new ReActAgent({
@@ -373,7 +381,7 @@ test.for([-1, Number.NaN, '5', null])('%s is no limit', (replyLength) => {
   ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test('an agent that is a tool has its own limit, and its failure is a result', async () => {
+test('an agent as a tool has its own limit, and its failure is an error result', async () => {
   const child = new ReActAgent({ name: 'child', model: custom(text).model });
   const parent = new ReActAgent({
     name: 'parent',
@@ -388,13 +396,13 @@ test('an agent that is a tool has its own limit, and its failure is a result', a
   expect(result).toMatchObject({ state: 'error', output: expect.stringContaining('1000000') });
 });
 
-test('the closing summary has the limit, too', async () => {
+test('the limit also applies to the summary at the limit of iterations', async () => {
   const { model } = custom(text);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
 });
 
-test('a stream, a detached run and a run without throwing report the limit', async () => {
+test('a stream and a detached run fail with the same error', async () => {
   const agent = (): ReActAgent => new ReActAgent({ name: 'a', model: custom(text).model });
   const read = async (): Promise<void> => {
     for await (const _event of agent().stream('Hi'));
@@ -405,7 +413,7 @@ test('a stream, a detached run and a run without throwing report the limit', asy
   expect(AgentError.is(await detached.result.catch((error: unknown) => error))).toBe(true);
 });
 
-test('the tools of a reply that is too long do not run', async () => {
+test('the tool calls of a reply that is too long do not run', async () => {
   let ran = 0;
   const look = tool({
     name: 'look',

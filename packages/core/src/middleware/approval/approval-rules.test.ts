@@ -157,7 +157,7 @@ test('an exact name takes precedence over patterns, and an earlier pattern over 
   ]);
 });
 
-test('a structured value is an answer, so only a rule with the name of its tool holds it', async () => {
+test('a structured value needs approval only by a rule with the name of its tool, not by a pattern', async () => {
   const tools = toolsNamed('read');
   const output = structured({ type: 'object' });
   const asked = async (approvalOn: Rules): Promise<readonly string[]> => {
