@@ -360,7 +360,7 @@ test.each<[how: string, respond: () => Response]>([
     'in a redirect',
     () => new Response(null, { status: 307, headers: { location: `https://x.test/?k=${secret}` } }),
   ],
-  ['in a status that is no error', () => new Response(secret, { status: 300 })],
+  ['with a status that is not an error', () => new Response(secret, { status: 300 })],
   [
     'in an exception',
     () => {

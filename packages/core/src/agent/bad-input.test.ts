@@ -278,7 +278,7 @@ test('patchToolCalls() adds a missing tool result to the given memory before the
 test.each<[what: string, output: unknown]>([
   ['a search result', { content: [{ title: 'A page', source: 'the web' }] }],
   ['a medium without its bytes', { content: [{ type: 'image', source: null }] }],
-  ['a text that is none', { content: [{ type: 'text', text: 5 }] }],
+  ['a text block without a text', { content: [{ type: 'text', text: 5 }] }],
 ])('a tool output that contains %s is sent to the model as JSON', async (_what, output) => {
   const { agent } = setUp([call, 'done'], {
     tools: [
@@ -447,17 +447,17 @@ test.each([
   ['longTermMemory()', () => longTermMemory(undefined as never)],
   ['longTermMemory(null)', () => longTermMemory(null as never)],
   [
-    'a select that is no function',
+    'a `select` that is not a function',
     () => longTermMemory({ memory: { retrieve() {}, record() {} }, select: 1 } as never),
   ],
   ['structured(schema, null)', () => structured(z.object({}), null as never)],
-  ['a mode that has no JSON', () => structured(z.object({}), { mode: 1n } as never)],
+  ['a `mode` without a JSON form', () => structured(z.object({}), { mode: 1n } as never)],
   [
-    'attempts that have no text',
+    '`attempts` without a text form',
     () => structured(z.object({}), { attempts: Symbol('x') } as never),
   ],
   ['summarize(null)', () => summarize(null as never)],
-  ['a prompt that is no text', () => summarize({ prompt: 5 } as never)],
+  ['a `prompt` that is not a text', () => summarize({ prompt: 5 } as never)],
 ])('a CONFIGURATION error is thrown for %s', (_what, make) => {
   expect(make).toThrow(expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' }));
 });

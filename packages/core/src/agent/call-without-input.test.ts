@@ -392,9 +392,9 @@ test('stored results of a returnDirect tool are returned without a model request
 });
 
 test.each([
-  ['half a reply', { partial: 'paused' }, 'session_id: call\n\nAll of it.'],
+  ['a partial reply', { partial: 'paused' }, 'session_id: call\n\nAll of it.'],
   ['an answer', {}, 'session_id: call\n\nHalf'],
-  ['the words of an interrupt', { reason: 'interrupted' }, 'session_id: call\n\nHalf'],
+  ['the text of an interrupt', { reason: 'interrupted' }, 'session_id: call\n\nHalf'],
 ])(
   'agentTool() continues or returns the log of its child that ends with %s',
   async (_name, metadata, expected) => {

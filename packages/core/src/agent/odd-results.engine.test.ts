@@ -75,7 +75,7 @@ const withForm: readonly (readonly [what: string, value: unknown, json: unknown]
   ['an instance with fields', new Shop(), { name: 'Bakery' }],
   ['functions beside fields', { id: 1, save: () => {} }, { id: 1 }],
   ['an object without prototype', Object.assign(nothing, { a: 1 }), { a: 1 }],
-  ['an object that knows its JSON', { toJSON: () => ({ a: new Set([1]) }) }, { a: [1] }],
+  ['an object with a toJSON() method', { toJSON: () => ({ a: new Set([1]) }) }, { a: [1] }],
   ['boxed values', [Object(1), Object('a'), Object(false)], [1, 'a', false]],
   ['one object at two places', { a: shared, b: shared }, { a: { n: 1 }, b: { n: 1 } }],
   [
@@ -175,7 +175,7 @@ const withoutForm: readonly (readonly [what: string, value: () => unknown, words
   ['a revoked proxy inside', () => ({ revoked }), 'cannot be read: '],
   ['a toJSON that throws', () => ({ toJSON: boom }), 'cannot be read: boom'],
   [
-    'a getter that throws what is no error',
+    'a getter that throws a value other than an error',
     () => ({
       get a() {
         throw Object.create(null);
@@ -201,14 +201,14 @@ const withoutForm: readonly (readonly [what: string, value: () => unknown, words
     }),
     'cannot be read: fatal',
   ],
-  ['what is nested without end', () => deep, 'cannot be read'],
+  ['a value that is nested without end', () => deep, 'cannot be read'],
   [
     'a block without its media type',
     () => ({ content: [{ type: 'image', source: { type: 'base64', data: 'AA==' } }] }),
     'content[0]',
   ],
   [
-    'a block with a name that is none',
+    'a block with an invalid name',
     () => ({
       content: [
         { type: 'text', text: 'x' },
@@ -241,8 +241,8 @@ test.for(withoutForm.slice(0, -2))(
 
 test.for<readonly [what: string, value: () => unknown, words: string]>([
   ['an error', () => new Error('not found'), 'Error: not found'],
-  ['an error without words', () => new NotFound(), 'Error: NotFound'],
-  ['an error of the library', () => new AgentError('TOOL_ERROR', 'gone'), 'Error: gone'],
+  ['an error without a message', () => new NotFound(), 'Error: NotFound'],
+  ['an AgentError', () => new AgentError('TOOL_ERROR', 'gone'), 'Error: gone'],
   [
     'an error with a cause',
     () => new TypeError('fetch failed', { cause: new Error('dns') }),
@@ -292,7 +292,7 @@ const unreadable: readonly (readonly [what: string, change: (result: ToolResult)
   ['a field of a block that throws', (result) => ({ ...result, output: [throwing('name')] })],
   ['a field that throws', (result) => Object.defineProperties({ ...result }, throwingField)],
   ['a cycle', (result) => ({ ...result, output: [{ type: 'text', text: 'x', metadata: cycle }] })],
-  ['an output that is no text', (result) => ({ ...result, output: { a: 1 } })],
+  ['an output that is not a text', (result) => ({ ...result, output: { a: 1 } })],
   ['another kind of block', () => ({ type: 'text', text: 'x' })],
   ['an empty value', () => null],
 ];

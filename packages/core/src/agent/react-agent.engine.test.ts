@@ -180,7 +180,7 @@ test.for([
     { name: 'subtract', input: {} },
     /Tool not found: subtract\. Available: add\./,
   ],
-  ['arguments that are no JSON', { name: 'add', input: '{"a": 1, ' }, /not valid JSON/],
+  ['arguments that are not JSON', { name: 'add', input: '{"a": 1, ' }, /not valid JSON/],
   [
     'arguments that do not fit',
     { name: 'add', input: { a: 1, b: 'two' } },

@@ -30,9 +30,9 @@ function named(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
 
 test.for<[what: string, agent: ReActAgent]>([
   ['an answer', named(['done'])],
-  ['a request for tools', named([{ toolCalls: [{ name: 'look' }] }, 'done'])],
+  ['a reply with tool calls', named([{ toolCalls: [{ name: 'look' }] }, 'done'])],
   ['a summary', named(['in short'], { limits: { iterations: 0 } })],
-  ['the words for an empty summary', named([''], { limits: { iterations: 0 } })],
+  ['the text in place of an empty summary', named([''], { limits: { iterations: 0 } })],
   ['a direct answer', named([{ toolCalls: [{ name: 'direct' }] }])],
   [
     'an answer of a hook',
@@ -43,7 +43,7 @@ test.for<[what: string, agent: ReActAgent]>([
     named([], { use: [{ on: { 'pre-call': (_event, { reject }) => reject('no') } }] }),
   ],
   [
-    'half a reply and the words after an interrupt',
+    'a partial reply and the text of an interrupt',
     named(['one two'], {
       use: [{ on: { 'reasoning-chunk': (_event, _control, run) => void run.interrupt() } }],
     }),

@@ -211,13 +211,16 @@ test('the `needsApproval` predicate gets the arguments that a hook changed', asy
 test.for([
   ['an unknown id', [{ toolUseId: 'call_9', type: 'approve' }]],
   [
-    'two about one call',
+    'two decisions about one call',
     [
       { toolUseId: 'call_1', type: 'approve' },
       { toolUseId: 'call_1', type: 'reject' },
     ],
   ],
-  ['a mix with other input', [{ toolUseId: 'call_1', type: 'approve' }, userMessage('and this')]],
+  [
+    'decisions together with other input',
+    [{ toolUseId: 'call_1', type: 'approve' }, userMessage('and this')],
+  ],
   [
     'a tool message with text',
     [

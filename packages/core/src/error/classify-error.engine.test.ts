@@ -7,33 +7,38 @@ const withFields = (fields: object): Error => Object.assign(new Error('x'), fiel
 
 test.each<[string, unknown, string, boolean]>([
   [
-    'an error of ours',
+    'a retryable AgentError',
     new AgentError('MODEL_SERVER', 'x', { retryable: true }),
     'MODEL_SERVER',
     true,
   ],
   [
-    'one that says no',
+    'an AgentError that is not retryable',
     new AgentError('MODEL_RATE_LIMITED', 'no quota'),
     'MODEL_RATE_LIMITED',
     false,
   ],
   [
-    'its data, from another realm',
+    'the JSON form of an AgentError',
     new AgentError('MODEL_TIMEOUT', 'x', { retryable: true }).toJSON(),
     'MODEL_TIMEOUT',
     true,
   ],
-  ['our wrapping of another', AgentError.from(withFields({ status: 503 })), 'MODEL_SERVER', true],
   [
-    'what it wraps being ours',
+    'an AgentError that wraps another error',
+    AgentError.from(withFields({ status: 503 })),
+    'MODEL_SERVER',
+    true,
+  ],
+  [
+    'an error that wraps an AgentError',
     withCause('x', new AgentError('MODEL_AUTH', 'HTTP 500')),
     'MODEL_AUTH',
     false,
   ],
   ['a status', withFields({ status: 429 }), 'MODEL_RATE_LIMITED', true],
-  ['another name of it', withFields({ statusCode: 408 }), 'MODEL_TIMEOUT', true],
-  ['that of a response', withFields({ response: { status: 529 } }), 'MODEL_SERVER', true],
+  ['a status in `statusCode`', withFields({ statusCode: 408 }), 'MODEL_TIMEOUT', true],
+  ['the status of a response', withFields({ response: { status: 529 } }), 'MODEL_SERVER', true],
   ['a status as text', withFields({ status: '429' }), 'MODEL_RATE_LIMITED', true],
   [
     "Google's form",
@@ -44,13 +49,13 @@ test.each<[string, unknown, string, boolean]>([
   ["Amazon's form", withFields({ $metadata: { httpStatusCode: 503 } }), 'MODEL_SERVER', true],
   ['a code as text', withFields({ code: '401' }), 'MODEL_AUTH', false],
   [
-    'a number that is no status, beside a code',
+    'a code beside a number that is not a status',
     withFields({ status: 1, code: 'ECONNRESET' }),
     'MODEL_UNREACHABLE',
     true,
   ],
   [
-    'fields that are no texts and no numbers',
+    'fields that are neither texts nor numbers',
     withFields({ status: Symbol('429'), code: Object.create(null), response: null }),
     'INTERNAL',
     false,

@@ -94,7 +94,7 @@ test.each<[string, (request: ContextRequest) => unknown]>([
     'a result without its call',
     ({ messages }) => messages.filter(({ role }) => role !== 'assistant'),
   ],
-  ['what are no messages', () => [{ role: 'user' }]],
+  ['invalid messages', () => [{ role: 'user' }]],
 ])('a context policy that leaves %s fails the call before the model request', async (_, cut) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
   const context: ContextPolicy = {

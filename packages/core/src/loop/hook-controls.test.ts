@@ -184,9 +184,9 @@ test.for(rows.flatMap(([type, may]) => may.map((name) => [type, name] as const))
 );
 
 test.for<[what: string, type: EventType, name: ControlName, given: readonly unknown[]]>([
-  ['a reason that is no text', 'pre-call', 'reject', [{ why: 'No.' }]],
-  ['a reason that is no text', 'run-start', 'reject', [7]],
-  ['a reason that is no text', 'pre-acting', 'reject', [null]],
+  ['a reason that is not a text', 'pre-call', 'reject', [{ why: 'No.' }]],
+  ['a reason that is not a text', 'run-start', 'reject', [7]],
+  ['a reason that is not a text', 'pre-acting', 'reject', [null]],
   ['an unknown place', 'pre-call', 'jumpTo', ['nowhere']],
   ['no place', 'post-reasoning', 'jumpTo', []],
   ['an unknown reason', 'post-acting', 'jumpTo', ['end', 'Over.', 'bored']],

@@ -220,7 +220,7 @@ const rows: readonly Row[] = [
   },
   { name: 'an unknown tool', ...once('none', 'pre-acting call_1', 'post-acting call_1 error') },
   {
-    name: 'arguments that are no JSON',
+    name: 'arguments that are not JSON',
     ...once('add', 'pre-acting call_1', 'post-acting call_1 error'),
     replies: [{ toolCalls: [{ name: 'add', input: '{bad' }] }, 'Done.'],
   },

@@ -171,7 +171,7 @@ const damages: readonly (readonly [
   error: object,
 ])[] = [
   [
-    'a head that is no JSON',
+    'a head that is not JSON',
     (store) => store.set('s:s:head', '{"v":1'),
     { code: 'STORAGE_FAILED', message: expect.stringContaining('head') },
   ],
@@ -191,7 +191,7 @@ const damages: readonly (readonly [
     { code: 'STORAGE_FAILED', message: expect.stringContaining('damaged') },
   ],
   [
-    'a record that is no JSON',
+    'a record that is not JSON',
     (store) => edit(store, 'r:00000001', '"v":3', '"v"'),
     { code: 'STORAGE_FAILED' },
   ],
@@ -209,7 +209,7 @@ const damages: readonly (readonly [
     { code: 'STORAGE_FAILED' },
   ],
   [
-    'a message that is none',
+    'an invalid message',
     (store) => edit(store, 'r:00000002', '"role":"user"', '"role":"root"'),
     { code: 'STORAGE_FAILED', details: { key: expect.stringContaining('s:s:r:00000002-') } },
   ],

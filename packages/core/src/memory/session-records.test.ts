@@ -256,11 +256,11 @@ const damages: readonly (readonly [
   name: string,
   damage: (store: MemoryStore, key: string) => Promise<void>,
 ])[] = [
-  ['no JSON', (store, key) => store.set(key, '{')],
+  ['not JSON', (store, key) => store.set(key, '{')],
   ['of a newer version', async (store, key) => store.set(key, '{"v":9,"all":"new"}')],
   ['missing', (store, key) => store.delete([key])],
   [
-    'no message',
+    'not a message',
     async (store, key) =>
       store.set(key, String(await store.get(key)).replace('"role":"user"', '"role":"root"')),
   ],
@@ -334,9 +334,9 @@ test('adopt() copies messages, open tool calls, summary and title of another ses
 });
 
 test.for([
-  ['a record that is none', [{ kind: 'spell' }]],
-  ['a message that is none', [{ kind: 'message', message: {} }]],
-  ['no array', {}],
+  ['an unknown record', [{ kind: 'spell' }]],
+  ['an invalid message', [{ kind: 'message', message: {} }]],
+  ['a value that is not an array', {}],
 ] as const)(
   'adopt() rejects %s, and it rejects all records if the session has messages',
   async ([, records]) => {

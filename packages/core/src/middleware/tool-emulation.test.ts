@@ -87,7 +87,7 @@ test('`tools` limits the emulation to the named tools', async () => {
 
 test.each([
   ['fails', [{ error: new Error('down') }], 'down'],
-  ['says nothing', [''], 'The model returned no result of a tool.'],
+  ['returns no text', [''], 'The model returned no result of a tool.'],
   ['is silent', [{ hang: true }], 'The model server sent no content for 1 ms'],
 ] as const)('if the emulating model %s, the real tool runs', async (_what, invented, message) => {
   const { agent, ran, results, onError } = setUp(['pay'], invented, { timeoutMs: 1 });

@@ -55,12 +55,12 @@ test('with arcReactor(), a hook that fails is ignored without a warning', async 
 test.each<[what: string, hook: Hook, code: string]>([
   ['returns no event', { on: { 'post-reasoning': () => ({}) as never } }, 'HOOK_ERROR'],
   [
-    'returns a message that is none',
+    'returns a value that is not a message',
     { on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as never }) } },
     'HOOK_ERROR',
   ],
   [
-    'calls a control that its event lacks',
+    'calls a control that its event does not have',
     { on: { 'post-call': (_event, control) => (control as { stop(): void }).stop() } },
     'CONFIGURATION',
   ],

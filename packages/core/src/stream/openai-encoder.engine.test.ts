@@ -260,7 +260,7 @@ test('only the arguments of external tool calls are streamed', async () => {
 });
 
 test.for<[string, readonly ScriptedReply[], Hook[]]>([
-  ['that are no JSON', [{ toolCalls: [{ name: 'ask', input: '{"a":' }] }, 'Never mind.'], []],
+  ['that are not JSON', [{ toolCalls: [{ name: 'ask', input: '{"a":' }] }, 'Never mind.'], []],
   [
     'that a hook changed',
     [{ toolCalls: [{ name: 'ask', input: { a: 1 } }] }],

@@ -112,10 +112,10 @@ const rewrite = (type: 'post-reasoning' | 'post-call', change: (text: string) =>
 });
 
 test.each<[string, (text: string) => string, string]>([
-  ['more of the same goes on', (text) => `${text} More.`, 'My text. More.'],
-  ['the same is not said twice', (text) => text, 'My text.'],
-  ['other words come below', () => 'Other.', 'My text.\n\nOther.'],
-  ['nothing in its place adds nothing', () => '', 'My text.'],
+  ['a longer text is continued', (text) => `${text} More.`, 'My text. More.'],
+  ['the same text is not repeated', (text) => text, 'My text.'],
+  ['another text comes below', () => 'Other.', 'My text.\n\nOther.'],
+  ['an empty text adds nothing', () => '', 'My text.'],
 ])('text that a hook changed is streamed as follows: %s', async (_what, change, expected) => {
   for (const type of ['post-reasoning', 'post-call'] as const) {
     expect(await textFrom(agentOf(['My text.'], { use: [rewrite(type, change)] }))).toBe(expected);

@@ -99,9 +99,9 @@ test('an empty list is a valid answer', async () => {
 test.each([
   ['a failure', { error: new Error('down') }, 'down'],
   ['silence', { hang: true }, 'The model server sent no content for 1 ms'],
-  ['no JSON', 't1 and t2', 'The model returned no list of tools.'],
-  ['another JSON', '["t1"]', 'The model returned no list of tools.'],
-  ['other tools', '{"tools":["a","b"]}', 'The model named only unknown tools.'],
+  ['a text without JSON', 't1 and t2', 'The model returned no list of tools.'],
+  ['JSON of another form', '["t1"]', 'The model returned no list of tools.'],
+  ['the names of unknown tools', '{"tools":["a","b"]}', 'The model named only unknown tools.'],
 ] as const)('offers all tools after %s', async (_what, reply, message) => {
   const { agent, shown, onError } = setUp([reply], { timeoutMs: 1 });
   await agent.call('Go');

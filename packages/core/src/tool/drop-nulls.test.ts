@@ -50,22 +50,22 @@ const chapter = z.object({
 
 test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
   ['an optional argument', z.object({ a: z.string().optional() }), { a: null }, {}],
-  ['one with a default', z.object({ a: z.number().default(5) }), { a: null }, { a: 5 }],
-  ['one of a strict object', z.strictObject({ a: z.string().optional() }), { a: null }, {}],
+  ['an argument with a default', z.object({ a: z.number().default(5) }), { a: null }, { a: 5 }],
+  ['an argument of a strict object', z.strictObject({ a: z.string().optional() }), { a: null }, {}],
   [
-    'one beside others',
+    'an optional argument beside others',
     z.object({ a: z.string(), b: z.enum(['x']).optional() }),
     { a: 'A', b: null },
     { a: 'A' },
   ],
   [
-    'one in an object',
+    'an optional field of an object',
     z.object({ at: address }),
     { at: { city: 'C', zip: null } },
     { at: { city: 'C' } },
   ],
   [
-    'one in a list',
+    'an optional field in a list',
     z.object({ at: z.array(address) }),
     {
       at: [
@@ -76,31 +76,31 @@ test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
     { at: [{ city: 'C' }, { city: 'D', zip: '1' }] },
   ],
   [
-    'one in an object that may be null',
+    'an optional field of an object that may be null',
     z.object({ at: address.nullish() }),
     { at: { city: 'C', zip: null } },
     { at: { city: 'C' } },
   ],
   [
-    'one in a list that may be null',
+    'an optional field in a list that may be null',
     z.object({ at: z.array(address).nullable() }),
     { at: [{ city: 'C', zip: null }] },
     { at: [{ city: 'C' }] },
   ],
   [
-    'one in a recursive type',
+    'an optional field of a recursive type',
     z.object({ book: chapter }),
     { book: { 标题: null, parts: [{ 标题: '一', parts: null }] } },
     { book: { parts: [{ 标题: '一' }] } },
   ],
   [
-    'one in a tuple',
+    'an optional field in a tuple',
     z.object({ at: z.tuple([z.string(), address]) }),
     { at: ['A', { city: 'C', zip: null }] },
     { at: ['A', { city: 'C' }] },
   ],
   [
-    'one of the second type of a union',
+    'an optional field of the second type of a union',
     z.object({
       at: z.union([
         z.object({ kind: z.literal('a'), note: z.string() }),

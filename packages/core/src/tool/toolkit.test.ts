@@ -56,22 +56,22 @@ test.for([
 });
 
 test.for([
-  ['a tool in a group that is not there', () => new Toolkit([make('a', 'nope')]), '"nope"'],
-  ['a group of a taken name', () => kit().createGroup(web), 'Two tool groups'],
+  ['a tool in an unknown group', () => new Toolkit([make('a', 'nope')]), '"nope"'],
+  ['a second group of the same name', () => kit().createGroup(web), 'Two tool groups'],
   [
     'a group without a name',
     () => new Toolkit([], { groups: [{ name: ' ', description: '' }] }),
     'needs a name',
   ],
-  ['a tool of a taken name', () => kit().add(make('free')), 'Two tools'],
+  ['a second tool of the same name', () => kit().add(make('free')), 'Two tools'],
   ['a tool with a group outside a toolkit', () => new ToolList([make('a', 'web')]), 'Toolkit'],
   [
-    'a tool of a name that is taken below',
+    'a tool with the name of a tool in the set below',
     () => new ToolList([make('search')], kit()),
     'Two tools',
   ],
   ['a meta tool outside a toolkit', () => new ToolList([metaTool()]), 'Toolkit'],
-  ['a meta tool of a bad name', () => metaTool({ name: 'a b' }), 'tool name'],
+  ['a meta tool with an invalid name', () => metaTool({ name: 'a b' }), 'tool name'],
 ] as const)('rejects %s', ([, act, text]) => {
   expect(act).toThrowError(failsWith('CONFIGURATION', text));
 });
@@ -198,9 +198,9 @@ test('with the meta tool, the model switches the groups of its agent’s fork', 
 test.for([
   ['no groups', {}],
   ['a text', 'web'],
-  ['groups that are no array', { groups: 'web' }],
-  ['a name that is no text', { groups: [1] }],
-  ['a flag that is none', { groups: [], exactly: 'yes' }],
+  ['groups that are not an array', { groups: 'web' }],
+  ['a name that is not a text', { groups: [1] }],
+  ['an invalid flag', { groups: [], exactly: 'yes' }],
 ] as const)('the meta tool rejects %s', async ([, input]) => {
   const toolkit = new Toolkit([metaTool()], { groups: [web] });
   const meta = toolkit.find('switch_tool_groups');

@@ -205,13 +205,13 @@ test('in a long turn, the oldest tool calls are summarized with their results, a
 
 test.each<[string, ScriptedReply, object]>([
   ['the model fails', { error: new AgentError('MODEL_SERVER', 'down') }, { code: 'MODEL_SERVER' }],
-  ['it says nothing', { text: ' ' }, { code: 'MODEL_BAD_RESPONSE' }],
+  ['it returns no text', { text: ' ' }, { code: 'MODEL_BAD_RESPONSE' }],
   [
-    'it says too much',
+    'its text is too long',
     { text: 'x'.repeat(1000) },
     { code: 'MODEL_BAD_RESPONSE', message: expect.stringContaining('room for 40') as string },
   ],
-  ['it throws what is no error', { error: 'oops' }, { code: 'INTERNAL' }],
+  ['it throws a value that is not an error', { error: 'oops' }, { code: 'INTERNAL' }],
 ])(
   '%s: old messages are removed instead, the error is reported, and the same call does not ask again',
   async (_name, reply, error) => {

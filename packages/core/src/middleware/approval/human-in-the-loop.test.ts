@@ -333,12 +333,12 @@ test('an abort ends the wait for `decide`', async () => {
 test.each([
   ['throws', () => Promise.reject(new Error('The page is gone.')), 'The page is gone.'],
   [
-    'says nothing known',
+    'returns an unknown decision',
     () => ({ type: 'maybe' }) as unknown as Verdict | undefined,
     'type must be',
   ],
   [
-    'edits without input',
+    'returns an edit without input',
     () => ({ type: 'edit' }) as unknown as Verdict | undefined,
     'needs `input`',
   ],

@@ -99,7 +99,7 @@ test.each<[string, unknown]>([
   ['a cancellation', new DOMException('x', 'AbortError')],
   ['a refused key', new AgentError('MODEL_AUTH', 'x')],
   ['a refused request', Object.assign(new Error('x'), { status: 400 })],
-  ['too long a request', new AgentError('MODEL_CONTEXT_LENGTH', 'x')],
+  ['a request that is too long', new AgentError('MODEL_CONTEXT_LENGTH', 'x')],
 ])('%s counts neither as a failure nor as a success', async (_what, other) => {
   const { breaker, model } = setUp([fails, { error: other }, { error: other }, fails]);
   for (let count = 0; count < 3; count += 1) await code(ask(model));
@@ -110,7 +110,7 @@ test.each<[string, unknown]>([
 
 test.each<[string, unknown]>([
   ['a rate limit', new AgentError('MODEL_RATE_LIMITED', 'x', { retryable: true })],
-  ['what nothing is known of', new Error('odd')],
+  ['an unknown error', new Error('odd')],
 ])('%s counts as a failure', async (_what, other) => {
   const { breaker, model } = setUp([{ error: other }, { error: other }]);
   await code(ask(model));

@@ -32,7 +32,7 @@ test.each<[string, unknown, string, boolean]>([
     false,
   ],
   ['a thrown object', { message: 'rate limit' }, 'MODEL_RATE_LIMITED', true],
-  ['an error of ours', new AgentError('MODEL_AUTH', 'no key'), 'MODEL_AUTH', false],
+  ['an AgentError', new AgentError('MODEL_AUTH', 'no key'), 'MODEL_AUTH', false],
   ['anything else', new TypeError('x is undefined'), 'INTERNAL', false],
 ])('an error of a custom model gets a code: %s', async (_what, error, code, retryable) => {
   for (const use of [[modelErrors()], [arcReactor(), now]]) {

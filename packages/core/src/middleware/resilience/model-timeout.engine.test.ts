@@ -43,7 +43,7 @@ test.each<[string, ScriptedReply, ModelTimeoutOptions, string]>([
   ],
   ['a first delta in time', [after(999, 'in time')], { firstDeltaMs: 1000 }, 'in time'],
   [
-    'silence later on has no limit then',
+    'no limit for silence after the first delta',
     ['ok', after(5000, 'late')].map(step),
     { firstDeltaMs: 1000 },
     'oklate',
@@ -54,14 +54,19 @@ test.each<[string, ScriptedReply, ModelTimeoutOptions, string]>([
     { silenceMs: 1000 },
     'ok<The model took longer than 1000 ms>',
   ],
-  ['silence before it is none within it', [after(5000, 'late')], { silenceMs: 1000 }, 'late'],
   [
-    'the whole',
+    'silence before the first delta is not silence within the reply',
+    [after(5000, 'late')],
+    { silenceMs: 1000 },
+    'late',
+  ],
+  [
+    'the whole reply',
     [after(600, 'a'), after(600, 'b')],
     { totalMs: 1000 },
     'a<The model took longer than 1000 ms>',
   ],
-  ['the whole in time', [after(600, 'a'), after(300, 'b')], { totalMs: 1000 }, 'ab'],
+  ['the whole reply in time', [after(600, 'a'), after(300, 'b')], { totalMs: 1000 }, 'ab'],
   ['no time at all', ['never'].map(step), { totalMs: 0 }, '<The model took longer than 0 ms>'],
 ])('modelTimeout() limits the right time: %s', async (_what, reply, options, expected) => {
   expect(await read(wrapModel(new ScriptedModel([reply]), modelTimeout(options)))).toBe(expected);

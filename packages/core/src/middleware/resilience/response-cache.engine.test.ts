@@ -208,13 +208,13 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
   ],
   ['another option', ask(), ask('Hi', { maxTokens: 5 }), false],
   [
-    'another of the provider',
+    'another provider option',
     ask('Hi', { providerOptions: { seed: 1 } }),
     ask('Hi', { providerOptions: { seed: 2 } }),
     false,
   ],
   [
-    'another schema to answer by',
+    'another response schema',
     ask('Hi', { responseSchema: {} }),
     ask('Hi', { responseSchema: { type: 'object' } }),
     false,
@@ -287,10 +287,10 @@ test.each<[what: string, reply: ScriptedReply]>([
   ['failed', { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') }],
   ['was cut at its length', { deltas: [[text('Half')], [finish('length')]] }],
   ['was filtered', { deltas: [[text('Half')], [finish('content_filter')]] }],
-  ['ended without a word on why', { deltas: [[text('Half')]] }],
-  ['ended for a reason unknown', { deltas: [[text('Half')], [finish('other')]] }],
-  ['says nothing', { deltas: [[finish('stop')]] }],
-  ['only thinks', { thinking: 'hm' }],
+  ['ended without a reason', { deltas: [[text('Half')]] }],
+  ['ended for an unknown reason', { deltas: [[text('Half')], [finish('other')]] }],
+  ['is empty', { deltas: [[finish('stop')]] }],
+  ['contains only thinking', { thinking: 'hm' }],
   ['calls a tool', { text: 'Let me see.', toolCalls: [{ name: 'x' }] }],
 ])('a reply that %s is not cached', async (_what, reply) => {
   const { scripted, say } = setUp([reply, 'whole']);
@@ -441,27 +441,27 @@ test.each<[what: string, store: ResponseStore]>([
     'throws',
     { get: () => Promise.reject(new Error('lost')), set: () => Promise.reject(new Error('full')) },
   ],
-  ['gives a text', { get: () => 'old' as never, set: () => {} }],
-  ['gives no deltas', { get: () => ({ ...whole, deltas: undefined }) as never, set: () => {} }],
+  ['returns a text', { get: () => 'old' as never, set: () => {} }],
+  ['returns no deltas', { get: () => ({ ...whole, deltas: undefined }) as never, set: () => {} }],
   [
-    'gives a delta of no kind',
+    'returns a delta of an unknown type',
     {
       get: () => ({ ...whole, deltas: [{ type: 'toString' }, finish('stop')] }) as never,
       set: () => {},
     },
   ],
   [
-    'gives a text without one',
+    'returns a text delta without text',
     {
       get: () => ({ ...whole, deltas: [{ type: 'text' }, finish('stop')] }) as never,
       set: () => {},
     },
   ],
   [
-    'gives a reply without an end',
+    'returns a reply without its end',
     { get: () => ({ ...whole, deltas: [text('old')] }), set: () => {} },
   ],
-  ['gives nothing of a reply', { get: () => ({ ...whole, deltas: [] }), set: () => {} }],
+  ['returns an empty reply', { get: () => ({ ...whole, deltas: [] }), set: () => {} }],
   [
     'holds no JSON',
     storedResponses({ ...new MemoryStore(), get: async () => '{', set: async () => {} } as never),

@@ -61,7 +61,7 @@ test('the prompt and the tool description of todoList() can be changed or omitte
 
 test.each([
   ['no list', undefined],
-  ['another status', [{ content: 'a', status: 'later' }]],
+  ['an unknown status', [{ content: 'a', status: 'later' }]],
   ['no content', [{ content: ' ', status: 'pending' }]],
   ['texts', ['a']],
 ])('a list with %s is an error result and changes nothing', async (_what, todos) => {

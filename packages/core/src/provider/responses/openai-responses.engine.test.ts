@@ -253,7 +253,7 @@ test.for([
   ['a string', 'gpt-5.4', "openaiResponses({ model: 'gpt-5.4' })"],
   ['no model', {}, 'model must be a string'],
   ['an unknown option', { model: 'm', store: true }, 'has no option `store`'],
-  ['built-in tools that are no list', { model: 'm', builtInTools: {} }, 'builtInTools'],
+  ['built-in tools that are not a list', { model: 'm', builtInTools: {} }, 'builtInTools'],
 ] as const)('openaiResponses() rejects %s', ([, options, words]) => {
   const create = () => openaiResponses(options as unknown as OpenAiResponsesOptions);
   expect(create).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));

@@ -222,7 +222,7 @@ test.for<[name: string, event: Event, code: string, retryable: boolean]>([
     'MODEL_SERVER',
     true,
   ],
-  ['a delta that is no text', text(0, { a: 1 }), 'MODEL_BAD_RESPONSE', false],
+  ['a delta that is not a text', text(0, { a: 1 }), 'MODEL_BAD_RESPONSE', false],
 ])('%s causes the same error code as in chat completions', ([, event, code, retryable]) => {
   const { error, words } = read(text(0, 'Hi'), event, completed());
   expect(words).toBe('Hi');

@@ -274,7 +274,7 @@ test.for([
     },
     ['recall INTERNAL', 'record INTERNAL'],
   ],
-  ['an answer that is none', () => Promise.resolve(null as never), ['recall INTERNAL']],
+  ['an invalid result', () => Promise.resolve(null as never), ['recall INTERNAL']],
 ] as const)(
   'a memory that fails with %s is reported, and the call continues',
   async ([, fail, expected]) => {

@@ -235,7 +235,7 @@ test('a document can neither close its tag nor imitate another document', async 
 });
 
 test.each([
-  ['no array', { length: 1 }],
+  ['an object that is not an array', { length: 1 }],
   ['nothing', undefined],
   ['a text', 'documents'],
 ])('a retriever that returns %s is reported, and no documents are used', async (_what, rubbish) => {
@@ -365,14 +365,18 @@ test.each<[string, Partial<RetrievalOptions>, string]>([
     'STORAGE_FAILED',
   ],
   [
-    'an error of its own',
+    'a retriever that rejects with an AgentError',
     { retriever: { retrieve: () => Promise.reject(new AgentError('MODEL_AUTH', 'key')) } },
     'MODEL_AUTH',
   ],
-  ['a silent retriever', { retriever: { retrieve: () => never }, timeoutMs: 1 }, 'STORAGE_FAILED'],
-  ['a silent query', { query: () => never, timeoutMs: 1 }, 'STORAGE_FAILED'],
+  [
+    'a retriever that does not return',
+    { retriever: { retrieve: () => never }, timeoutMs: 1 },
+    'STORAGE_FAILED',
+  ],
+  ['a query that does not return', { query: () => never, timeoutMs: 1 }, 'STORAGE_FAILED'],
   ['a query that throws', { query: () => Promise.reject(new Error('boom')) }, 'STORAGE_FAILED'],
-  ['a query that is no text', { query: () => 7 as never }, 'CONFIGURATION'],
+  ['a query that is not a text', { query: () => 7 as never }, 'CONFIGURATION'],
   [
     'filters that throw',
     {

@@ -297,11 +297,15 @@ test('the oldest records are deleted if there are more than `maxRecords`', async
 });
 
 test.for([
-  ['no JSON', '{"v":1', 'damaged'],
+  ['not JSON', '{"v":1', 'damaged'],
   ['not an object', '7', 'damaged'],
-  ['no record', '{"v":1,"sessionId":"s"}', 'damaged'],
-  ['parts that are none', '{"v":1,"sessionId":"s","createdAt":"2026","parts":[null]}', 'damaged'],
-  ['a later format', '{"v":2}', 'format 2'],
+  ['not a record', '{"v":1,"sessionId":"s"}', 'damaged'],
+  [
+    'a record with invalid parts',
+    '{"v":1,"sessionId":"s","createdAt":"2026","parts":[null]}',
+    'damaged',
+  ],
+  ['of a later format', '{"v":2}', 'format 2'],
 ] as const)(
   'a stored value that is %s is reported once, skipped, and can be deleted',
   async ([, value, told]) => {
