@@ -377,7 +377,7 @@ const rows: readonly Row[] = [
     log: 'user assistant',
   },
   {
-    name: 'jumpTo end before the model, without a word',
+    name: 'jumpTo end before the model, without an answer',
     replies: [],
     use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
     expected: ['pre-reasoning', 'post-call', 'run-end stopped-by-hook'],
@@ -497,7 +497,7 @@ const rows: readonly Row[] = [
     log: 'user assistant tool tool assistant',
   },
   {
-    name: 'jumpTo model after a call, with a word',
+    name: 'jumpTo model after a call, with a message',
     replies: [callTools('broken'), 'Done.'],
     use: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
     expected: [

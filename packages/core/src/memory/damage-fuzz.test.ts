@@ -65,7 +65,7 @@ function ownOf(values: Values, sessionId: string): Values {
 
 const stores: readonly (readonly [string, (store: MemoryStore) => KeyValueStore])[] = [
   ['a store with compare-and-set', (store) => store],
-  ['a store without', weakStore],
+  ['a store without compare-and-set', weakStore],
 ];
 
 test.for(stores)(

@@ -38,7 +38,7 @@ function intercepted(store: MemoryStore, weak: boolean, intercept: Intercept): K
 
 const kinds = [
   ['a store with compare-and-set', false],
-  ['a store without', true],
+  ['a store without compare-and-set', true],
 ] as const;
 
 test.for(kinds)(

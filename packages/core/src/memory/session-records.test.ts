@@ -119,7 +119,7 @@ test('a run that has ended without open tool calls is not an open run', async ()
 
 test.for([
   ['a store with compare-and-set', false],
-  ['a store without', true],
+  ['a store without compare-and-set', true],
 ] as const)(
   'with %s, the first flush after a read compacts a long log to a snapshot',
   async ([, weak]) => {

@@ -424,16 +424,34 @@ test('with trust mode, the tool result is the answer, and the next history conta
 const trusting = looks.replace('{"think"', '{"trust_mode": 1, "think"');
 
 test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, reason: string]>([
-  ['the model’s word in its call', trusting, {}, {}, 'return-direct'],
-  ['true is 1, as in Python', trusting.replace('1', 'true'), {}, {}, 'return-direct'],
-  ['0', trusting.replace('1', '0'), {}, {}, 'stop'],
-  ['no word', looks, {}, {}, 'stop'],
-  ['an agent that trusts none', trusting, { trustMode: false }, {}, 'return-direct'],
-  ['an agent that trusts all', looks, { trustMode: true }, {}, 'return-direct'],
-  ['a call that trusts', looks, {}, { returnDirect: true }, 'return-direct'],
-  ['a call that does not', trusting, { trustMode: true }, { returnDirect: false }, 'stop'],
+  ['the model’s tool call', trusting, {}, {}, 'return-direct'],
   [
-    'the default parser, too',
+    'the model’s tool call, where true counts as 1, as in Python',
+    trusting.replace('1', 'true'),
+    {},
+    {},
+    'return-direct',
+  ],
+  ['0', trusting.replace('1', '0'), {}, {}, 'stop'],
+  ['the model’s tool call without `trust_mode`', looks, {}, {}, 'stop'],
+  [
+    'the model’s tool call, even if the agent’s `trustMode` is false',
+    trusting,
+    { trustMode: false },
+    {},
+    'return-direct',
+  ],
+  ['the agent’s `trustMode`', looks, { trustMode: true }, {}, 'return-direct'],
+  ['the option `returnDirect` of a call', looks, {}, { returnDirect: true }, 'return-direct'],
+  [
+    'the option `returnDirect: false` of a call, even if the agent’s `trustMode` is true',
+    trusting,
+    { trustMode: true },
+    { returnDirect: false },
+    'stop',
+  ],
+  [
+    'the model’s tool call, also with parseToolCalls()',
     trusting,
     { protocol: { parse: parseToolCalls } },
     {},
@@ -710,7 +728,7 @@ test.for<[how: string, given: OxygentOptions]>([
   ['of the preset', { reflect: finished }],
   ['of the protocol', { protocol: { reflect: finished } }],
   ['of both', { reflect: () => 'No.', protocol: { reflect: finished } }],
-  ['with a parser of one’s own', { reflect: finished, protocol: { parse: parseAnswer } }],
+  ['with a custom parser', { reflect: finished, protocol: { parse: parseAnswer } }],
   ['with the default parser', { protocol: { parse: parseToolCalls, reflect: finished } }],
   ['with the model’s own calls', { reflect: finished, protocol: false }],
 ])('a check of answers %s also corrects empty answers', async ([, given]) => {

@@ -63,7 +63,7 @@ const silences: readonly (readonly [what: string, pieces: readonly string[]])[] 
   ['empty lines', ['\n\n']],
   ['empty text', [delta({ role: 'assistant', content: '' })]],
   ['empty thinking', [delta({ reasoning_content: '' })]],
-  ['a call that never goes on', [delta({ tool_calls: [call] })]],
+  ['a tool call whose arguments never continue', [delta({ tool_calls: [call] })]],
   ['chunks without choices', [chunk({ id: 'x', model: 'm', choices: [] })]],
   ['token counts', [chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })]],
   ['named events without data', ['event: ping\n\n']],

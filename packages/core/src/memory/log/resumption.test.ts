@@ -49,7 +49,7 @@ interface Row {
 const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Row])[] = [
   // Logs of runs that were interrupted.
   [
-    'interrupted before a word',
+    'interrupted before the reply began',
     [begin(), user('u'), recovery, end('interrupted')],
     { type: 'interrupted', cut: ['recovery'] },
   ],
@@ -74,12 +74,12 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     { type: 'interrupted', cut: ['own'] },
   ],
   [
-    'interrupted, then the words were deleted',
+    'interrupted, then the text of the interrupt was deleted',
     [begin(), user('u'), half('interrupted'), recovery, end('interrupted'), cut('recovery')],
     { type: 'interrupted', cut: ['half'] },
   ],
   [
-    'interrupted, then all words were deleted',
+    'interrupted, then the reply and the text of the interrupt were deleted',
     [
       begin(),
       user('u'),
@@ -101,7 +101,7 @@ const rows: readonly (readonly [name: string, log: readonly LogRecord[], row: Ro
     { type: 'unanswered' },
   ],
   [
-    'interrupted, and the host died before the words',
+    'interrupted, and the host died before the text of the interrupt was stored',
     [begin(), user('u'), half('interrupted')],
     { type: 'interrupted', cut: ['half'] },
   ],

@@ -30,21 +30,21 @@ test.for([
     ['f {}'],
   ],
   [
-    'of another name, while the first is not whole',
+    'of another name, while the first call is incomplete',
     [named('f', '{"a"'), named('g', '{}')],
     ['f {"a"', 'g {}'],
   ],
   [
-    'of the same name, while the first is not whole',
+    'of the same name, while the first call is incomplete',
     [named('f', '{"a"'), named('f', ':1}')],
     ['f {"a":1}'],
   ],
   [
-    'of the same name, when the first is whole',
+    'of the same name, when the first call is complete',
     [named('f', '{}'), named('f', '{}')],
     ['f {}', 'f {}'],
   ],
-  ['that say nothing', [{ index: 0 }, { index: 1, function: {} }], []],
+  ['without content', [{ index: 0 }, { index: 1, function: {} }], []],
 ] as const)('decodeToolCall() joins fragments %s', ([, fragments, expected]) => {
   expect(decode(fragments).calls.map(({ name, input }) => `${name} ${input}`)).toEqual(expected);
 });
