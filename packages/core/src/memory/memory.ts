@@ -1,6 +1,6 @@
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { CallState } from '../event/call-state.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { RunNote } from './log/format/log-record.ts';
@@ -10,6 +10,14 @@ export interface RunEnd {
   readonly runId: string;
   readonly reason: string;
   readonly calls: ReadonlyMap<string, CallState>;
+}
+
+/** State of the reply that answers a message, the last one of the conversation. */
+export interface ReplyStore {
+  /** Returns the state of the reply to the message `after`; `undefined` if there is none. */
+  get(after: string): Promise<JsonObject | undefined>;
+  /** Stores the state before the promise resolves. `undefined` removes it. */
+  set(after: string, state: JsonObject | undefined): Promise<void>;
 }
 
 /** The messages of one conversation. */
@@ -52,6 +60,11 @@ export interface Memory {
    * must not wait for it.
    */
   restore?(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void>;
+  /**
+   * Keeps the state of the model's current reply, so that another process can continue to read the
+   * reply. Absent if the memory does not store notes at once.
+   */
+  readonly replies?: ReplyStore | undefined;
   /**
    * The session's values, which all agents over this memory share. If a memory has no `state`, each
    * agent has its own values until `restore` sets them.

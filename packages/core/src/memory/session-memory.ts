@@ -10,7 +10,8 @@ import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { Memory, RunEnd } from './memory.ts';
+import type { Memory, ReplyStore, RunEnd } from './memory.ts';
+import { notedReplies } from './noted-replies.ts';
 import {
   isLogRecord,
   type Flushes,
@@ -152,10 +153,7 @@ export class SessionMemory implements Memory {
   }
 
   read(): Promise<readonly Msg[]> {
-    return this.run(async () => {
-      const { messages } = await this.#load();
-      return messages;
-    });
+    return this.run(async () => (await this.#load()).messages);
   }
 
   note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
@@ -197,6 +195,11 @@ export class SessionMemory implements Memory {
    * only.
    */
   readonly summaries: SummaryStore = notedSummaries(this);
+
+  /** Absent with `durability: 'turn'`: its notes reach the store too late. */
+  get replies(): ReplyStore | undefined {
+    return this.#durability === 'step' ? notedReplies(this) : undefined;
+  }
 
   /**
    * Returns the shortest list of records that describes the session, for `adopt`. Rejects with

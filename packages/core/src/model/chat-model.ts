@@ -88,6 +88,19 @@ export interface RunInfo {
   readonly agentPath: readonly string[];
 }
 
+/**
+ * Place in the session's log for the state of one reply. A model uses it if its provider can continue
+ * a reply after the death of the process that asked for it.
+ */
+export interface KeptReply {
+  /** Returns the state that an earlier process kept. Only the first request of a step gets it. */
+  load(): Promise<JsonObject | undefined>;
+  /** Stores the state before the promise resolves. */
+  save(state: JsonObject): Promise<void>;
+  /** Removes the state, also after the end of the run. */
+  clear(): Promise<void>;
+}
+
 /** Context of a model request. Middleware must pass all fields on. */
 export interface ModelContext {
   readonly signal: AbortSignal;
@@ -95,6 +108,8 @@ export interface ModelContext {
   readonly run?: RunInfo | undefined;
   /** Longest reply to read, in characters: `limits.replyLength` of the agent. Default: no limit. */
   readonly replyLength?: number | undefined;
+  /** Absent if the agent's memory does not store the state of a reply at once. */
+  readonly kept?: KeptReply | undefined;
   /**
    * Function that `fallback()` calls before each attempt, with the model of the attempt. The model
    * of the last attempt gives the reply.

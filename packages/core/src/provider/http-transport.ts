@@ -16,8 +16,8 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Body of the request as JSON text. */
-  readonly body: string;
+  /** Body of a POST as JSON text. Without it, the request is a GET. */
+  readonly body?: string | undefined;
   /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
@@ -25,6 +25,8 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** Maximum length of the reply, in characters. Default: no limit. */
   readonly replyLength?: number | undefined;
+  /** Function called after each network read. Its promise delays the deltas of the read. */
+  readonly onRead?: (() => Promise<void> | undefined) | undefined;
 }
 
 /**
@@ -64,6 +66,8 @@ export async function* streamReply(
       length.add(deltas);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
+      const reading = request.onRead?.();
+      if (reading) await reading;
       if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;

@@ -8,7 +8,7 @@ const keepsMethod = /^30[1278]$/;
 const mostRedirects = 5;
 
 /**
- * Posts the request. Follows redirects only within its origin, so that no other server gets the key
+ * Sends the request. Follows redirects only within its origin, so that no other server gets the key
  * or the prompt. Browsers hide the target of a redirect, so none is followed there.
  */
 export async function sendRequest(request: HttpRequest, deadline: Deadline): Promise<Response> {
@@ -17,9 +17,7 @@ export async function sendRequest(request: HttpRequest, deadline: Deadline): Pro
   for (let redirects = 0; ; redirects++) {
     const response = await deadline.wait(() =>
       send(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body,
+        ...(body === undefined ? { headers } : post(body, headers)),
         signal: deadline.signal,
         redirect: 'manual',
       }),
@@ -39,6 +37,10 @@ export async function sendRequest(request: HttpRequest, deadline: Deadline): Pro
     }
     url = target.href;
   }
+}
+
+function post(body: string, headers: HttpRequest['headers']): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
 function targetOf({ headers }: Response, url: string): URL | undefined {

@@ -7,6 +7,7 @@ import { abortables } from '../../model/abortable.ts';
 import { ReplyLength, usualReplyLength } from '../../model/reply-length.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from '../run/run.ts';
+import { keptReply } from './kept-reply.ts';
 
 /**
  * A reply of the model. `cut`: an interrupt or abort ended the reply; `message` is the part that
@@ -36,7 +37,8 @@ export async function readReply(
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
     const asked = withoutOldArguments(request, run.view);
-    iterator = model.stream(asked, { signal, run: run.about, replyLength })[Symbol.asyncIterator]();
+    const context = { signal, run: run.about, replyLength, kept: keptReply(run) };
+    iterator = model.stream(asked, context)[Symbol.asyncIterator]();
     for (;;) {
       const next = await within(iterator.next());
       if (next.done) break;

@@ -11,6 +11,7 @@ import { messagesIn, type Flushes, type LogRecord, type RunNote } from './format
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
+type OpenReply = Extract<RunNote, { kind: 'reply' }>;
 
 /**
  * State of a session, computed from its log: the history, and the progress of runs and tool calls.
@@ -34,6 +35,8 @@ export interface SessionView {
   /** Id of the last run, if an interrupt or abort ended it. */
   readonly stoppedRun?: string | undefined;
   readonly summary: Summary | undefined;
+  /** A reply that another process may continue to read, until the log has an answer. */
+  readonly reply: OpenReply | undefined;
   readonly state: Readonly<Record<string, JsonValue>>;
 }
 
@@ -48,6 +51,7 @@ export class LogFold implements SessionView {
   ended: string | undefined;
   stoppedRun: string | undefined;
   summary: Summary | undefined;
+  reply: OpenReply | undefined;
   readonly state: Record<string, JsonValue> = {};
   /** Tool calls whose results may be among lost records. `undefined` if no record is lost. */
   #doubtful: Set<string> | undefined;
@@ -92,6 +96,7 @@ export class LogFold implements SessionView {
       ...this.messages.map((message): LogRecord => ({ kind: 'message', message })),
       ...standingNotes(this),
       ...(this.summary ? [this.summary] : []),
+      ...(this.reply ? [this.reply] : []),
       ...(Object.keys(this.state).length ? [{ kind: 'state', state: this.state } as const] : []),
     ];
   }
@@ -121,6 +126,7 @@ export class LogFold implements SessionView {
     switch (record.kind) {
       case 'message':
         this.#log.push(record.message);
+        if (record.message.role === 'assistant') this.reply = undefined;
         for (const { id } of toolUsesOf(record.message)) this.calls.set(id, {});
         for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
         // After the end of a run, an answer comes from outside, and the failed or waiting run is
@@ -173,6 +179,9 @@ export class LogFold implements SessionView {
         break;
       case 'summary':
         this.summary = record.count > 0 ? record : undefined;
+        break;
+      case 'reply':
+        this.reply = record.state && record;
         break;
       case 'state':
         for (const [key, value] of Object.entries(record.state)) {

@@ -3,9 +3,10 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ChatModel, ModelFeatures } from '../../model/chat-model.ts';
 import { authorization, type ApiKey } from '../authorization.ts';
-import { streamReply, type Fetch } from '../http-transport.ts';
-import { ResponsesDecoder } from './responses-decoder.ts';
+import type { Fetch } from '../http-transport.ts';
+import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
+import { streamResponse } from './stream-response.ts';
 
 export interface OpenAiResponsesOptions {
   readonly model: string;
@@ -41,6 +42,13 @@ export interface OpenAiResponsesOptions {
    */
   readonly previousResponse?: boolean;
   /**
+   * Whether the provider continues to write a reply when this process dies (`background: true`,
+   * which stores the response). The session's log keeps the response's id, and a later process reads the
+   * same reply. An abort, interrupt or timeout cancels it. Ignored if the agent's memory does not
+   * store at once (KV, `durability: 'turn'`), and for requests outside of the loop. Default false.
+   */
+  readonly background?: boolean;
+  /**
    * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
    * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
    */
@@ -63,7 +71,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     options,
     'model:string apiKey:string|function|? baseURL:string|? headers:object|? fetch:function|? ' +
       'features:object|? reasoning:object|? builtInTools:array|? encryptedReasoning:boolean|? ' +
-      'previousResponse:boolean|? timeoutMs:count|?',
+      'previousResponse:boolean|? background:boolean|? timeoutMs:count|?',
   );
   const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
   const url = `${baseURL.replace(/\/+$/, '')}/responses`;
@@ -83,33 +91,17 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     provider: 'openai',
     modelId: model,
     features,
-    async *stream(request, { signal, replyLength }) {
+    async *stream(request, context) {
       const headers = { ...(await authorization(options.apiKey)), ...options.headers };
-      const send = (whole: boolean) => {
-        const { body, continues, inputSum } = formatter.format(request, { whole });
-        const decoder = new ResponsesDecoder({ origin, inputSum });
-        const about = { url, headers, body, fetch: options.fetch, signal, timeoutMs, replyLength };
-        return { continues, deltas: streamReply(about, decoder) };
-      };
-      const { continues, deltas } = send(false);
-      try {
-        yield* deltas;
-      } catch (error) {
-        // The provider refuses the id before the reply begins, so no delta is repeated.
-        if (!continues || !isExpired(error)) throw error;
-        yield* send(true).deltas;
-      }
+      const { signal, replyLength } = context;
+      const http = { url, headers, fetch: options.fetch, signal, timeoutMs, replyLength };
+      const exchange = { http, origin, model, formatter, request };
+      if (options.background && context.kept)
+        yield* streamInBackground({ ...exchange, kept: context.kept });
+      else yield* streamResponse(exchange);
     },
   };
 }
 
 /** OpenAI's models without reasoning. */
 const withoutReasoning = /^(gpt-3|gpt-4|chatgpt-|gpt-[\d.]+-chat|ft:gpt-[34])/;
-
-function isExpired(error: unknown): boolean {
-  if (!AgentError.is(error)) return false;
-  return (
-    error.details?.['providerCode'] === 'previous_response_not_found' ||
-    (error.details?.['status'] === 404 && /previous.?response/i.test(error.message))
-  );
-}

@@ -1,4 +1,4 @@
-import type { AgentError } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
@@ -12,6 +12,8 @@ import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './res
 export interface ResponsesDecoderOptions {
   /** Host of the server. */
   readonly origin: string;
+  /** Id of the response that the events continue. */
+  readonly id?: string | undefined;
   /** Checksum of the request's input, if a later request may continue from this response. */
   readonly inputSum?: number | undefined;
 }
@@ -30,6 +32,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   #last = -1;
   #calls = 0;
   #unknownEvents = 0;
+  #sequence = 0;
   #id: string | undefined;
   #model: string | undefined;
   #response: WireResponse | undefined;
@@ -37,6 +40,7 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   constructor(options: ResponsesDecoderOptions) {
     this.#options = options;
+    this.#id = options.id;
   }
 
   get finished(): boolean {
@@ -47,18 +51,32 @@ export class ResponsesDecoder implements ReplyDecoder {
     return this.finished;
   }
 
+  /** Id of the response; `undefined` before its first event. */
+  get id(): string | undefined {
+    return this.#id;
+  }
+
+  /** Number of the last event. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    const { type, object, error, status, response } = (isRecord(chunk) ? chunk : {}) as Fields;
+    const fields = (isRecord(chunk) ? chunk : {}) as Fields;
+    const { type, object } = fields;
     if (isErrorEvent || type === 'error') return errorOfChunk(chunk, true);
-    if (type === 'response.failed') return errorOfChunk({ error: response?.error ?? {} }, true);
-    if (object === 'response' && (status === 'failed' || status === 'cancelled'))
-      return errorOfChunk({ error: error ?? { message: `The response is ${status}.` } }, true);
+    const response = object === 'response' ? fields : fields.response;
+    if (type === 'response.cancelled' || response?.status === 'cancelled') return cancelledError();
+    if (type === 'response.failed' || response?.status === 'failed')
+      return errorOfChunk({ error: response?.error ?? {} }, true);
     // A server that knows no Responses API answers with its own error object.
-    return type || object === 'response' ? undefined : errorOfChunk(chunk);
+    return type || response ? undefined : errorOfChunk(chunk);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (!isRecord(chunk)) return;
+    const { sequence_number: sequence } = chunk as WireEvent;
+    if (sequence != null) this.#sequence = sequence;
     const from = deltas.length;
     if (chunk['object'] === 'response') this.#finish(chunk as WireResponse, deltas);
     else this.#decodeEvent(chunk as WireEvent, deltas);
@@ -225,6 +243,13 @@ interface Fields {
   readonly error?: unknown;
   readonly status?: unknown;
   readonly response?: WireResponse | null;
+}
+
+/** Returns the error of a response that somebody has canceled at the provider. */
+function cancelledError(): AgentError {
+  return new AgentError('MODEL_SERVER', 'The response was canceled at the provider.', {
+    details: { providerCode: 'response_cancelled' },
+  });
 }
 
 function deltaOf({ delta }: WireEvent): string {

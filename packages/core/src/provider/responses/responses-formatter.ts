@@ -22,15 +22,24 @@ export interface ResponsesFormat extends InputFormat {
 export interface ResponsesRequest {
   /** JSON text of the body. */
   readonly body: string;
+  /** JSON text of the newest message's items. */
+  readonly lastItem: string;
   /** Whether the body continues from a stored response. */
   readonly continues: boolean;
   /** Checksum of the whole conversation, for a stored response. */
   readonly inputSum?: number;
 }
 
-/** Wire format of the Responses API. `whole` sends all messages, whatever the provider stores. */
+interface FormatOptions {
+  /** Whether to send all messages, whatever the provider stores. Default: false. */
+  readonly whole?: boolean;
+  /** Whether the provider continues the reply without a reader. Default: false. */
+  readonly background?: boolean;
+}
+
+/** Wire format of the Responses API. */
 export interface ResponsesFormatter {
-  format(request: ModelRequest, options?: { readonly whole?: boolean }): ResponsesRequest;
+  format(request: ModelRequest, options?: FormatOptions): ResponsesRequest;
 }
 
 /**
@@ -53,7 +62,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
   };
 
   return {
-    format(request, { whole = false } = {}) {
+    format(request, { whole = false, background = false } = {}) {
       const { providerOptions = {}, tools } = request;
       const { instructions, messages } = split(request.messages);
       const sumsBefore = [0];
@@ -63,7 +72,11 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       const previous =
         format.previousResponse && !whole ? previousResponse(messages, sumsBefore) : undefined;
       const options = withOptions(
-        toWireRequest(request, format, instructions, previous?.id),
+        {
+          ...toWireRequest(request, format, instructions),
+          previous_response_id: previous?.id,
+          ...(background && { background, store: true }),
+        },
         providerOptions,
       );
       const input = messages.slice(previous?.next ?? 0).map(itemsText);
@@ -74,6 +87,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         body += `,"tools":[${toolTexts.join()}]`;
       return {
         body: `${body}}`,
+        lastItem: input.at(-1) ?? '',
         continues: previous !== undefined,
         ...(format.previousResponse && { inputSum: sumsBefore.at(-1)! }),
       };
@@ -85,7 +99,6 @@ function toWireRequest(
   { maxTokens, temperature, toolChoice, tools, responseSchema }: ModelRequest,
   { model, reasoning, builtInTools, encryptedReasoning, previousResponse: stores }: ResponsesFormat,
   instructions: string,
-  previousId: string | undefined,
 ): WireRequest {
   const hasTools = tools.length > 0 || !!builtInTools?.length;
   return {
@@ -94,7 +107,6 @@ function toWireRequest(
     store: stores,
     include: encryptedReasoning && !stores ? ['reasoning.encrypted_content'] : undefined,
     instructions: instructions || undefined,
-    previous_response_id: previousId,
     max_output_tokens: maxTokens,
     temperature,
     reasoning,

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../message/json.ts';
  */
 export interface WireEvent {
   readonly type?: string | null;
+  readonly sequence_number?: number | null;
   readonly response?: WireResponse | null;
   readonly item?: WireItem | null;
   readonly item_id?: string | null;
@@ -79,6 +80,7 @@ export interface WireRequest {
   readonly model: string;
   readonly stream: true;
   readonly store: boolean;
+  readonly background?: true | undefined;
   readonly instructions?: string | undefined;
   readonly include?: 'reasoning.encrypted_content'[] | undefined;
   readonly max_output_tokens?: number | undefined;

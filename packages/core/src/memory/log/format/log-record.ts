@@ -30,6 +30,12 @@ export type RunNote =
       readonly count: number;
       readonly text: string;
     }
+  /**
+   * A reply that the provider may still be writing: the model's `state`, with which another process
+   * can continue to read it. The reply answers the message `after`, the last one at that time.
+   * Without `state`, there is nothing to continue.
+   */
+  | { readonly kind: 'reply'; readonly after: string; readonly state?: JsonObject }
   /** Keys to set; `null` removes a key. */
   | { readonly kind: 'state'; readonly state: JsonObject };
 
@@ -90,6 +96,8 @@ export function isLogRecord(value: unknown): value is LogRecord {
         [value['first'], value['last'], value['text']].every(isText) &&
         Number.isSafeInteger(value['count'])
       );
+    case 'reply':
+      return isText(value['after']) && (value['state'] === undefined || isRecord(value['state']));
     case 'state':
       return isRecord(value['state']);
     default:

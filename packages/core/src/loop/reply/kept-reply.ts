@@ -1,0 +1,20 @@
+import type { KeptReply } from '../../model/chat-model.ts';
+import type { Run } from '../run/run.ts';
+
+/** Returns the place in the log for the state of the reply to the conversation's last message. */
+export function keptReply(run: Run): KeptReply | undefined {
+  const { replies } = run.setup.memory;
+  const after = run.view.at(-1)?.id;
+  if (!replies || after === undefined) return undefined;
+  let isLoaded = false;
+  return {
+    async load() {
+      // A second request of the step, such as a retry, must not continue what the first one left.
+      if (isLoaded) return undefined;
+      isLoaded = true;
+      return run.waits.read(replies.get(after));
+    },
+    save: (state) => run.writes.wait(replies.set(after, state)),
+    clear: () => replies.set(after, undefined),
+  };
+}

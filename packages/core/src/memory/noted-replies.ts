@@ -1,0 +1,20 @@
+import type { RunNote } from './log/format/log-record.ts';
+import type { SessionView } from './log/session-view.ts';
+import type { ReplyStore } from './memory.ts';
+
+interface NotedLog {
+  view(): Promise<SessionView>;
+  note(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
+}
+
+/** Returns a store that keeps the state of the current reply in a session's log. */
+export function notedReplies(log: NotedLog): ReplyStore {
+  return {
+    async get(after) {
+      const { reply } = await log.view();
+      return reply?.after === after ? reply.state : undefined;
+    },
+    set: (after, state) =>
+      log.note([{ kind: 'reply', after, ...(state && { state }) }], { now: true }),
+  };
+}

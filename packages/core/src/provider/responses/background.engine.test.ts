@@ -1,0 +1,316 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { tool } from '../../tool/tool.ts';
+import type { Fetch } from '../http-transport.ts';
+import { openaiResponses } from './openai-responses.ts';
+
+interface Generation {
+  readonly id: string;
+  readonly events: readonly object[];
+  cancelled: boolean;
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+const answer = 'It is 東京, as you know.';
+
+function itemEvents(item: Item, deltas: readonly object[]): readonly object[] {
+  return [
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, arguments: '' } },
+    ...deltas.map((delta) => ({ output_index: 0, content_index: 0, ...delta })),
+    { type: 'response.output_item.done', output_index: 0, item },
+  ];
+}
+
+const callEvents = itemEvents(
+  { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{"a":1}' },
+  ['{"a"', ':1}'].map((delta) => ({ type: 'response.function_call_arguments.delta', delta })),
+);
+
+const textEvents = itemEvents(
+  { type: 'message', content: [{ type: 'output_text', text: answer }] },
+  ['It is ', '東京', ', as you', ' know.'].map((delta) => ({
+    type: 'response.output_text.delta',
+    delta,
+  })),
+);
+
+/**
+ * Provider that writes replies in the background: first a tool call, then an answer. It counts
+ * generations. `hold` is the number of events after which a connection hangs; `cut` is the number
+ * after which it breaks.
+ */
+class Provider {
+  readonly generations: Generation[] = [];
+  readonly resumed: string[] = [];
+  hold = Infinity;
+  cut = Infinity;
+  isGone = false;
+
+  readonly fetch: Fetch = async (url, init) => {
+    const { pathname, searchParams } = new URL(url);
+    const id = /responses\/([^/]+)/.exec(pathname)?.[1];
+    if (id === undefined) return this.#begin(JSON.parse(init.body as string) as Item, init.signal!);
+    const generation = this.generations.find((one) => one.id === id);
+    if (!generation || this.isGone) return new Response('{"error":{}}', { status: 404 });
+    if (pathname.endsWith('/cancel')) {
+      generation.cancelled = true;
+      return Response.json({ id, object: 'response', status: 'cancelled' });
+    }
+    const after = Number(searchParams.get('starting_after'));
+    this.resumed.push(`${id} after ${after}`);
+    if (generation.cancelled)
+      return Response.json({ id, object: 'response', status: 'cancelled', output: [] });
+    return this.#stream(generation.events.slice(after + 1), init.signal!);
+  };
+
+  #begin(body: Item, signal: AbortSignal): Response {
+    const isAnswer = JSON.stringify(body['input']).includes('function_call_output');
+    const id = `resp_${this.generations.length + 1}`;
+    const response = { id, status: 'in_progress' };
+    const events = [
+      { type: 'response.created', response },
+      ...(isAnswer ? textEvents : callEvents),
+      { type: 'response.completed', response: { id, status: 'completed', output: [] } },
+    ].map((event, index) => ({ ...event, sequence_number: index }));
+    this.generations.push({ id, events, cancelled: false });
+    return this.#stream(events, signal);
+  }
+
+  #stream(events: readonly object[], signal: AbortSignal): Response {
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        const event = events[sent++];
+        if (!event) return controller.close();
+        if (sent > this.cut) {
+          this.cut = Infinity;
+          return controller.error(new Error('The connection was reset.'));
+        }
+        if (sent > this.hold)
+          return new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+          });
+        controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
+        return undefined;
+      },
+    });
+    return new Response(body);
+  }
+}
+
+interface Host {
+  readonly agent: ReActAgent;
+  readonly events: AgentEvent[];
+  /** Number of times the tool ran. */
+  readonly runs: () => number;
+}
+
+let ran = 0;
+
+function host(provider: Provider, store: MemoryStore, memory?: SessionMemory): Host {
+  const look = tool({
+    name: 'look',
+    description: 'Looks',
+    input: { type: 'object' },
+    execute: () => {
+      ran += 1;
+      return '東京';
+    },
+  });
+  const model = openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    memory: memory ?? new SessionMemory(store, 's'),
+  });
+  return { agent, events: [], runs: () => ran };
+}
+
+/** Returns the id of the response that the session's log keeps. */
+async function storedId(store: MemoryStore): Promise<unknown> {
+  const { reply } = await new SessionMemory(store, 's').view();
+  return reply?.state?.['id'];
+}
+
+/** Starts a call on a host, which stops for ever once it has read what the provider holds back. */
+async function runUntilHeld(provider: Provider, store: MemoryStore): Promise<void> {
+  const { agent } = host(provider, store);
+  const stream = agent.stream('Where?', { detached: true });
+  stream.result.catch(() => undefined);
+  await expect.poll(() => storedId(store)).toBe('resp_1');
+}
+
+const callLength = callEvents.length + 2;
+const textLength = textEvents.length + 2;
+
+test.for(Array.from({ length: callLength - 1 }, (_, index) => index + 1))(
+  'a host that dies after event %i of a tool call leaves one generation for the next host',
+  async (hold) => {
+    ran = 0;
+    const provider = new Provider();
+    const store = new MemoryStore();
+    provider.hold = hold;
+    await runUntilHeld(provider, store);
+    provider.hold = Infinity;
+    const result = await host(provider, store).agent.call();
+    expect(result.text).toBe(answer);
+    expect(provider.generations).toHaveLength(2);
+    expect(provider.resumed).toEqual(['resp_1 after 0']);
+    expect(ran).toBe(1);
+  },
+);
+
+test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
+  'a host that dies after event %i of an answer leaves one generation for the next host',
+  async (hold) => {
+    ran = 0;
+    const provider = new Provider();
+    const store = new MemoryStore();
+    const { agent } = host(provider, store);
+    const stream = agent.stream('Where?', { detached: true, throwOnError: false });
+    for await (const event of stream) {
+      if (event.type !== 'post-acting') continue;
+      provider.hold = hold;
+      break;
+    }
+    await expect.poll(() => provider.generations.length).toBe(2);
+    await expect.poll(() => storedId(store)).toBe('resp_2');
+    provider.hold = Infinity;
+    const next = host(provider, store);
+    const events: AgentEvent[] = [];
+    for await (const event of next.agent.stream()) events.push(event);
+    const said = events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : ''));
+    expect(said.join('')).toBe(answer);
+    expect(provider.generations).toHaveLength(2);
+    expect(ran).toBe(1);
+    const messages = await next.agent.messages();
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect((await new SessionMemory(store, 's').view()).reply).toBeUndefined();
+  },
+);
+
+test('a connection that breaks continues after the last event', async () => {
+  const provider = new Provider();
+  provider.cut = 3;
+  const { agent } = host(provider, new MemoryStore());
+  expect((await agent.call('Where?')).text).toBe(answer);
+  expect(provider.generations).toHaveLength(2);
+  expect(provider.resumed).toEqual(['resp_1 after 2']);
+});
+
+test('the id is stored before the first delta reaches a reader', async () => {
+  const provider = new Provider();
+  const store = new MemoryStore();
+  const { agent } = host(provider, store);
+  const kept: unknown[] = [];
+  for await (const { type } of agent.stream('Where?')) {
+    if (type !== 'tool-input-chunk' && type !== 'reasoning-chunk') continue;
+    const { reply } = await new SessionMemory(store, 's').view();
+    if (reply) kept.push(reply.state?.['id']);
+  }
+  expect(kept[0]).toBe('resp_1');
+});
+
+test('an expired response begins again after a step-reset', async () => {
+  const provider = new Provider();
+  const store = new MemoryStore();
+  provider.hold = 4;
+  await runUntilHeld(provider, store);
+  provider.hold = Infinity;
+  provider.isGone = true;
+  const events: AgentEvent[] = [];
+  for await (const event of host(provider, store).agent.stream()) events.push(event);
+  const resets = events.flatMap((event) => (event.type === 'step-reset' ? [event.reason] : []));
+  expect(resets).toEqual(['expired']);
+  expect(provider.generations).toHaveLength(3);
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: answer } });
+});
+
+test.for<[name: string, stop: (agent: ReActAgent, abort: AbortController) => void]>([
+  ['an abort', (_, abort) => abort.abort()],
+  ['an interrupt', (agent) => void agent.interrupt('Stop')],
+])('%s cancels the generation', async ([, stop]) => {
+  const provider = new Provider();
+  const store = new MemoryStore();
+  provider.hold = 4;
+  const { agent } = host(provider, store);
+  const abort = new AbortController();
+  const options = { detached: true, signal: abort.signal, throwOnError: false } as const;
+  const stream = agent.stream('Where?', options);
+  await expect.poll(() => storedId(store)).toBe('resp_1');
+  stop(agent, abort);
+  await stream.result;
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+  expect((await new SessionMemory(store, 's').view()).reply).toBeUndefined();
+});
+
+test('a timeout cancels the generation', async () => {
+  const provider = new Provider();
+  provider.hold = 4;
+  const store = new MemoryStore();
+  const { agent } = host(provider, store);
+  const limited = new ReActAgent({
+    name: 'a',
+    model: openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch }),
+    memory: new SessionMemory(store, 't'),
+    limits: { timeoutMs: 50 },
+  });
+  void agent;
+  await limited.call('Where?', { throwOnError: false });
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+});
+
+test('a host that lost the session does not cancel what the next host reads', async () => {
+  const provider = new Provider();
+  const store = new MemoryStore();
+  provider.hold = 4;
+  const first = new SessionMemory(store, 's');
+  await first.claim();
+  const abort = new AbortController();
+  const { agent } = host(provider, store, first);
+  const stream = agent.stream('Where?', {
+    detached: true,
+    signal: abort.signal,
+    throwOnError: false,
+  });
+  stream.result.catch(() => undefined);
+  await expect.poll(() => storedId(store)).toBe('resp_1');
+  const second = new SessionMemory(store, 's');
+  await second.claim();
+  abort.abort();
+  await stream.result.catch(() => undefined);
+  provider.hold = Infinity;
+  const result = await host(provider, store, second).agent.call();
+  expect(result.text).toBe(answer);
+  expect(provider.generations.map(({ cancelled }) => cancelled)).toEqual([false, false]);
+});
+
+test('an id that cannot be stored is canceled', async () => {
+  const provider = new Provider();
+  class Failing extends SessionMemory {
+    override get replies() {
+      const set = async () => {
+        throw new Error('The disk is full.');
+      };
+      return { get: async () => undefined, set };
+    }
+  }
+  const store = new MemoryStore();
+  const { agent } = host(provider, store, new Failing(store, 's'));
+  await expect(agent.call('Where?')).rejects.toThrow('The disk is full.');
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+});
+
+test('a memory that stores later gets replies without a background', async () => {
+  const provider = new Provider();
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's', { durability: 'turn' });
+  const { agent } = host(provider, store, memory);
+  expect((await agent.call('Where?')).text).toBe(answer);
+  expect((await memory.view()).reply).toBeUndefined();
+});

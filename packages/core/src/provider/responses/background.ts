@@ -1,0 +1,174 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { textSum } from '../../message/text-sum.ts';
+import type { KeptReply, ModelDelta } from '../../model/chat-model.ts';
+import { wait } from '../../model/wait.ts';
+import { streamReply } from '../http-transport.ts';
+import { ResponsesDecoder } from './responses-decoder.ts';
+import { withWhole, type Exchange } from './stream-response.ts';
+
+export interface BackgroundExchange extends Exchange {
+  readonly kept: KeptReply;
+}
+
+/** Attempts to continue after a broken connection, without a new event in between. */
+const maxAttempts = 5;
+
+/**
+ * Streams a reply that the provider writes in the background. Stores the id of the response before
+ * the first delta. If another process has stored an id for this request, reads that reply. If the
+ * caller ends the stream before the end of the reply, cancels the reply.
+ */
+export async function* streamInBackground(
+  exchange: BackgroundExchange,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const reply = new BackgroundReply(exchange);
+  try {
+    const isFound = yield* reply.resume();
+    if (!isFound) yield* reply.begin();
+  } catch (error) {
+    reply.failed = error;
+    throw error;
+  } finally {
+    // Not awaited: neither an abort nor an error waits for the provider.
+    if (!reply.ended) void reply.cancel();
+  }
+}
+
+/** A reply that the provider writes in the background. */
+class BackgroundReply {
+  readonly #exchange: BackgroundExchange;
+  /** Checksum of the request, so that no other request of the step continues its reply. */
+  readonly #sum: number;
+  #decoder: ResponsesDecoder;
+  /** Id of the response, once it is stored. */
+  #stored: string | undefined;
+  failed: unknown;
+
+  constructor(exchange: BackgroundExchange) {
+    const { formatter, request, origin } = exchange;
+    const { lastItem } = formatter.format(request, { whole: true });
+    this.#exchange = exchange;
+    this.#sum = textSum(`${request.messages.length} ${lastItem}`);
+    this.#decoder = new ResponsesDecoder({ origin });
+  }
+
+  get ended(): boolean {
+    return this.#decoder.ended;
+  }
+
+  /** Reads the reply that an earlier process began. Returns whether there is one. */
+  async *resume(): AsyncGenerator<readonly ModelDelta[], boolean> {
+    const { kept, origin, model, formatter, request } = this.#exchange;
+    const state = await kept.load();
+    const id = state?.['id'];
+    if (typeof id !== 'string') return false;
+    const isOwn = state!['origin'] === origin && state!['model'] === model;
+    if (!isOwn || state!['sum'] !== this.#sum) return false;
+    const { inputSum } = formatter.format(request, { whole: true });
+    this.#decoder = new ResponsesDecoder({ origin, inputSum, id });
+    this.#stored = id;
+    try {
+      yield* this.#follow(this.#read(id));
+      return true;
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      yield [{ type: 'reset', reason: 'expired' }];
+      return false;
+    }
+  }
+
+  /** Begins a new reply. */
+  async *begin(): AsyncGenerator<readonly ModelDelta[], void> {
+    const { http, origin, formatter, request } = this.#exchange;
+    yield* withWhole(
+      (whole) => formatter.format(request, { whole, background: true }),
+      ({ body, inputSum }) => {
+        this.#decoder = new ResponsesDecoder({ origin, inputSum });
+        this.#stored = undefined;
+        return this.#follow(
+          streamReply({ ...http, body, onRead: () => this.#store() }, this.#decoder),
+        );
+      },
+    );
+  }
+
+  /** Tells the provider to stop, unless another process continues to read the reply. */
+  async cancel(): Promise<void> {
+    const { http, kept } = this.#exchange;
+    const { id } = this.#decoder;
+    if (id === undefined) return;
+    const isTaken = (error: unknown): boolean =>
+      AgentError.is(error) && error.code === 'SESSION_CONFLICT';
+    if (isTaken(this.failed)) return;
+    try {
+      await kept.clear();
+    } catch (error) {
+      if (isTaken(error)) return;
+    }
+    const { url, headers, fetch: send = fetch } = http;
+    const request = { method: 'POST', headers, redirect: 'manual' } as const;
+    try {
+      const response = await send(`${url}/${encodeURIComponent(id)}/cancel`, request);
+      await response.body?.cancel();
+    } catch {
+      // The provider may have ended the reply, or may be out of reach. The caller has left.
+    }
+  }
+
+  /** Yields the deltas. Continues the reply after a broken connection. */
+  async *#follow(
+    first: AsyncIterable<readonly ModelDelta[]>,
+  ): AsyncGenerator<readonly ModelDelta[], void> {
+    const { signal } = this.#exchange.http;
+    let stream = first;
+    for (let attempt = 1; ; attempt++) {
+      const before = this.#decoder.sequence;
+      try {
+        yield* stream;
+        return;
+      } catch (error) {
+        if (this.#decoder.sequence > before) attempt = 1;
+        const id = this.#stored;
+        if (id === undefined || signal.aborted || !isBroken(error) || attempt >= maxAttempts)
+          throw error;
+        await wait(100 * 2 ** attempt, signal);
+        stream = this.#read(id);
+      }
+    }
+  }
+
+  /** Reads the rest of the reply. */
+  #read(id: string): AsyncIterable<readonly ModelDelta[]> {
+    const { http } = this.#exchange;
+    const query = `stream=true&starting_after=${this.#decoder.sequence}`;
+    const url = `${http.url}/${encodeURIComponent(id)}?${query}`;
+    return streamReply({ ...http, url }, this.#decoder);
+  }
+
+  /** Stores the id of the response as soon as it is known. */
+  #store(): Promise<void> | undefined {
+    const { id } = this.#decoder;
+    if (id === undefined || this.#stored !== undefined) return undefined;
+    const { kept, origin, model } = this.#exchange;
+    const state: JsonObject = { id, origin, model, sum: this.#sum };
+    return kept.save(state).then(() => {
+      this.#stored = id;
+    });
+  }
+}
+
+/** Returns whether the connection ended before the reply did. */
+function isBroken(error: unknown): boolean {
+  if (!AgentError.is(error) || !error.retryable) return false;
+  const { code, details } = error;
+  if (code === 'MODEL_SERVER') return details?.['status'] !== undefined;
+  return code === 'MODEL_UNREACHABLE' || code === 'MODEL_BAD_RESPONSE';
+}
+
+/** Returns whether the provider has deleted or canceled the response. */
+function isGone(error: unknown): boolean {
+  if (!AgentError.is(error)) return false;
+  const { code, details } = error;
+  return code === 'MODEL_REQUEST' || details?.['providerCode'] === 'response_cancelled';
+}
