@@ -15,15 +15,30 @@ export function nameMatcher(
   where: string,
   names: readonly string[] = [],
 ): (name: string) => boolean {
-  const patterns = names.filter(isPattern).map((pattern) => toRegExp(where, pattern));
-  return (name) => names.includes(name) || patterns.some((pattern) => pattern.test(name));
+  const patterns = names.filter(isPattern);
+  for (const pattern of patterns) checkPattern(where, pattern);
+  return (name) => names.includes(name) || patterns.some((pattern) => matches(pattern, name));
 }
 
-function toRegExp(where: string, pattern: string): RegExp {
-  if (!/^[\w*-]+$/.test(pattern))
-    throw new AgentError(
-      'CONFIGURATION',
-      `${where} has the pattern "${pattern}". A pattern may have letters, digits, _, - and *.`,
-    );
-  return new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
+function checkPattern(where: string, pattern: string): void {
+  if (/^[\w*-]+$/.test(pattern)) return;
+  throw new AgentError(
+    'CONFIGURATION',
+    `${where} has the pattern "${pattern}". A pattern may have letters, digits, _, - and *.`,
+  );
+}
+
+/** Compares part by part. A regular expression with many `*` would take exponential time. */
+function matches(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop() ?? '';
+  let from = first.length;
+  const end = name.length - last.length;
+  if (from > end || !name.startsWith(first) || !name.endsWith(last)) return false;
+  for (const part of rest) {
+    const index = name.indexOf(part, from);
+    if (index < 0 || index + part.length > end) return false;
+    from = index + part.length;
+  }
+  return true;
 }
