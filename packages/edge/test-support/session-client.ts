@@ -72,8 +72,8 @@ export function open(
         memory,
         sessionId: session,
         tools: [clock],
-        ...options,
         model: script.model,
+        ...options,
       }),
       ...parts,
     };

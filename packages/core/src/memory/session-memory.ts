@@ -208,7 +208,7 @@ export class SessionMemory implements Memory {
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
       const view = await this.#load();
-      this.#checkWhole(view);
+      view.checkWhole();
       return structuredClone(view.records());
     });
   }
@@ -220,7 +220,7 @@ export class SessionMemory implements Memory {
    */
   flushes(): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
     return this.run(async () => {
-      this.#checkWhole(await this.#load());
+      (await this.#load()).checkWhole();
       const { flushes } = this.#log;
       if (flushes) return flushes;
       const message =
@@ -313,12 +313,6 @@ export class SessionMemory implements Memory {
       this.#values.clear();
       this.#show([]);
     });
-  }
-
-  #checkWhole({ isWhole }: LogFold): void {
-    if (isWhole) return;
-    const message = 'A part of the session is damaged; repair() continues with the rest.';
-    throw new AgentError('STORAGE_FAILED', message);
   }
 
   /** Adds a note about the end of a run. Ignores a run that never began, such as a refused one. */

@@ -1,3 +1,4 @@
+import { AgentError } from '../../error/agent-error.ts';
 import { withDecision, type CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { isRecord } from '../../message/is-record.ts';
@@ -88,6 +89,13 @@ export class LogFold implements SessionView {
   /** Whether all records were read. */
   get isWhole(): boolean {
     return this.#doubtful === undefined;
+  }
+
+  /** Throws `STORAGE_FAILED` if some records could not be read. */
+  checkWhole(): void {
+    if (this.isWhole) return;
+    const message = 'A part of the session is damaged; repair() continues with the rest.';
+    throw new AgentError('STORAGE_FAILED', message);
   }
 
   /** Returns the shortest list of records that gives the same state. */

@@ -4,103 +4,12 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { tool } from '../../tool/tool.ts';
-import type { Fetch } from '../http-transport.ts';
+import {
+  BackgroundProvider,
+  callLength,
+  textLength,
+} from '../../../test-support/background-provider.ts';
 import { openaiResponses } from './openai-responses.ts';
-
-interface Generation {
-  readonly id: string;
-  readonly events: readonly object[];
-  cancelled: boolean;
-}
-
-type Item = Readonly<Record<string, unknown>>;
-
-const answer = 'It is 東京, as you know.';
-
-function itemEvents(item: Item, deltas: readonly object[]): readonly object[] {
-  return [
-    { type: 'response.output_item.added', output_index: 0, item: { ...item, arguments: '' } },
-    ...deltas.map((delta) => ({ output_index: 0, content_index: 0, ...delta })),
-    { type: 'response.output_item.done', output_index: 0, item },
-  ];
-}
-
-const callEvents = itemEvents(
-  { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{"a":1}' },
-  ['{"a"', ':1}'].map((delta) => ({ type: 'response.function_call_arguments.delta', delta })),
-);
-
-const textEvents = itemEvents(
-  { type: 'message', content: [{ type: 'output_text', text: answer }] },
-  ['It is ', '東京', ', as you', ' know.'].map((delta) => ({
-    type: 'response.output_text.delta',
-    delta,
-  })),
-);
-
-/**
- * Provider that writes replies in the background: first a tool call, then an answer. It counts
- * generations. `hold` is the number of events after which a connection hangs; `cut` is the number
- * after which it breaks.
- */
-class Provider {
-  readonly generations: Generation[] = [];
-  readonly resumed: string[] = [];
-  hold = Infinity;
-  cut = Infinity;
-  isGone = false;
-
-  readonly fetch: Fetch = async (url, init) => {
-    const { pathname, searchParams } = new URL(url);
-    const id = /responses\/([^/]+)/.exec(pathname)?.[1];
-    if (id === undefined) return this.#begin(JSON.parse(init.body as string) as Item, init.signal!);
-    const generation = this.generations.find((one) => one.id === id);
-    if (!generation || this.isGone) return new Response('{"error":{}}', { status: 404 });
-    if (pathname.endsWith('/cancel')) {
-      generation.cancelled = true;
-      return Response.json({ id, object: 'response', status: 'cancelled' });
-    }
-    const after = Number(searchParams.get('starting_after'));
-    this.resumed.push(`${id} after ${after}`);
-    if (generation.cancelled)
-      return Response.json({ id, object: 'response', status: 'cancelled', output: [] });
-    return this.#stream(generation.events.slice(after + 1), init.signal!);
-  };
-
-  #begin(body: Item, signal: AbortSignal): Response {
-    const isAnswer = JSON.stringify(body['input']).includes('function_call_output');
-    const id = `resp_${this.generations.length + 1}`;
-    const response = { id, status: 'in_progress' };
-    const events = [
-      { type: 'response.created', response },
-      ...(isAnswer ? textEvents : callEvents),
-      { type: 'response.completed', response: { id, status: 'completed', output: [] } },
-    ].map((event, index) => ({ ...event, sequence_number: index }));
-    this.generations.push({ id, events, cancelled: false });
-    return this.#stream(events, signal);
-  }
-
-  #stream(events: readonly object[], signal: AbortSignal): Response {
-    let sent = 0;
-    const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => {
-        const event = events[sent++];
-        if (!event) return controller.close();
-        if (sent > this.cut) {
-          this.cut = Infinity;
-          return controller.error(new Error('The connection was reset.'));
-        }
-        if (sent > this.hold)
-          return new Promise((_, reject) => {
-            signal.addEventListener('abort', () => reject(signal.reason as Error));
-          });
-        controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
-        return undefined;
-      },
-    });
-    return new Response(body);
-  }
-}
 
 interface Host {
   readonly agent: ReActAgent;
@@ -111,7 +20,7 @@ interface Host {
 
 let ran = 0;
 
-function host(provider: Provider, store: MemoryStore, memory?: SessionMemory): Host {
+function host(provider: BackgroundProvider, store: MemoryStore, memory?: SessionMemory): Host {
   const look = tool({
     name: 'look',
     description: 'Looks',
@@ -138,27 +47,24 @@ async function storedId(store: MemoryStore): Promise<unknown> {
 }
 
 /** Starts a call on a host, which stops for ever once it has read what the provider holds back. */
-async function runUntilHeld(provider: Provider, store: MemoryStore): Promise<void> {
+async function runUntilHeld(provider: BackgroundProvider, store: MemoryStore): Promise<void> {
   const { agent } = host(provider, store);
   const stream = agent.stream('Where?', { detached: true });
   stream.result.catch(() => undefined);
   await expect.poll(() => storedId(store)).toBe('resp_1');
 }
 
-const callLength = callEvents.length + 2;
-const textLength = textEvents.length + 2;
-
 test.for(Array.from({ length: callLength - 1 }, (_, index) => index + 1))(
   'a host that dies after event %i of a tool call leaves one generation for the next host',
   async (hold) => {
     ran = 0;
-    const provider = new Provider();
+    const provider = new BackgroundProvider();
     const store = new MemoryStore();
     provider.hold = hold;
     await runUntilHeld(provider, store);
     provider.hold = Infinity;
     const result = await host(provider, store).agent.call();
-    expect(result.text).toBe(answer);
+    expect(result.text).toBe(provider.answer);
     expect(provider.generations).toHaveLength(2);
     expect(provider.resumed).toEqual(['resp_1 after 0']);
     expect(ran).toBe(1);
@@ -169,7 +75,7 @@ test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
   'a host that dies after event %i of an answer leaves one generation for the next host',
   async (hold) => {
     ran = 0;
-    const provider = new Provider();
+    const provider = new BackgroundProvider();
     const store = new MemoryStore();
     const { agent } = host(provider, store);
     const stream = agent.stream('Where?', { detached: true, throwOnError: false });
@@ -185,7 +91,7 @@ test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
     const events: AgentEvent[] = [];
     for await (const event of next.agent.stream()) events.push(event);
     const said = events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : ''));
-    expect(said.join('')).toBe(answer);
+    expect(said.join('')).toBe(provider.answer);
     expect(provider.generations).toHaveLength(2);
     expect(ran).toBe(1);
     const messages = await next.agent.messages();
@@ -195,16 +101,16 @@ test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
 );
 
 test('a connection that breaks continues after the last event', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   provider.cut = 3;
   const { agent } = host(provider, new MemoryStore());
-  expect((await agent.call('Where?')).text).toBe(answer);
+  expect((await agent.call('Where?')).text).toBe(provider.answer);
   expect(provider.generations).toHaveLength(2);
   expect(provider.resumed).toEqual(['resp_1 after 2']);
 });
 
 test('the id is stored before the first delta reaches a reader', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   const store = new MemoryStore();
   const { agent } = host(provider, store);
   const kept: unknown[] = [];
@@ -217,7 +123,7 @@ test('the id is stored before the first delta reaches a reader', async () => {
 });
 
 test('an expired response begins again after a step-reset', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   const store = new MemoryStore();
   provider.hold = 4;
   await runUntilHeld(provider, store);
@@ -228,14 +134,14 @@ test('an expired response begins again after a step-reset', async () => {
   const resets = events.flatMap((event) => (event.type === 'step-reset' ? [event.reason] : []));
   expect(resets).toEqual(['expired']);
   expect(provider.generations).toHaveLength(3);
-  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: answer } });
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: provider.answer } });
 });
 
 test.for<[name: string, stop: (agent: ReActAgent, abort: AbortController) => void]>([
   ['an abort', (_, abort) => abort.abort()],
   ['an interrupt', (agent) => void agent.interrupt('Stop')],
 ])('%s cancels the generation', async ([, stop]) => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   const store = new MemoryStore();
   provider.hold = 4;
   const { agent } = host(provider, store);
@@ -250,7 +156,7 @@ test.for<[name: string, stop: (agent: ReActAgent, abort: AbortController) => voi
 });
 
 test('a timeout cancels the generation', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   provider.hold = 4;
   const store = new MemoryStore();
   const { agent } = host(provider, store);
@@ -266,7 +172,7 @@ test('a timeout cancels the generation', async () => {
 });
 
 test('a host that lost the session does not cancel what the next host reads', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   const store = new MemoryStore();
   provider.hold = 4;
   const first = new SessionMemory(store, 's');
@@ -286,12 +192,12 @@ test('a host that lost the session does not cancel what the next host reads', as
   await stream.result.catch(() => undefined);
   provider.hold = Infinity;
   const result = await host(provider, store, second).agent.call();
-  expect(result.text).toBe(answer);
+  expect(result.text).toBe(provider.answer);
   expect(provider.generations.map(({ cancelled }) => cancelled)).toEqual([false, false]);
 });
 
 test('an id that cannot be stored is canceled', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   class Failing extends SessionMemory {
     override get replies() {
       const set = async () => {
@@ -307,10 +213,10 @@ test('an id that cannot be stored is canceled', async () => {
 });
 
 test('a memory that stores later gets replies without a background', async () => {
-  const provider = new Provider();
+  const provider = new BackgroundProvider();
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
   const { agent } = host(provider, store, memory);
-  expect((await agent.call('Where?')).text).toBe(answer);
+  expect((await agent.call('Where?')).text).toBe(provider.answer);
   expect((await memory.view()).reply).toBeUndefined();
 });

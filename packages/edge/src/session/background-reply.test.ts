@@ -1,0 +1,37 @@
+import { abortAllDurableObjects, runDurableObjectAlarm } from 'cloudflare:test';
+import { tool } from '@isoloop/core';
+import { openaiResponses } from '@isoloop/core/openai';
+import { expect, test } from 'vitest';
+import { BackgroundProvider } from '../../../core/test-support/background-provider.ts';
+import { ask, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
+
+test('a Durable Object that was aborted continues the reply that the provider still writes', async () => {
+  const provider = new BackgroundProvider();
+  const model = openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch });
+  let ran = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks',
+    input: { type: 'object' },
+    execute: () => {
+      ran += 1;
+      return '東京';
+    },
+  });
+  const session = open([], { model, tools: [look] });
+  // The second reply is the answer.
+  provider.holdAnswer = 4;
+  await leaveAt(session, ask('Where?'), 'It is');
+  await abortAllDurableObjects();
+  provider.holdAnswer = Infinity;
+  expect(await runDurableObjectAlarm(session.stub)).toBe(true);
+  const stream = await session.transport.reconnectToStream({ chatId: session.id });
+  if (stream) expect(textOf(await read(stream))).toContain(provider.answer);
+  await expect
+    .poll(async () => (await session.messages()).map(textOf).at(-1))
+    .toContain(provider.answer);
+  expect(provider.generations).toHaveLength(2);
+  expect(provider.resumed).toEqual(['resp_2 after 0']);
+  expect(ran).toBe(1);
+  expect(provider.generations.map(({ cancelled }) => cancelled)).toEqual([false, false]);
+});

@@ -1,0 +1,37 @@
+import { ReActAgent, tool } from '@isoloop/core';
+import { openaiResponses } from '@isoloop/core/openai';
+import { expect, test } from 'vitest';
+import { BackgroundProvider } from '../../../core/test-support/background-provider.ts';
+import { IndexedDbMemory } from './indexed-db-memory.ts';
+
+test('a later tab continues the reply that the provider still writes, from IndexedDB', async () => {
+  const provider = new BackgroundProvider();
+  const sessionId = crypto.randomUUID();
+  let ran = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks',
+    input: { type: 'object' },
+    execute: () => {
+      ran += 1;
+      return '東京';
+    },
+  });
+  const agentOfTab = (): ReActAgent =>
+    new ReActAgent({
+      name: 'assistant',
+      model: openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch }),
+      tools: [look],
+      memory: new IndexedDbMemory(sessionId),
+    });
+  provider.holdAnswer = 4;
+  const first = agentOfTab().stream('Where?', { detached: true });
+  first.result.catch(() => undefined);
+  await expect
+    .poll(async () => (await new IndexedDbMemory(sessionId).view()).reply?.state?.['id'])
+    .toBe('resp_2');
+  provider.holdAnswer = Infinity;
+  expect((await agentOfTab().call()).text).toBe(provider.answer);
+  expect(provider.generations).toHaveLength(2);
+  expect(ran).toBe(1);
+});
