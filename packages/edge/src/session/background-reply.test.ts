@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm } from 'cloudflare:test';
 import { tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/openai';
 import { expect, test } from 'vitest';
-import { BackgroundProvider } from '../../../core/test-support/background-provider.ts';
+import { BackgroundProvider } from '../../../../test/provider-server/background-provider.ts';
 import { ask, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
 
 test('a Durable Object that was aborted continues the reply that the provider still writes', async () => {

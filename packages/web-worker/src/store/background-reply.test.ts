@@ -1,7 +1,7 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/openai';
 import { expect, test } from 'vitest';
-import { BackgroundProvider } from '../../../core/test-support/background-provider.ts';
+import { BackgroundProvider } from '../../../../test/provider-server/background-provider.ts';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 
 test('a later tab continues the reply that the provider still writes, from IndexedDB', async () => {

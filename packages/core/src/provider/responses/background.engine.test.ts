@@ -8,7 +8,7 @@ import {
   BackgroundProvider,
   callLength,
   textLength,
-} from '../../../test-support/background-provider.ts';
+} from '../../../../../test/provider-server/background-provider.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Host {

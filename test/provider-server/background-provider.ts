@@ -1,4 +1,4 @@
-import type { Fetch } from '../src/provider/http-transport.ts';
+import type { Fetch } from '@isoloop/core/openai';
 
 interface Generation {
   readonly id: string;
