@@ -1,3 +1,4 @@
+import { tool, type Tool } from '@isoloop/core';
 import type { Fetch } from '@isoloop/core/openai';
 
 interface Generation {
@@ -101,3 +102,18 @@ export class BackgroundProvider {
 /** Number of events of each reply. */
 export const callLength = callEvents.length + 2;
 export const textLength = textEvents.length + 2;
+
+/** Returns the tool that the provider calls, and the number of times it ran. */
+export function lookTool(): { readonly look: Tool; readonly runs: () => number } {
+  let runs = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks',
+    input: { type: 'object' },
+    execute: () => {
+      runs += 1;
+      return '東京';
+    },
+  });
+  return { look, runs: () => runs };
+}

@@ -2,29 +2,20 @@ import { AgentError } from './error/agent-error.ts';
 import { checkFields } from './error/check-fields.ts';
 import { dashScopeFormatter } from './provider/dashscope/dashscope-formatter.ts';
 import type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
-import { authorization, type ApiKey } from './provider/authorization.ts';
+import { authorization } from './provider/authorization.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import { dashScopeError } from './provider/dashscope/dashscope-error.ts';
-import { streamReply, type Fetch } from './provider/http-transport.ts';
+import type { HttpModelOptions } from './provider/http-model-options.ts';
+import { streamReply } from './provider/http-transport.ts';
 
 export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
 export type { ApiKey } from './provider/authorization.ts';
-export interface DashScopeOptions {
-  readonly model: string;
-  /**
-   * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
-   * request. Without a key, the header is not sent.
-   */
-  readonly apiKey?: ApiKey;
+export interface DashScopeOptions extends HttpModelOptions {
   /**
    * Address of the service. Default: `https://dashscope.aliyuncs.com/api/v1`. The address in
    * Singapore is `https://dashscope-intl.aliyuncs.com/api/v1`.
    */
   readonly baseURL?: string;
-  /** Headers added to each request. They override the library's own. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Function that sends requests. Default: the global `fetch` at the time of the request. */
-  readonly fetch?: Fetch;
   /**
    * Features of the model. Default: tools, and no known context window. Also images and video, or
    * audio, if the model's name shows that it supports them.
@@ -43,11 +34,6 @@ export interface DashScopeOptions {
   readonly enableThinking?: boolean;
   /** Maximum number of thinking tokens. */
   readonly thinkingBudget?: number;
-  /**
-   * Maximum time without content from the server, before and during the reply, in milliseconds.
-   * Comments and empty chunks are not content. Default: 5 minutes. `Infinity` means no limit.
-   */
-  readonly timeoutMs?: number;
 }
 
 /**

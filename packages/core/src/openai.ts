@@ -1,25 +1,16 @@
 import { AgentError } from './error/agent-error.ts';
 import { checkFields } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
-import { authorization, type ApiKey } from './provider/authorization.ts';
+import { authorization } from './provider/authorization.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import { streamReply, type Fetch } from './provider/http-transport.ts';
+import type { HttpModelOptions } from './provider/http-model-options.ts';
+import { streamReply } from './provider/http-transport.ts';
 
 export type { Fetch } from './provider/http-transport.ts';
 
-export interface OpenAiOptions {
-  readonly model: string;
-  /**
-   * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
-   * request. Without a key, the header is not sent.
-   */
-  readonly apiKey?: ApiKey;
+export interface OpenAiOptions extends HttpModelOptions {
   /** Address of any server with the chat-completions API. Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string;
-  /** Headers added to each request. They override the library's own. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Function that sends requests. Default: the global `fetch` at the time of the request. */
-  readonly fetch?: Fetch;
   /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
   /**
@@ -37,11 +28,6 @@ export interface OpenAiOptions {
    * true.
    */
   readonly includeUsage?: boolean;
-  /**
-   * Maximum time without content from the server, before and during the reply, in milliseconds.
-   * Comments and empty chunks are not content. Default: 5 minutes. `Infinity` means no limit.
-   */
-  readonly timeoutMs?: number;
 }
 
 /**

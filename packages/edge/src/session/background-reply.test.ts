@@ -1,23 +1,16 @@
 import { abortAllDurableObjects, runDurableObjectAlarm } from 'cloudflare:test';
-import { tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/openai';
 import { expect, test } from 'vitest';
-import { BackgroundProvider } from '../../../../test/provider-server/background-provider.ts';
+import {
+  BackgroundProvider,
+  lookTool,
+} from '../../../../test/provider-server/background-provider.ts';
 import { ask, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
 
 test('a Durable Object that was aborted continues the reply that the provider still writes', async () => {
   const provider = new BackgroundProvider();
   const model = openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch });
-  let ran = 0;
-  const look = tool({
-    name: 'look',
-    description: 'Looks',
-    input: { type: 'object' },
-    execute: () => {
-      ran += 1;
-      return '東京';
-    },
-  });
+  const { look, runs } = lookTool();
   const session = open([], { model, tools: [look] });
   // The second reply is the answer.
   provider.holdAnswer = 4;
@@ -32,6 +25,6 @@ test('a Durable Object that was aborted continues the reply that the provider st
     .toContain(provider.answer);
   expect(provider.generations).toHaveLength(2);
   expect(provider.resumed).toEqual(['resp_2 after 0']);
-  expect(ran).toBe(1);
+  expect(runs()).toBe(1);
   expect(provider.generations.map(({ cancelled }) => cancelled)).toEqual([false, false]);
 });

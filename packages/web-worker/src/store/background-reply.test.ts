@@ -1,22 +1,16 @@
-import { ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/openai';
 import { expect, test } from 'vitest';
-import { BackgroundProvider } from '../../../../test/provider-server/background-provider.ts';
+import {
+  BackgroundProvider,
+  lookTool,
+} from '../../../../test/provider-server/background-provider.ts';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 
 test('a later tab continues the reply that the provider still writes, from IndexedDB', async () => {
   const provider = new BackgroundProvider();
   const sessionId = crypto.randomUUID();
-  let ran = 0;
-  const look = tool({
-    name: 'look',
-    description: 'Looks',
-    input: { type: 'object' },
-    execute: () => {
-      ran += 1;
-      return '東京';
-    },
-  });
+  const { look, runs } = lookTool();
   const agentOfTab = (): ReActAgent =>
     new ReActAgent({
       name: 'assistant',
@@ -33,5 +27,5 @@ test('a later tab continues the reply that the provider still writes, from Index
   provider.holdAnswer = Infinity;
   expect((await agentOfTab().call()).text).toBe(provider.answer);
   expect(provider.generations).toHaveLength(2);
-  expect(ran).toBe(1);
+  expect(runs()).toBe(1);
 });

@@ -3,8 +3,8 @@ import { ReActAgent } from '../../agent/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
-import { tool } from '../../tool/tool.ts';
 import {
+  lookTool,
   BackgroundProvider,
   callLength,
   textLength,
@@ -13,31 +13,18 @@ import { openaiResponses } from './openai-responses.ts';
 
 interface Host {
   readonly agent: ReActAgent;
-  readonly events: AgentEvent[];
-  /** Number of times the tool ran. */
+  /** Number of times the tool ran on this host. */
   readonly runs: () => number;
 }
 
-let ran = 0;
-
-function host(provider: BackgroundProvider, store: MemoryStore, memory?: SessionMemory): Host {
-  const look = tool({
-    name: 'look',
-    description: 'Looks',
-    input: { type: 'object' },
-    execute: () => {
-      ran += 1;
-      return '東京';
-    },
-  });
+function host(
+  provider: BackgroundProvider,
+  store: MemoryStore,
+  memory: SessionMemory = new SessionMemory(store, 's'),
+): Host {
+  const { look, runs } = lookTool();
   const model = openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch });
-  const agent = new ReActAgent({
-    name: 'a',
-    model,
-    tools: [look],
-    memory: memory ?? new SessionMemory(store, 's'),
-  });
-  return { agent, events: [], runs: () => ran };
+  return { agent: new ReActAgent({ name: 'a', model, tools: [look], memory }), runs };
 }
 
 /** Returns the id of the response that the session's log keeps. */
@@ -57,27 +44,25 @@ async function runUntilHeld(provider: BackgroundProvider, store: MemoryStore): P
 test.for(Array.from({ length: callLength - 1 }, (_, index) => index + 1))(
   'a host that dies after event %i of a tool call leaves one generation for the next host',
   async (hold) => {
-    ran = 0;
     const provider = new BackgroundProvider();
     const store = new MemoryStore();
     provider.hold = hold;
     await runUntilHeld(provider, store);
     provider.hold = Infinity;
-    const result = await host(provider, store).agent.call();
-    expect(result.text).toBe(provider.answer);
+    const { agent, runs } = host(provider, store);
+    expect((await agent.call()).text).toBe(provider.answer);
     expect(provider.generations).toHaveLength(2);
     expect(provider.resumed).toEqual(['resp_1 after 0']);
-    expect(ran).toBe(1);
+    expect(runs()).toBe(1);
   },
 );
 
 test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
   'a host that dies after event %i of an answer leaves one generation for the next host',
   async (hold) => {
-    ran = 0;
     const provider = new BackgroundProvider();
     const store = new MemoryStore();
-    const { agent } = host(provider, store);
+    const { agent, runs } = host(provider, store);
     const stream = agent.stream('Where?', { detached: true, throwOnError: false });
     for await (const event of stream) {
       if (event.type !== 'post-acting') continue;
@@ -93,7 +78,7 @@ test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
     const said = events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : ''));
     expect(said.join('')).toBe(provider.answer);
     expect(provider.generations).toHaveLength(2);
-    expect(ran).toBe(1);
+    expect(runs() + next.runs()).toBe(1);
     const messages = await next.agent.messages();
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     expect((await new SessionMemory(store, 's').view()).reply).toBeUndefined();
@@ -159,14 +144,12 @@ test('a timeout cancels the generation', async () => {
   const provider = new BackgroundProvider();
   provider.hold = 4;
   const store = new MemoryStore();
-  const { agent } = host(provider, store);
   const limited = new ReActAgent({
     name: 'a',
     model: openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch }),
     memory: new SessionMemory(store, 't'),
     limits: { timeoutMs: 50 },
   });
-  void agent;
   await limited.call('Where?', { throwOnError: false });
   await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
 });

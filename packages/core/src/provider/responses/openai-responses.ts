@@ -2,57 +2,42 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ChatModel, ModelFeatures } from '../../model/chat-model.ts';
-import { authorization, type ApiKey } from '../authorization.ts';
-import type { Fetch } from '../http-transport.ts';
+import { authorization } from '../authorization.ts';
+import type { HttpModelOptions } from '../http-model-options.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
 import { streamResponse } from './stream-response.ts';
 
-export interface OpenAiResponsesOptions {
-  readonly model: string;
-  /**
-   * Key sent as `Authorization: Bearer …`; a function is called before each request. Without a key,
-   * the header is not sent.
-   */
-  readonly apiKey?: ApiKey;
-  /** Address of a server that has `/responses`. Default `https://api.openai.com/v1`. */
+export interface OpenAiResponsesOptions extends HttpModelOptions {
+  /** Address of any server with the Responses API. Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string;
-  /** Headers added to each request. They override the library's own. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the global `fetch` at the time of the request. */
-  readonly fetch?: Fetch;
-  /** Default: tools, images and files, no known window. */
+  /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
-  /** How long the model thinks, and whether it shows a summary. Default: the server's. */
+  /** How much the model thinks, and whether it sends a summary. Default: the server's own. */
   readonly reasoning?: {
     readonly effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
     readonly summary?: 'auto' | 'concise' | 'detailed';
   };
-  /** Tools that the provider runs, such as `{ type: 'web_search' }`, added to each request. */
+  /** Tools that the provider runs, such as `{ type: 'web_search' }`, for each request. */
   readonly builtInTools?: readonly JsonObject[];
   /**
-   * Whether to ask for encrypted reasoning and send it back. Default: true, except for OpenAI's
-   * models without reasoning (GPT-4 and older, `…-chat-latest`), which refuse it.
+   * Whether to ask for encrypted reasoning and to send it back. OpenAI's models without reasoning
+   * refuse it. Default: false for GPT-4, older models and `…-chat-latest`, true for all others.
    */
   readonly encryptedReasoning?: boolean;
   /**
    * Whether the provider stores responses (`store: true`). A request then names the last response
-   * and sends only what is new. After a change of the conversation it sends all of it. Default
-   * false: the provider stores nothing.
+   * and sends only the new messages. If the conversation was changed, the request sends all
+   * messages. Default: false.
    */
   readonly previousResponse?: boolean;
   /**
-   * Whether the provider continues to write a reply when this process dies (`background: true`,
-   * which stores the response). The session's log keeps the response's id, and a later process reads the
-   * same reply. An abort, interrupt or timeout cancels it. Ignored if the agent's memory does not
-   * store at once (KV, `durability: 'turn'`), and for requests outside of the loop. Default false.
+   * Whether the provider finishes a reply even if this process dies. The provider then stores the
+   * response, and the session's log keeps the response's id. The next process reads the same reply.
+   * An abort, interrupt or timeout cancels the reply. Works only if the agent's memory stores at
+   * once: not in KV, and not with `durability: 'turn'`. Default: false.
    */
   readonly background?: boolean;
-  /**
-   * Longest silence of the server, in milliseconds, before and during the reply. Only content ends a
-   * silence; comments and empty chunks do not. Default 5 minutes; `Infinity` means no limit.
-   */
-  readonly timeoutMs?: number;
 }
 
 /**

@@ -1,0 +1,21 @@
+import type { ApiKey } from './authorization.ts';
+import type { Fetch } from './http-transport.ts';
+
+/** Options of every model that sends HTTP requests itself. */
+export interface HttpModelOptions {
+  readonly model: string;
+  /**
+   * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
+   * request. Without a key, the header is not sent.
+   */
+  readonly apiKey?: ApiKey;
+  /** Headers added to each request. They override the library's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Function that sends requests. Default: the global `fetch` at the time of the request. */
+  readonly fetch?: Fetch;
+  /**
+   * Maximum time without content from the server, before and during the reply, in milliseconds.
+   * Comments and empty chunks are not content. Default: 5 minutes. `Infinity` means no limit.
+   */
+  readonly timeoutMs?: number;
+}
