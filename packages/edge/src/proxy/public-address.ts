@@ -21,11 +21,11 @@ export function privateReason(hostname: string): string | undefined {
 
 /** Names of local networks and clusters, and public names that lead to private addresses. */
 const privateEndings: readonly string[] = [
-  'localhost localdomain local internal intranet intra private priv corp home lan mail domain',
-  'workgroup router gateway svc pod consul nomad docker kube onion i2p alt test invalid',
-  'home.arpa in-addr.arpa ip6.arpa fritz.box mshome.net metadata.tencentyun.com',
+  'localhost localdomain localdomain6 local internal intranet intra private priv corp home lan mail domain',
+  'workgroup router gateway svc pod default consul nomad docker kube onion i2p alt test invalid',
+  'home.arpa in-addr.arpa ip6.arpa fritz.box mshome.net metadata.goog metadata.tencentyun.com',
   'localtest.me lvh.me vcap.me fuf.me traefik.me lacolhost.com local.gd localho.st lcl.host',
-  'nip.io sslip.io xip.io backname.io rbndr.us 1u.ms',
+  'localhost.direct loopback.jp localh.st lndo.site ddev.site nip.io sslip.io xip.io backname.io rbndr.us 1u.ms',
 ].flatMap((names) => names.split(' ').map((name) => `.${name}`));
 
 type Range = readonly [first: number, bits: number, what: string];

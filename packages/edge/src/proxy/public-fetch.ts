@@ -14,41 +14,40 @@ export interface PublicFetchOptions {
   readonly redirects?: number;
 }
 
-/** Names of headers that may identify the caller. Another origin must not get such a header. */
-const credentialName =
-  /auth|cookie|key|token|secret|pass|pwd|credential|session|signature|jwt|csrf|xsrf|bearer|cert|access/i;
+/** Headers that another origin may get. Any other header may be a credential, whatever its name. */
+const general =
+  /^(accept|accept-[a-z]+|cache-control|content-[a-z]+|if-[a-z-]+|mcp-protocol-version|range|user-agent)$/;
 
-/** Values that are credentials, whatever the header's name is. */
-const credentialValue = /^(bearer|basic|digest|apikey) |^(sk|pk|gh[a-z]|glpat|xox[a-z])[-_]|^eyJ/i;
+const isRedirect: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Creates a `fetch` for URLs that come from a model or a user. Use it in tools, and as `fetch` of
  * `mcpTools()`. It sends requests only to public hosts on ports 80, 443, 8080 and 8443, and checks
- * each redirect too.
+ * each redirect too. Another origin gets only general headers, such as `accept` and `user-agent`.
  *
  * Before it sends anything, it rejects with `INVALID_INPUT` for private, loopback, link-local and
  * metadata addresses in all spellings. It also rejects URLs with a user name. It does not detect a
  * public name that resolves to a private address. Cloudflare Workers cannot reach private networks
  * through such a name. On other platforms, block private addresses in the network.
+ *
+ * Throws `CONFIGURATION` for an invalid or unknown option.
  */
 export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
+  checkOptions(options);
   const { fetch: given, redirects = 5 } = options;
   return async (input: RequestInfo | URL, init?: RequestInit) => {
+    const address = input instanceof Request ? input.url : String(input);
+    // `Request` refuses user names too, but its error quotes the password.
+    if (URL.canParse(address)) checkAddress(address, options);
     let request = new Request(input as RequestInfo, { ...init, redirect: 'manual' });
+    let url = checkAddress(request.url, options);
     const mode = init?.redirect ?? (input instanceof Request ? input.redirect : 'follow');
     for (let hop = 0; ; hop++) {
-      const url = checkAddress(request.url, options);
       // A body can be sent only once, so a copy is kept for a redirect.
       const again = request.body && mode === 'follow' ? request.clone() : request;
       const response = await (given ?? fetch)(request);
       const location = response.headers.get('location');
-      if (
-        response.status < 301 ||
-        response.status > 308 ||
-        response.status === 304 ||
-        location === null ||
-        mode === 'manual'
-      ) {
+      if (!isRedirect.has(response.status) || location === null || mode === 'manual') {
         if (again !== request) drop(again.body);
         return response;
       }
@@ -59,9 +58,40 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
           mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`,
         );
       if (!URL.canParse(location, url)) throw refused(url, 'redirects to an invalid address');
-      request = redirected(again, response.status, new URL(location, url));
+      url = checkAddress(new URL(location, url).href, options);
+      request = redirected(again, response.status, url);
     }
   };
+}
+
+/** Throws for options that would have no effect: without its list, `hosts` would allow all hosts. */
+function checkOptions(options: PublicFetchOptions): void {
+  const {
+    fetch: given,
+    hosts = [],
+    http,
+    redirects = 0,
+    ...others
+  } = Object(options) as PublicFetchOptions;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw wrong(`there is no option \`${unknown}\``);
+  if (given !== undefined && typeof given !== 'function') throw wrong('`fetch` must be a function');
+  if (http !== undefined && typeof http !== 'boolean') throw wrong('`http` must be a boolean');
+  if (!Number.isInteger(redirects) || redirects < 0)
+    throw wrong('`redirects` must be a whole number of 0 or more');
+  if (!Array.isArray(hosts)) throw wrong('`hosts` must be a list');
+  for (const host of hosts) {
+    if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;
+    throw wrong(
+      `\`hosts\` has ${JSON.stringify(host)}, which is not a host such as "example.com" or "*.example.com"`,
+    );
+  }
+}
+
+/** Returns whether the text is a host in the form of the URL parser, as which hosts are compared. */
+function isHostName(host: string): boolean {
+  const address = `https://${host}`;
+  return URL.canParse(address) && new URL(address).hostname === host && !host.includes('*');
 }
 
 function checkAddress(address: string, { hosts, http = false }: PublicFetchOptions): URL {
@@ -92,8 +122,7 @@ function isHost(name: string, pattern: string): boolean {
 function redirected(request: Request, status: number, url: URL): Request {
   const headers = new Headers(request.headers);
   if (new URL(request.url).origin !== url.origin)
-    for (const [name, value] of request.headers)
-      if (credentialName.test(name) || credentialValue.test(value)) headers.delete(name);
+    for (const name of request.headers.keys()) if (!general.test(name)) headers.delete(name);
   const becomesGet =
     (status === 303 && !/^(GET|HEAD)$/.test(request.method)) ||
     (status < 303 && request.method === 'POST');
@@ -109,4 +138,8 @@ function drop(body: ReadableStream | null): void {
 
 function refused({ protocol, host }: URL, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `The address ${protocol}//${host} ${problem}.`);
+}
+
+function wrong(what: string): AgentError {
+  return new AgentError('CONFIGURATION', `publicFetch(): ${what}.`);
 }
