@@ -457,3 +457,13 @@ test('an aborted call still returns an answer that the log has', async () => {
   const result = await agent.call(undefined, { signal: AbortSignal.abort() });
   expect(result).toMatchObject({ reason: 'stop', text: 'Because.' });
 });
+
+test("a call without input answers another agent's message that the agent observed", async () => {
+  const model = new ScriptedModel(['I agree.']);
+  const agent = new ReActAgent({ name: 'Cal', model });
+  await agent.observe(assistantMessage('It is warm.', { name: 'Bob' }));
+  expect((await agent.call()).text).toBe('I agree.');
+  await expect(agent.call()).rejects.toThrow('needs an input');
+  await agent.observe(assistantMessage('Mine.', { name: 'Cal' }));
+  await expect(agent.call()).rejects.toThrow('needs an input');
+});

@@ -14,8 +14,12 @@ export function resumption(run: Run): Resumption {
   // A memory without `note` does not store whether the run of its last answer has ended.
   const openRun = memory.note && status.suspendedRun;
   const found = resumptionOf({ messages: run.view, openRun });
-  if (found.type === 'nothing') throw new AgentError('INVALID_INPUT', 'The call needs an input.');
-  return found;
+  if (found.type !== 'nothing') return found;
+  const speaker = run.view.at(-1)?.name;
+  // The agent observed a message of another agent and has not answered it (AgentScope: `observe`).
+  if (speaker !== undefined && speaker !== run.setup.options.name)
+    return { type: 'unanswered', cut: [] };
+  throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }
 
 /** Removes partial replies and messages of an interrupt from the end of the log. */
