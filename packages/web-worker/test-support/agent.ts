@@ -13,26 +13,29 @@ export interface FixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
   /** Keeps the conversation in this IndexedDB database instead of in the worker's memory. */
   readonly database?: string;
-  /** Every run, aborted or not, waits for a message `{ open: true }` before it ends. */
+  /** Each run, aborted or not, ends only after the page has posted `{ open: true }`. */
   readonly gated?: boolean;
-  /**
-   * Number of times that the factory fails before it succeeds. With `coded` it fails with an
-   * `AgentError`.
-   */
+  /** Number of times that the agent factory throws before it returns an agent. Default: 0. */
   readonly failures?: number;
+  /** The agent factory throws an `AgentError` with a code instead of a plain error. */
   readonly coded?: boolean;
-  /** The factory returns nothing. */
+  /** The agent factory returns undefined. */
   readonly noAgent?: boolean;
   /** The model fails with a coded error that has details. */
   readonly rateLimited?: boolean;
 }
 
-/** Counts of a session: reads of the model, requests to it, agents built, and aborted tools. */
+/** Answer of the worker to a message `{ report }`. */
 export interface FixtureReport {
+  /** Id of the session. */
   readonly report: string;
+  /** Number of network reads that the session's scripted model has served. */
   readonly reads: number;
+  /** Number of requests to the session's model. */
   readonly requests: number;
+  /** Number of times that the session's agent factory was called. */
   readonly built: number;
+  /** Number of aborted calls of the tool `wait`, over all sessions of the worker. */
   readonly aborted: number;
 }
 
@@ -74,7 +77,7 @@ const wait = tool({
 
 const odd = tool({
   name: 'odd',
-  description: 'Returns what cannot be cloned',
+  description: 'Returns a value that cannot be cloned',
   input: { type: 'object' },
   execute: () => ({
     content: [

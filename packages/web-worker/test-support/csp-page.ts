@@ -2,7 +2,7 @@ import { tool, toolResultsOf } from '@isoloop/core';
 import { connectAgent, pageTools } from '@isoloop/web-worker';
 import * as z from 'zod';
 
-/** A tool that runs on this page, under the tested policy. */
+/** A tool that runs on this page, under the Content Security Policy of the test. */
 const onPage = tool({
   name: 'page',
   description: 'x',
@@ -25,7 +25,7 @@ async function run(): Promise<unknown> {
   return { outputs, blocked: await codeOf(new Worker(URL.createObjectURL(new Blob([])))) };
 }
 
-/** Returns the error code of a call to a worker that the policy does not let start. */
+/** Calls an agent in a worker that the policy blocks. Returns the code of the error. */
 async function codeOf(worker: Worker): Promise<unknown> {
   try {
     return await connectAgent(worker, { sessionId: 's' }).call('go');

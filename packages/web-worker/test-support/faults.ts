@@ -8,7 +8,10 @@ export interface FaultOrder {
   readonly life: Life;
 }
 
-/** Runs one process of a fault scenario. The page terminates the worker when it has the report. */
+/**
+ * Runs one process of a fault scenario in this worker and posts its report. The page then
+ * terminates the worker.
+ */
 self.addEventListener('message', async ({ data }: MessageEvent<FaultOrder>): Promise<void> => {
   const scenario = faultScenarios().find(({ name }) => name === data.scenario)!;
   const store = new IndexedDbStore({ database: data.database });

@@ -36,7 +36,7 @@ export async function inspectWorker(
     const { id, result } = JSON.parse(message) as { readonly id: number; readonly result: unknown };
     answers.get(id)?.(result);
   });
-  // Deprecated, but the only way for this session to send messages to another target.
+  // `flatten: false` is deprecated, but this session can message another target only with it.
   const attach = (autoAttach: boolean) =>
     sendToPage('Target.setAutoAttach', {
       autoAttach,
@@ -45,7 +45,7 @@ export async function inspectWorker(
     });
   await attach(true);
   onTestFinished(async () => void (await attach(false)));
-  // Created only now, because `attach` reports the workers of earlier tests that still live.
+  // Listens only after `attach`, because `attach` also reports the workers of earlier tests.
   const attached = new Promise<string>((resolve) => {
     page.on(
       'Target.attachedToTarget',
@@ -122,13 +122,13 @@ async function findContext(): Promise<number> {
   }: {
     readonly context: { readonly id: number; readonly auxData?: object };
   }): void => {
-    // The test runner has an isolated world in each frame. Only the default world is counted.
+    // Each frame also has an isolated world of the test runner. The tests run in the default world.
     if ((auxData as { readonly isDefault?: boolean } | undefined)?.isDefault) ids.push(id);
   };
   page.on('Runtime.executionContextCreated', onCreated);
   await page.send('Runtime.enable');
   page.off('Runtime.executionContextCreated', onCreated);
-  // Otherwise its events would continue after the tests.
+  // While `Runtime` is enabled, the browser sends its events, even after the tests.
   await page.send('Runtime.disable');
   window.name = `counted-${crypto.randomUUID()}`;
   for (const id of ids) {

@@ -2,7 +2,7 @@ import { IndexedDbMemory, exposeAgent, IndexedDbStore } from '@isoloop/web-worke
 import { ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 
-// Pages without HTTPS have no `navigator.locks`.
+// Acts like a worker of a page without HTTPS, which has no `navigator.locks`.
 Object.defineProperty(navigator, 'locks', { value: undefined });
 
 exposeAgent<string>(({ sessionId, options }) => {

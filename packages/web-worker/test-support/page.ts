@@ -15,7 +15,10 @@ export interface PageFixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
   /** Names of tools whose calls need the page's approval. */
   readonly approvalOn?: readonly string[];
-  /** The agent takes messages in while it runs, unless they say `bad`; it shortens `long …`. */
+  /**
+   * The running agent accepts new messages. A guard rejects the message `bad` and shortens messages
+   * that begin with `long`.
+   */
   readonly guarded?: boolean;
   readonly database?: string;
   /** Holds back the replies until the page posts `{ open: true }`. */
@@ -35,7 +38,7 @@ const here = tool({
   execute: () => 'in the worker',
 });
 
-/** Its result comes from the chat. */
+/** A tool without `execute`: the chat sends its result. */
 const color = tool({ name: 'color', description: 'Asks for a color', input: { type: 'object' } });
 
 function guard(input: readonly Msg[]): readonly Msg[] | Rejection {
@@ -80,7 +83,7 @@ exposeAgent({
     }),
 });
 
-// After this message the worker's thread is in an endless loop.
+// The message `{ spin: true }` blocks the worker's thread with an endless loop.
 addEventListener('message', ({ data }: MessageEvent<{ readonly spin?: true } | null>) => {
   while (data?.spin);
 });

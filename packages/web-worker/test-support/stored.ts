@@ -1,6 +1,6 @@
 /**
  * Reads everything that the site stores in the browser: databases, storages, caches, files,
- * cookies. Keys name the place.
+ * cookies. Each key of the result says where the value is stored.
  */
 export async function readStored(): Promise<Readonly<Record<string, unknown>>> {
   const stored: Record<string, unknown> = { cookies: document.cookie };

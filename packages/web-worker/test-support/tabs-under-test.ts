@@ -7,19 +7,21 @@ export type TabOptions = Omit<TabsFixtureOptions, 'database'>;
 
 export interface Tab {
   readonly worker: Worker;
+  /** Reports that the tab's worker has sent so far. */
   readonly told: readonly Witnessed[];
   connect(
     replies?: TabOptions['replies'],
     more?: Partial<TabOptions> & Pick<ConnectOptions, 'agent' | 'page'>,
   ): RemoteAgent;
+  /** Opens a gate, at which the tab's worker waits. */
   open(gate: string): void;
-  /** Freezes the tab's worker. Returns a function that wakes it. */
+  /** Freezes the tab's worker. Returns a function that wakes the worker. */
   freeze(): Promise<() => Promise<void>>;
-  /** Resolves when the tab's worker has sent `witnessed`. */
+  /** Resolves when the tab's worker has sent the report `witnessed`. */
   heard(witnessed: Witnessed): Promise<void>;
 }
 
-/** Opens tabs of one session. Each has its own worker. */
+/** Opens tabs of one session. Each tab has its own worker. */
 export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessionId: string } {
   const sessionId = `tabs-${crypto.randomUUID()}`;
   // Keeps connections reachable: a garbage-collected connection closes, and its tab leaves the
@@ -78,9 +80,10 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
   };
 }
 
+/** Events that a test reads from a stream. */
 export interface Reading {
   readonly events: readonly AgentEvent[];
-  /** Resolves with the first event that fits, past or future. */
+  /** Resolves with the first event that fits. Events that were read before count too. */
   until(fits: (event: AgentEvent) => boolean): Promise<AgentEvent>;
 }
 
@@ -113,8 +116,8 @@ export const says =
     event.type === 'reasoning-chunk' && event.delta.includes(text);
 export const ends = (event: AgentEvent): boolean => event.type === 'run-end';
 /**
- * Returns the text that a reader shows at the end: the text of the last step since it began or
- * was reset.
+ * Returns the text that a reader shows after these events. Each step of the loop clears the text,
+ * and a `step-reset` replaces it.
  */
 export function shown(events: readonly AgentEvent[]): string {
   let text = '';
@@ -127,14 +130,15 @@ export function shown(events: readonly AgentEvent[]): string {
 }
 
 /**
- * Replies for a leader that is interrupted during a run: its tool has run, and it has streamed
- * half of its answer.
+ * Replies for a leader that a test stops in the middle of a run. By then the tool has run, and half
+ * of the answer is streamed.
  */
 export const cutOff: TabOptions['replies'] = [
   [{ toolCalls: [{ name: 'note', id: 'n1' }] }],
   [{ text: 'half of ' }, { gate: 'middle', text: 'the old answer' }],
 ];
 
+/** Starts a run with the replies `cutOff` and waits until half of the answer is streamed. */
 export async function leadHalfWay(tab: Tab, agent: RemoteAgent): Promise<Reading> {
   const reading = read(agent.stream('go'));
   await tab.heard({ reached: 'middle' });

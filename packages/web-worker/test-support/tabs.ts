@@ -12,17 +12,23 @@ import {
 } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
-/** The worker's configuration, passed as JSON in its name. */
+/** Configuration of a worker. The page passes it as JSON in the worker's name. */
 export interface TabsFixtureName {
   readonly tabs?: ExposeOptions['tabs'];
-  /** Features that the browser lacks (`locks`) or refuses (`leave for locks`). */
+  /**
+   * Features that this worker removes (`locks`), or that fail with a SecurityError (`leave for
+   * locks`).
+   */
   readonly without?: readonly (
     | 'locks'
     | 'BroadcastChannel'
     | 'leave for locks'
     | 'leave for BroadcastChannel'
   )[];
-  /** Exposes two agents, `main` and `other`. `other` keeps its conversation in memory only. */
+  /**
+   * Exposes two agents, `main` and `other`. The agent `other` keeps its conversation in memory
+   * only.
+   */
   readonly several?: boolean;
 }
 
@@ -32,9 +38,9 @@ export interface TabsFixtureOptions {
     | (Omit<ScriptedStep, 'wait'> & { readonly gate?: string })[]
   )[];
   readonly database: string;
-  /** The factory fails with CREDENTIALS_REQUIRED. */
+  /** The agent factory throws CREDENTIALS_REQUIRED. */
   readonly noKey?: boolean;
-  /** Name of the gate that the factory waits for. */
+  /** Name of a gate. The agent factory waits until the test opens this gate. */
   readonly slow?: string;
   /** The agent uses the page's model. */
   readonly pageModel?: boolean;
@@ -42,7 +48,7 @@ export interface TabsFixtureOptions {
   readonly approvalOn?: readonly string[];
 }
 
-/** What a worker posts to its page during a test. */
+/** Report that a worker posts to its page during a test. */
 export type Witnessed =
   | { readonly built: string }
   | { readonly ran: string }
@@ -51,13 +57,13 @@ export type Witnessed =
   | { readonly open: string }
   | { readonly held: true };
 
-/** What a test posts to a worker, in addition to the protocol's messages. */
+/** Command that a test posts to a worker. */
 interface TabsCommand {
   /** Name of the gate to open. */
   readonly open: string;
   /** Address of a request. The worker is frozen until it gets the response. */
   readonly holdAt: string;
-  /** Freezes the worker until it is terminated. */
+  /** Blocks the worker's thread with an endless loop. */
   readonly spin: boolean;
 }
 
@@ -75,7 +81,7 @@ if (without.includes('leave for BroadcastChannel')) {
   Object.defineProperty(globalThis, 'BroadcastChannel', { value: refuse });
 }
 
-// Plain messages, so that tests work without BroadcastChannel too.
+// Posts reports as plain messages, because some tests run without BroadcastChannel.
 const told: Witnessed[] = [];
 const gates = new Map<string, () => void>();
 const tell = (witnessed: Witnessed): void => {

@@ -5,7 +5,9 @@ import type { FixtureOptions, FixtureReport } from './agent.ts';
 export interface WorkerUnderTest {
   readonly worker: Worker;
   connect(sessionId: string, options?: FixtureOptions, more?: Partial<ConnectOptions>): RemoteAgent;
-  /** Returns the counts of a session, after the worker has handled all earlier messages. */
+  /**
+   * Returns the worker's counts for a session, after the worker has handled all earlier messages.
+   */
   report(sessionId: string): Promise<FixtureReport>;
 }
 

@@ -22,7 +22,7 @@ import type {
 
 interface Scripted {
   readonly api: LanguageModelApi;
-  /** Prompts of each request. */
+  /** Prompts of each request to the browser's model. */
   readonly prompts: (readonly LanguageModelPrompt[])[];
   readonly created: LanguageModelCreateOptions[];
   readonly constraints: (object | undefined)[];
@@ -30,8 +30,8 @@ interface Scripted {
 }
 
 /**
- * Fakes the Prompt API as documented: it streams only new text, names its errors and has sessions
- * to destroy.
+ * Fakes the browser's Prompt API as documented. Each stream chunk has only new text, errors have
+ * documented names, and sessions can be destroyed.
  */
 function languageModel(
   replies: readonly (readonly string[] | Error)[],
@@ -83,7 +83,7 @@ async function ask(
   return deltas;
 }
 
-test('an agent in a worker uses the page’s built-in model, and calls tools of worker and page by text', async () => {
+test('an agent in a worker uses the browser’s built-in model through the page, and calls tools of the worker and the page', async () => {
   const call = (name: string) => ['{"think": "", "tool_', `name": "${name}", "arguments": {}}`];
   const { api, prompts, destroyed } = languageModel([
     call('here'),
@@ -125,7 +125,7 @@ test('an agent in a worker uses the page’s built-in model, and calls tools of 
   expect(destroyed()).toBe(3);
 });
 
-test('languages and a response schema reach the browser, and download progress reaches the page', async () => {
+test('browserModel() passes languages and the response schema to the browser, and reports the download progress', async () => {
   const { api, created, constraints } = languageModel([['{}']]);
   const loaded: number[] = [];
   const deltas = await ask(
@@ -144,7 +144,7 @@ test('languages and a response schema reach the browser, and download progress r
   expect(constraints).toEqual([{ type: 'object' }]);
 });
 
-test('sends media as placeholders, and adds a user message if the conversation ends with the assistant', async () => {
+test('browserModel() sends media as placeholders, and adds a user message if the conversation ends with the assistant', async () => {
   const { api, prompts } = languageModel([['ok']]);
   const image = {
     type: 'image',
@@ -163,7 +163,7 @@ test('sends media as placeholders, and adds a user message if the conversation e
   ]);
 });
 
-test('an abort ends the reply and destroys the session', async () => {
+test('an abort ends the reply of browserModel() and destroys the browser’s session', async () => {
   const { api, destroyed } = languageModel([['one ', '…']]);
   const controller = new AbortController();
   const stream = browserModel({ api }).stream(
@@ -183,7 +183,7 @@ test.for([
   ['NotSupportedError', 'MODEL_REQUEST', false],
   ['NetworkError', 'MODEL_UNREACHABLE', true],
   ['UnknownError', 'MODEL_SERVER', true],
-] as const)('maps the browser’s %s to %s', async ([name, code, retryable]) => {
+] as const)('browserModel() maps the browser’s error %s to %s', async ([name, code, retryable]) => {
   const { api, destroyed } = languageModel([new DOMException('no', name)]);
   await expect(ask({ api })).rejects.toMatchObject({
     code,
@@ -193,7 +193,7 @@ test.for([
   expect(destroyed()).toBe(1);
 });
 
-test('a browser without a built-in model fails with MODEL_REQUEST and says so', async () => {
+test('browserModel() fails with MODEL_REQUEST in a browser without a built-in model', async () => {
   const missing = { code: 'MODEL_REQUEST', message: expect.stringContaining('no built-in model') };
   await expect(ask({ api: languageModel([], 'unavailable').api })).rejects.toMatchObject(missing);
   vi.stubGlobal('LanguageModel', undefined);
@@ -201,7 +201,7 @@ test('a browser without a built-in model fails with MODEL_REQUEST and says so', 
   await expect(ask({})).rejects.toMatchObject(missing);
 });
 
-test('this browser, whose model does not start, fails with the same code', async () => {
+test('browserModel() fails with MODEL_REQUEST in the tested Chromium, whose built-in model does not start', async () => {
   const error = await ask({}).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ code: 'MODEL_REQUEST' });

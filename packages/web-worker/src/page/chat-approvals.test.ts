@@ -43,7 +43,7 @@ const later = tool({
   input: empty,
   execute: (_input, { suspend }) => suspend('Not now.'),
 });
-/** Returns a tool that never ends, and a promise of its start. */
+/** Returns a tool that never ends, and a promise that resolves when the tool starts. */
 function endless(): { readonly hold: Tool; readonly begun: Promise<void> } {
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));
@@ -71,7 +71,7 @@ const callOf = (chat: PlainChat, name: string): { readonly id: string; readonly 
 };
 const codeOf = (chat: PlainChat): unknown => (chat.error as { readonly code?: string }).code;
 
-test('a message instead of a decision denies the call, and the chat continues', async () => {
+test('a message instead of a decision denies the tool call, and the chat continues', async () => {
   const agent = startWorker().connect({
     replies: [calls('here'), 'Tea, then.', 'Yes?'],
     approvalOn: ['here'],
@@ -92,7 +92,7 @@ test('a message instead of a decision denies the call, and the chat continues', 
   ]);
 });
 
-test('of several calls, a message denies only those that the user has not decided', async () => {
+test('a message denies the tool calls that the user has not decided, and keeps the decisions on other calls', async () => {
   const agent = startWorker().connect({
     replies: [calls('a', 'b', 'c'), 'Done.'],
     tools: ['a', 'b', 'c'].map(needsApproval),
@@ -112,7 +112,7 @@ test('of several calls, a message denies only those that the user has not decide
   expect(rest.slice(3)).toEqual(['And tea', 'Done.']);
 });
 
-test('a message changes nothing while a call waits for a result; a denial is still sent', async () => {
+test('a message fails while a tool call waits for a result from the page; the denial of another call is still sent', async () => {
   const agent = startWorker().connect({
     replies: [calls('pay', 'color'), 'Tea.'],
     tools: [needsApproval('pay')],
@@ -140,7 +140,7 @@ test('a message changes nothing while a call waits for a result; a denial is sti
   ]);
 });
 
-test('a late decision in one chat, after a message in another chat, does not lock the first chat', async () => {
+test('after a message in another chat, a late decision fails, and its chat can continue', async () => {
   const { connect } = startWorker();
   const agent = connect({
     replies: [calls('here'), 'Tea.', 'Yes?'],
@@ -168,7 +168,7 @@ test('a late decision in one chat, after a message in another chat, does not loc
 const unknownEffect =
   'Interrupted before it finished; its effect is unknown. The page or process that ran it has ended.';
 
-test('a message closes a page tool’s call as interrupted after its page has left, also beside an approval', async () => {
+test('after a page has left, a message closes the call of its page tool as interrupted, also next to an open approval', async () => {
   const { connect } = startWorker();
   const { hold, begun } = endless();
   const agent = connect({
@@ -192,7 +192,7 @@ test('a message closes a page tool’s call as interrupted after its page has le
   expect(rest.slice(2)).toEqual(['Tea instead', 'Tea.']);
 });
 
-test('a suspended call of a page tool blocks messages while any page has the tool, and no longer', async () => {
+test('a suspended call of a page tool blocks messages until no page has the tool', async () => {
   const { connect } = startWorker();
   const agent = connect({ replies: [calls('later'), 'Tea.'] });
   const [page, other] = [connect({ tools: [later] }), connect({ tools: [later] })];
@@ -273,7 +273,7 @@ test.for<readonly [string, object]>([
   ['an empty name', { toolName: '' }],
   ['another name in its type', { type: 'tool-now' }],
   ['no name', { toolName: undefined }],
-])('an approval with %s is refused, and the tool does not run', async ([, forged]) => {
+])('the chat refuses an approval with %s, and the tool does not run', async ([, forged]) => {
   let paid = 0;
   const pay = tool({
     name: 'pay',

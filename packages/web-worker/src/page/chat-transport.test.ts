@@ -37,7 +37,7 @@ const addThenSay = [
   'It is 3.',
 ];
 
-test('AI SDK’s stream reader builds one message of text, tool call, result and text', async () => {
+test('AI SDK’s stream reader builds one message from the text, the tool call, its result and the final text', async () => {
   const agent = startWorker().connect('read', { replies: addThenSay });
   let last: UIMessage | undefined;
   for await (const message of readUIMessageStream({
@@ -60,7 +60,7 @@ test('AI SDK’s stream reader builds one message of text, tool call, result and
   ]);
 });
 
-test('useChat’s chat sends turn after turn to the worker, and the stored history matches', async () => {
+test('useChat’s chat sends several messages to the worker, and the stored history matches', async () => {
   const agent = startWorker().connect('turns', { replies: [...addThenSay, 'No need.'] });
   const chat = chatOver(agent);
   await chat.sendMessage({ text: '1 + 2?' });
@@ -78,7 +78,7 @@ test('useChat’s chat sends turn after turn to the worker, and the stored histo
   );
 });
 
-test('the stream contains events only if they are requested', async () => {
+test('the chat’s stream contains agent events only if they are requested', async () => {
   const agent = startWorker().connect('events', { replies: ['one', 'two'] });
   const events = (chunks: readonly UiChunk[]) =>
     chunks.flatMap((chunk) =>
@@ -117,14 +117,14 @@ test('stop() aborts the run, keeps the partial text on both sides, and allows th
   expect((await report('stop')).aborted).toBe(1);
 });
 
-test('interrupt() reaches a turn that was just sent', async () => {
+test('interrupt() reaches a message that was just sent', async () => {
   const database = `interrupt-${crypto.randomUUID()}`;
   const agent = startWorker().connect('int', {
     database,
     replies: [{ text: 'one two', hang: true }],
   });
   const chunks = collect(await send(agent, user('go')));
-  // A stream pulls from its source only after it has started, in a later microtask.
+  // The stream pulls from its source in a microtask, after its start.
   await new Promise((resolve) => setTimeout(resolve));
   await agent.interrupt('Stopped by you.');
   expect((await chunks).at(-1)).toMatchObject({
@@ -133,7 +133,7 @@ test('interrupt() reaches a turn that was just sent', async () => {
   });
 });
 
-test('a turn sent during another turn fails with AGENT_BUSY and leaves the log unchanged', async () => {
+test('a message sent while the agent answers fails with AGENT_BUSY and leaves the log unchanged', async () => {
   const { connect } = startWorker();
   const agent = connect('busy', { replies: [{ hang: true }] });
   const reading = (await send(agent, user('one', 'u1'))).getReader();
@@ -145,7 +145,7 @@ test('a turn sent during another turn fails with AGENT_BUSY and leaves the log u
   expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['one']);
 });
 
-test('a reader that reads on after an abort gets the end of the stream', async () => {
+test('a reader that continues after an abort gets the end of the stream', async () => {
   const agent = startWorker().connect('abort', { replies: [{ text: 'one two', hang: true }] });
   const controller = new AbortController();
   const stream = await agent.chatTransport().sendMessages({
@@ -210,24 +210,27 @@ test('a worker that dies during an answer becomes the chat’s error', async () 
 });
 
 test.for([
-  ['an assistant’s message', { id: 'a', role: 'assistant', parts: [{ type: 'text', text: 'x' }] }],
-  ['a message without parts', { id: 'a', role: 'user' }],
   [
-    'a part that is no text and no file',
-    { id: 'a', role: 'user', parts: [{ type: 'data-x', data: 1 }] },
+    'a message of the assistant',
+    { id: 'a', role: 'assistant', parts: [{ type: 'text', text: 'x' }] },
   ],
+  ['a message without parts', { id: 'a', role: 'user' }],
+  ['a part of an unknown type', { id: 'a', role: 'user', parts: [{ type: 'data-x', data: 1 }] }],
   ['no message', undefined],
-] as const)('%s fails with INVALID_MESSAGE, and nothing is stored', async ([, message]) => {
-  const { connect, report } = startWorker();
-  const agent = connect('refuse', {});
-  await expect(collect(await send(agent, message as object))).rejects.toMatchObject({
-    code: 'INVALID_MESSAGE',
-  });
-  expect(await agent.messages()).toEqual([]);
-  expect((await report('refuse')).requests).toBe(0);
-});
+] as const)(
+  'a chat with %s fails with INVALID_MESSAGE, and nothing is stored',
+  async ([, message]) => {
+    const { connect, report } = startWorker();
+    const agent = connect('refuse', {});
+    await expect(collect(await send(agent, message as object))).rejects.toMatchObject({
+      code: 'INVALID_MESSAGE',
+    });
+    expect(await agent.messages()).toEqual([]);
+    expect((await report('refuse')).requests).toBe(0);
+  },
+);
 
-test('resumeStream() leaves a chat without a run ready and empty', async () => {
+test('resumeStream() leaves the chat ready and empty if there is no run', async () => {
   const chat = chatOver(startWorker().connect('reconnect', {}));
   await chat.resumeStream();
   expect(chat.status).toBe('ready');

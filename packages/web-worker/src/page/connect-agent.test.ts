@@ -15,7 +15,7 @@ async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** Records the messages that arrive on ports created from now on. */
+/** Records the messages that arrive on all ports that are created after this call. */
 function watchPorts(): readonly { readonly type?: string; readonly items?: readonly unknown[] }[] {
   const messages: { readonly type?: string; readonly items?: readonly unknown[] }[] = [];
   const start = MessagePort.prototype.start;
@@ -86,7 +86,7 @@ test('stream() delivers all events of the agent in order', async () => {
   expect(await stream.result).toMatchObject({ text: 'It is 3.', toolsUsed: ['add'] });
 });
 
-test('a run starts at its first read, or at once if detached; each reader of a detached run gets all its text', async () => {
+test('a run starts when the page first reads it, or at once if detached; each reader of a detached run gets all its text', async () => {
   const { connect, report } = startWorker();
   const agent = connect('lazy', { replies: ['one two', 'three four'] });
   const lazy = agent.stream('go');
@@ -101,7 +101,7 @@ test('a run starts at its first read, or at once if detached; each reader of a d
   expect(text(await collect(detached))).toBe('three four');
 });
 
-test('all deltas that are ready within a macrotask cross in one message', async () => {
+test('the worker sends all deltas of one macrotask in one message', async () => {
   const { connect } = startWorker();
   const agent = connect('batches', { replies: [words(2000)] });
   await agent.messages();
@@ -131,7 +131,7 @@ test('a page that stops reading pauses the model', async () => {
   expect(events.filter((event) => event.type === 'reasoning-chunk')).toHaveLength(1000);
 });
 
-test('leaving the loop aborts the run, keeps its log in order, and allows the next call', async () => {
+test('leaving the for-await loop aborts the run, keeps a valid log, and allows the next call', async () => {
   const { connect, report } = startWorker();
   const agent = connect('break', { replies: [words(1000), 'fresh'] });
   const stream = agent.stream('count');
@@ -147,7 +147,7 @@ test('leaving the loop aborts the run, keeps its log in order, and allows the ne
   ]);
 });
 
-test('readable() streams the batches, and its cancel() stops the run', async () => {
+test('readable() streams batches of events, and cancel() of that stream stops the run', async () => {
   const agent = startWorker().connect('readable', { replies: [{ text: 'one two', hang: true }] });
   const stream = agent.stream('go');
   const reader = stream.readable().getReader();
@@ -158,7 +158,7 @@ test('readable() streams the batches, and its cancel() stops the run', async () 
 });
 
 test.for(['call', 'stream'] as const)(
-  'a signal aborts a %s and the partial text is kept',
+  'a signal aborts a %s, and the log keeps the partial text',
   async (how) => {
     const { connect, report } = startWorker();
     const agent = connect('abort', {
@@ -177,7 +177,7 @@ test.for(['call', 'stream'] as const)(
   },
 );
 
-test('a signal that is already aborted sends no request to the model', async () => {
+test('a call with an aborted signal sends no request to the model', async () => {
   const { connect, report } = startWorker();
   const agent = connect('early', {});
   const signal = AbortSignal.abort();
@@ -200,7 +200,7 @@ test('a call right after an abort waits until the aborted run has ended', async 
   expect((await first).reason).toBe('aborted');
 });
 
-test('interrupt() reaches a run that was just requested, and answers with the given message', async () => {
+test('interrupt() stops a run that was just requested, and its message becomes the answer', async () => {
   const agent = startWorker().connect('int', {
     replies: [{ text: 'one two', hang: true }, 'as you like'],
   });
@@ -211,7 +211,7 @@ test('interrupt() reaches a run that was just requested, and answers with the gi
 });
 
 test.for(['call', 'stream'] as const)(
-  'the error of a %s keeps its class, code and details',
+  'the error of a failed %s keeps its class, code and details',
   async (how) => {
     const agent = startWorker().connect('error', { rateLimited: true, replies: ['whole'] });
     const error = await (how === 'call' ? agent.call('go') : collect(agent.stream('go'))).catch(
@@ -228,7 +228,7 @@ test.for(['call', 'stream'] as const)(
   },
 );
 
-test('events before a failure arrive, and throwOnError: false reaches the worker', async () => {
+test('a stream delivers the events before a failure, and throwOnError: false reaches the worker', async () => {
   const agent = startWorker().connect('soft', { rateLimited: true });
   const events = await collect(agent.stream('go', { throwOnError: false }));
   expect(events.slice(-2).map((event) => event.type)).toEqual(['error', 'run-end']);
@@ -255,7 +255,7 @@ test('clear() deletes the conversation', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
-test('an input that cannot be cloned fails with INVALID_INPUT; such a tool result is an error for the model', async () => {
+test('an input that cannot be cloned fails with INVALID_INPUT; a tool result that cannot be cloned is an error for the model', async () => {
   const agent = startWorker().connect('clone', {
     replies: [{ toolCalls: [{ name: 'odd' }] }, 'fine'],
   });
@@ -280,7 +280,7 @@ test('two sessions of one worker do not see each other', async () => {
   expect((await one.messages()).map(textOf)).toEqual(['who?', 'I am one.']);
 });
 
-test('two connections to one session share its agent, and closing one keeps the other', async () => {
+test('two connections to one session share its agent, and one stays open when the other closes', async () => {
   const { connect, report } = startWorker();
   const [one, two] = [connect('same', { replies: ['first', 'second'] }), connect('same')];
   await one.call('a');
@@ -332,7 +332,7 @@ test('a new connection waits for the run of a closed connection', async () => {
   expect((await report('left')).built).toBe(2);
 });
 
-test('a connection after the last close builds a new agent once the old run has ended', async () => {
+test('after the last connection has closed, a new connection builds a new agent once the old run has ended', async () => {
   const { connect, report } = startWorker();
   const options = { database: `reconnect-${crypto.randomUUID()}` };
   const old = connect('again', { ...options, replies: [{ text: 'one two', hang: true }] });
@@ -347,7 +347,7 @@ test('a connection after the last close builds a new agent once the old run has 
   expect((await report('again')).built).toBe(2);
 });
 
-test('a failing factory rejects the call that needs it, and the next call tries it again', async () => {
+test('a call fails if the agent factory throws, and the next call tries the factory again', async () => {
   const { connect } = startWorker();
   const agent = connect('factory', { failures: 1 });
   await expect(agent.call('hi')).rejects.toMatchObject({
@@ -400,7 +400,7 @@ test('terminate() ends the worker for all its connections', async () => {
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
 });
 
-test('a script that cannot be loaded fails calls at once with WORKER_FAILED', async () => {
+test('calls fail at once with WORKER_FAILED if the worker script cannot be loaded', async () => {
   const agent = connectAgent(new Worker('/no-such-worker.js', { type: 'module' }), {
     sessionId: 's',
   });
@@ -411,7 +411,7 @@ test('a script that cannot be loaded fails calls at once with WORKER_FAILED', as
   await expect(agent.stream('hi').result).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });
 
-test('a script that throws on load fails calls at once, with its error', async () => {
+test('calls fail at once with the script’s error if the worker script throws on load', async () => {
   const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), {
     type: 'module',
   });
@@ -427,21 +427,21 @@ const script = (source: string, options?: WorkerOptions) => (): Worker =>
 const module = { type: 'module' } as const;
 
 test.for([
-  ['has a mistake', script('const = 1;', module), 'could not be loaded. See the console'],
-  ['has a mistake, and is no module', script('const = 1;'), 'SyntaxError'],
   [
-    'imports what is not there',
+    'has a syntax error and is a module',
+    script('const = 1;', module),
+    'could not be loaded. See the console',
+  ],
+  ['has a syntax error and is a classic script', script('const = 1;'), 'SyntaxError'],
+  [
+    'imports a missing module',
     script(`import '${location.origin}/no-such-module.js';`, module),
     'could not be loaded',
   ],
-  ['throws nothing in particular', script('throw undefined;', module), 'undefined'],
-  [
-    'fails while it waits at top level',
-    script(`await 0; throw new Error('late');`, module),
-    'late',
-  ],
-  ['answers as a page does, not as a script', () => new Worker('/', module), 'could not be loaded'],
-] as const)('a script that %s fails calls at once', async ([, start, text]) => {
+  ['throws undefined', script('throw undefined;', module), 'undefined'],
+  ['throws after a top-level await', script(`await 0; throw new Error('late');`, module), 'late'],
+  ['is an HTML page', () => new Worker('/', module), 'could not be loaded'],
+] as const)('calls fail at once if the worker script %s', async ([, start, text]) => {
   const worker = start();
   worker.addEventListener('error', (event) => event.preventDefault());
   onTestFinished(() => worker.terminate());
@@ -462,7 +462,7 @@ test('a factory that returns no agent fails the call with CONFIGURATION', async 
 test.for([
   ['an agent', { name: 'a', sessionId: 's', memory: {} }],
   ['nothing', undefined],
-  ['no names', {}],
+  ['an empty object', {}],
   ['a number', 7],
 ] as const)('exposeAgent() with %s as factory throws CONFIGURATION', ([, given]) => {
   expect(() => exposeAgent(given as never)).toThrow(
@@ -505,7 +505,7 @@ test('a worker whose modules await at top level still connects', async () => {
   expect((await connectAgent(worker, { sessionId: 's' }).call('hi')).text).toBe('better late');
 });
 
-test('a second exposeAgent() fails the script, and calls get its message', async () => {
+test('a second exposeAgent() throws, and calls fail with the message of that error', async () => {
   const worker = new Worker(new URL('../../test-support/second-expose.ts', import.meta.url), {
     type: 'module',
   });
@@ -517,7 +517,7 @@ test('a second exposeAgent() fails the script, and calls get its message', async
   });
 });
 
-test('without Web Locks, silence reveals a terminated worker, and its run can still be resumed', async () => {
+test('without Web Locks, a call to a terminated worker fails because the worker is silent, and its run can be resumed', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const options = `no-locks-${crypto.randomUUID()}`;
@@ -581,19 +581,19 @@ test('abort() ends only the runs of its own connection, and the next call is acc
 test.for([
   ['no worker', () => connectAgent(undefined as never, { sessionId: 's' })],
   [
-    'a script’s address for a worker',
+    'the address of a script instead of a worker',
     () => connectAgent('/worker.js' as never, { sessionId: 's' }),
   ],
   ['no options', () => connectAgent(startWorker().worker, undefined as never)],
-  ['no session', () => connectAgent(startWorker().worker, {} as never)],
-  ['an empty session', () => connectAgent(startWorker().worker, { sessionId: '' })],
-  ['a number for a session', () => connectAgent(startWorker().worker, { sessionId: 7 as never })],
+  ['no session id', () => connectAgent(startWorker().worker, {} as never)],
+  ['an empty session id', () => connectAgent(startWorker().worker, { sessionId: '' })],
+  ['a number as session id', () => connectAgent(startWorker().worker, { sessionId: 7 as never })],
   [
     'a tool in place of pageTools()',
     () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] }),
   ],
   [
-    'no array of parts',
+    'an object instead of the list of page parts',
     () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }),
   ],
 ] as const)('connectAgent() with %s throws CONFIGURATION', ([, connect]) => {
@@ -602,26 +602,35 @@ test.for([
 });
 
 test.for([
-  ['null for options', (agent: RemoteAgent) => agent.call('hi', null as never)],
-  ['text for options', (agent: RemoteAgent) => agent.call('hi', 'fast' as never)],
-  ['a signal that is none', (agent: RemoteAgent) => agent.call('hi', { signal: {} as never })],
-  ['null for a stream’s options', (agent: RemoteAgent) => agent.stream('hi', null as never).result],
+  ['call() with null as options', (agent: RemoteAgent) => agent.call('hi', null as never)],
+  ['call() with text as options', (agent: RemoteAgent) => agent.call('hi', 'fast' as never)],
   [
-    'a stream’s signal that is none',
+    'call() with an invalid signal',
+    (agent: RemoteAgent) => agent.call('hi', { signal: {} as never }),
+  ],
+  [
+    'stream() with null as options',
+    (agent: RemoteAgent) => agent.stream('hi', null as never).result,
+  ],
+  [
+    'stream() with an invalid signal',
     (agent: RemoteAgent) => agent.stream('hi', { signal: {} as never }).result,
   ],
-  ['a number for input', (agent: RemoteAgent) => agent.call(7 as never)],
-  ['a number for a stream’s input', (agent: RemoteAgent) => agent.stream(7 as never).result],
+  ['call() with a number as input', (agent: RemoteAgent) => agent.call(7 as never)],
+  ['stream() with a number as input', (agent: RemoteAgent) => agent.stream(7 as never).result],
   [
-    'options of the wrong kind',
+    'call() with an invalid option',
     (agent: RemoteAgent) => agent.call('hi', { allowTools: 'all' as never }),
   ],
   [
-    'an interrupt of an unknown mode',
+    'interrupt() with an unknown mode',
     (agent: RemoteAgent) => agent.interrupt({ mode: 'hard' } as never),
   ],
-  ['an interrupt by null', (agent: RemoteAgent) => agent.interrupt(null as never)],
-  ['a decision that is none', (agent: RemoteAgent) => agent.decide({ type: 'perhaps' } as never)],
+  ['interrupt() with null', (agent: RemoteAgent) => agent.interrupt(null as never)],
+  [
+    'decide() with an unknown decision type',
+    (agent: RemoteAgent) => agent.decide({ type: 'perhaps' } as never),
+  ],
 ] as const)('%s fails with INVALID_INPUT, and the agent still works', async ([, misuse]) => {
   const agent = startWorker().connect('misused');
   const error = await (async () => misuse(agent))().catch((thrown: unknown) => thrown);

@@ -26,7 +26,7 @@ function connect(agent: Name, path: string, apiKey?: string): RemoteAgent {
   });
 }
 
-/** Records all messages that reach this page from now on, as JSON: from ports and from workers. */
+/** Records, as JSON, all messages that ports and workers send to this page after this call. */
 function watchMessages(): readonly string[] {
   const told: string[] = [];
   const listen = EventTarget.prototype.addEventListener;
@@ -45,7 +45,7 @@ function watchMessages(): readonly string[] {
 }
 
 test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
-  '%s: the worker’s own key never reaches the page, and without a memory nothing is stored',
+  '%s: the model key of a worker never reaches the page, and an agent without a memory stores nothing',
   async (name) => {
     const before = await readStored();
     const told = watchMessages();
@@ -59,7 +59,7 @@ test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
     expect(told.length).toBeGreaterThan(3);
     expect(told.join()).toContain('run-end');
     expect(told.join()).not.toContain('sk-of-the-worker');
-    // The server echoes its request headers, so the worker did send the key.
+    // The server echoes its request headers. They prove that the worker has sent the key.
     expect((await connect(name, '/echo').call('hi')).text).toContain(
       'Bearer sk-of-the-worker-alone',
     );
@@ -67,7 +67,7 @@ test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
 );
 
 test.for(['openai', 'ai-sdk'] as const)(
-  '%s in the worker streams from another origin with its key, which is stored nowhere',
+  '%s: the model of a worker streams from another origin with a key that is stored nowhere',
   async (name) => {
     const counting = connect(name, '/deltas/200', 'sk-secret');
     const deltas: string[] = [];
@@ -85,7 +85,7 @@ test.for(['openai', 'ai-sdk'] as const)(
   },
 );
 
-test('an error response of the server fails the call on the page, with its code', async () => {
+test('an error response of the model server fails the call on the page with a code', async () => {
   await expect(connect('openai', '/fault/context-length').call('hi')).rejects.toMatchObject({
     code: 'MODEL_CONTEXT_LENGTH',
   });

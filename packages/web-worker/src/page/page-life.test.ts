@@ -1,7 +1,7 @@
 import { connectAgent } from '@isoloop/web-worker';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** Returns whether any worker leads the session. */
+/** Returns whether any worker leads the session, that is, holds the session's lock. */
 async function isLed(sessionId: string): Promise<boolean> {
   const { held = [] } = await navigator.locks.query();
   return held.some(
@@ -13,7 +13,7 @@ test.for([
   ['pagehide', 'pageshow', 'window'],
   ['freeze', 'resume', 'document'],
 ] as const)(
-  'the page event %s makes the worker give up the lead, and %s makes it lead again',
+  'on the page event %s the worker stops leading its session, and on %s it leads again',
   async ([away, back, where]) => {
     const target = where === 'window' ? window : document;
     const sessionId = `life-${crypto.randomUUID()}`;

@@ -74,7 +74,7 @@ const title = tool({
   },
 });
 
-test('a tool runs on the page: schema, validated and transformed input, progress and result cross', async () => {
+test('a page tool runs on the page: its schema, transformed input, progress and result cross to and from the worker', async () => {
   const agent = startWorker().connect(
     { replies: calls('title', { text: 'five', at: '2026-01-02' }) },
     { page: [pageTools([title])] },
@@ -92,7 +92,7 @@ test('a tool runs on the page: schema, validated and transformed input, progress
   expect(results(await agent.messages())).toEqual([`${location.protocol} 2026`]);
 });
 
-test('arguments that do not fit the schema are an error for the model, and the tool does not run', async () => {
+test('a page tool does not run on arguments that do not fit its schema, and the model gets an error', async () => {
   let ran = 0;
   const counting = tool({
     name: 'n',
@@ -147,25 +147,25 @@ test.for([
     'Error: too far',
   ],
   [
-    'throws no error',
+    'throws a value that is not an Error',
     odd(() => {
       throw 'nothing';
     }),
     'Error: nothing',
   ],
   [
-    'returns what has no JSON form',
+    'returns a value without a JSON form',
     odd(() => () => {}),
     /The result of the page tool "odd" has no JSON form: it is a function/,
   ],
-  ['returns an error', odd(() => new TypeError('not found')), 'Error: not found'],
+  ['returns an Error object', odd(() => new TypeError('not found')), 'Error: not found'],
   [
     'returns a response',
     odd(() => ({ got: new Response('x') })),
     /has no JSON form: it has an object \(Response\) without fields at "got"/,
   ],
   [
-    'reports what has no JSON form',
+    'reports progress without a JSON form',
     toolThatEmits(() => {}),
     /The progress of "odd" has no JSON form: it is a function/,
   ],
@@ -211,7 +211,7 @@ test('an abort reaches the signal of a page tool', async () => {
   await ended;
 });
 
-test('a page tool reads its page’s context tokens, and can suspend its call until a decision', async () => {
+test('a page tool reads the context tokens of its page, and can suspend its call until a decision', async () => {
   const element = contextToken<HTMLElement>('element');
   const reads = tool({
     name: 'odd',
@@ -233,7 +233,7 @@ test('a page tool reads its page’s context tokens, and can suspend its call un
   expect(results(await agent.messages())).toEqual(['p1']);
 });
 
-test('the first page with a tool runs it, then the next one; without such a page the call is suspended', async () => {
+test('the first page with a tool runs it, and after that page has left the next one; without a page the call is suspended', async () => {
   const { connect } = startWorker();
   const named = (text: string) => [pageTools([odd(() => text)])];
   const call = { toolCalls: [{ name: 'odd' }] };
@@ -257,7 +257,7 @@ test('the first page with a tool runs it, then the next one; without such a page
   expect(results(await three.messages())).toEqual(['one', 'two', 'again']);
 });
 
-test('a page that leaves while its tool runs suspends the call and takes its hooks with it', async () => {
+test('when a page leaves while its tool runs, the call is suspended and the page’s hooks no longer run', async () => {
   const { connect } = startWorker();
   const leaver: { leave?: () => void } = {};
   const page = [
@@ -286,7 +286,7 @@ test('a page that leaves while its tool runs suspends the call and takes its hoo
   expect((await agent.messages()).at(-1)?.id).not.toBe('hooked');
 });
 
-test('page hooks get notifications, change modifiable events, and reject tool calls', async () => {
+test('page hooks receive events, change modifiable events, and reject tool calls', async () => {
   const told: string[] = [];
   const part = pageHooks([
     {
@@ -334,7 +334,7 @@ test.for([
     /failed on the page at pre-reasoning/,
   ],
   [
-    'gives back what cannot be cloned',
+    'returns an event that cannot be cloned',
     (event: object) => ({ ...event, f: () => {} }),
     /could not be cloned/,
   ],
@@ -362,7 +362,7 @@ test.for([
   },
 );
 
-test('a hook’s failure at a chunk fails the call at the hook’s next event', async () => {
+test('a page hook that fails at a chunk fails the call at the hook’s next event', async () => {
   const part = pageHooks([
     {
       name: 'bad',
@@ -381,7 +381,7 @@ test('a hook’s failure at a chunk fails the call at the hook’s next event', 
   });
 });
 
-test('controls of a page hook work, keep their code, and fail at events that do not have them', async () => {
+test('a page hook can use an event’s controls; errors keep their code, and a control fails at events without that control', async () => {
   const part = (on: object, onError?: 'ignore') =>
     pageHooks([{ name: 'page', on: on as never, ...(onError && { onError }) }]);
   const at = (type: string, name: 'stop' | 'reject', ...given: unknown[]) => ({
@@ -422,7 +422,7 @@ test('a control that a page hook calls too late throws on the page', async () =>
   expect(await late).toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('a page approves, edits and rejects calls; without a decision or pageApprovals() the call is suspended', async () => {
+test('a page approves, edits and rejects tool calls; without a decision or pageApprovals() the call is suspended', async () => {
   const verdicts = [
     { type: 'approve' },
     { type: 'edit', input: { text: 'two' } },
@@ -468,7 +468,7 @@ test('a page approves, edits and rejects calls; without a decision or pageApprov
   expect(await alone.call('go')).toMatchObject({ reason: 'suspended' });
 });
 
-test('a chat shows the arguments edited by the page, not the model’s', async () => {
+test('a chat shows the arguments that the page edited, not the arguments of the model', async () => {
   const agent = startWorker().connect(
     { replies: calls('here', { at: 'sea' }), approvalOn: ['here'] },
     { page: [pageApprovals(() => ({ type: 'edit', input: { at: 'lake' } }))] },
@@ -485,7 +485,7 @@ test('a chat shows the arguments edited by the page, not the model’s', async (
   ]);
 });
 
-test('messages for a busy agent pass its guards first, and a rejection keeps its code', async () => {
+test('a message to a busy agent passes the agent’s guards first, and a rejection keeps its code', async () => {
   const { worker, connect } = startWorker();
   const agent = connect({ replies: ['one', 'two'], gated: true, guarded: true });
   const first = agent.call('first');
@@ -501,7 +501,7 @@ test('messages for a busy agent pass its guards first, and a rejection keeps its
   expect(texts).toEqual(['first', 'one', 'short', 'more', 'two']);
 });
 
-test('a page that leaves while it decides suspends the call, and another page decides it after a restart', async () => {
+test('when a page leaves before its decision, the call is suspended, and another page decides it after a restart', async () => {
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();
   const replies = calls('title', { text: 'x' });
@@ -560,7 +560,7 @@ test('resume() continues from the log after a pause', async () => {
   expect((await agent.resume()).text).toBe('two');
 });
 
-test('a page model calls tools by text, can be aborted, keeps error codes, and fails when its page leaves', async () => {
+test('pageModel() calls tools by text, can be aborted, keeps error codes, and fails when its page leaves', async () => {
   const rateLimited = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
     details: { retryAfterMs: 9 },
   });
@@ -592,7 +592,7 @@ test('a page model calls tools by text, can be aborted, keeps error codes, and f
   await expect(call).rejects.toMatchObject({ code: 'MODEL_UNREACHABLE', retryable: true });
 });
 
-test('when a reader stops, the worker stops reading the page’s model', async () => {
+test('when the reader of a run stops, the worker stops reading the page’s model', async () => {
   const model = new ScriptedModel([
     Array.from({ length: 1000 }, (_, index) => `w${index} `).join(''),
   ]);
@@ -615,7 +615,7 @@ test('an unknown agent name fails with CONFIGURATION', async () => {
   });
 });
 
-test('a worker in an endless loop rejects pending calls; an idle worker is left alone', async () => {
+test('pending calls fail when their worker hangs in an endless loop; an idle worker is not reported', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { worker, connect } = startWorker();
@@ -637,12 +637,12 @@ test('a worker in an endless loop rejects pending calls; an idle worker is left 
 });
 
 test.for([
-  ['two tools of one name', () => pageTools([title, title])],
+  ['two tools with the same name', () => pageTools([title, title])],
   [
     'a tool without execute',
     () => pageTools([tool({ name: 'x', description: 'x', input: { type: 'object' } })]),
   ],
-  ['no tool', () => pageTools([null as never])],
+  ['null instead of a tool', () => pageTools([null as never])],
 ] as const)('pageTools() with %s throws CONFIGURATION', ([, make]) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -25,7 +25,7 @@ function connect(replies: TypedOptions['replies']) {
   });
 }
 
-test('a call returns the value of the named output, typed by the worker', async () => {
+test('a call returns the value of the named output, with the type that the worker declares', async () => {
   const result = await connect([gives(bill), 'not again']).call('What do I owe?', {
     output: 'invoice',
   });
@@ -34,7 +34,7 @@ test('a call returns the value of the named output, typed by the worker', async 
   expect(result.output?.due.getUTCFullYear()).toBe(2026);
 });
 
-test('a stream has the value of the named output in its result and in its last event', async () => {
+test('a stream has the value of the named output in the result and in the last event', async () => {
   const agent = connect([gives(bill)]);
   const stream = agent.stream('What do I owe?', { output: 'invoice' });
   expectTypeOf(stream.result)
@@ -103,7 +103,7 @@ test('an output object instead of its name fails with INVALID_INPUT, because fun
   });
 });
 
-/** Contains mistakes that the type checker must find. Nothing calls it. */
+/** Contains mistakes that the type checker must find. No test calls this function. */
 export function mistakesOfTypes(worker: Worker): void {
   const options: TypedOptions = { replies: [] };
   const sessionId = 's';

@@ -20,7 +20,7 @@ function startWorker() {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
-  // Workers with one session id are tabs and share an agent, so each worker gets an id of its own.
+  // Workers with the same session id share one agent, so each worker gets its own session id.
   const own = crypto.randomUUID();
   const connect = (options: PageFixtureOptions): RemoteAgent =>
     connectAgent(worker, {
@@ -33,7 +33,7 @@ function startWorker() {
   return { worker, connect };
 }
 
-/** Holds its call open until the test calls `letGo`. */
+/** Lets the call of the tool `hold` end. The call stays open until then. */
 let letGo: () => void = () => {};
 const hold = tool({
   name: 'hold',
@@ -91,7 +91,7 @@ const ready = async ({ chat }: Mounted): Promise<void> => {
   await expect.poll(() => chat()?.status).toBe('ready');
 };
 
-test('useChat shows reasoning, text and tool output, and the history shows the same', async () => {
+test('useChat shows reasoning, text and tool output, and the stored history has the same parts', async () => {
   const agent = startWorker().connect({
     replies: [{ thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'],
   });
@@ -142,7 +142,7 @@ test.for([
   ['approved', true, 'assistant: here output-available in the worker | Yes.'],
   ['denied', false, 'assistant: here output-error | Yes.'],
 ] as const)(
-  'the chat asks for an approval, and the call is %s there',
+  'useChat asks for an approval, and the call can be %s',
   async ([, approved, answer]) => {
     const agent = startWorker().connect({
       replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'],
@@ -164,7 +164,7 @@ test.for([
   },
 );
 
-test('an approval that was requested before a reload can be answered after it', async () => {
+test('useChat can answer an approval after a reload that was requested before', async () => {
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();
   const options = { replies: [{ toolCalls: [{ name: 'here' }] }], approvalOn: ['here'], database };
@@ -186,7 +186,7 @@ test('an approval that was requested before a reload can be answered after it', 
     .toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
 });
 
-test('a newly mounted view shows the current turn from its start, and can stop it', async () => {
+test('a newly mounted useChat shows the current run from its start, and can stop it', async () => {
   const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }] });
   const view = mount(agent);
   await ready(view);
@@ -206,7 +206,7 @@ test('a newly mounted view shows the current turn from its start, and can stop i
 });
 
 test.for([false, true])(
-  'after a reload in mid-run (strict mode: %s), the run continues: the text stays, the finished tool does not run again',
+  'a run continues after a reload (strict mode: %s): useChat keeps the text, and the finished tool does not run again',
   async (strict) => {
     const database = `reload-${crypto.randomUUID()}`;
     const first = startWorker();
@@ -234,7 +234,7 @@ test.for([false, true])(
   },
 );
 
-test('in strict mode, a newly mounted view shows the current turn, and can stop it', async () => {
+test('in strict mode, a newly mounted useChat shows the current run, and can stop it', async () => {
   const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }, 'three'] });
   const view = mount(agent);
   await ready(view);
@@ -251,7 +251,7 @@ test('in strict mode, a newly mounted view shows the current turn, and can stop 
   expect((await agent.call('and now?')).text).toBe('three');
 });
 
-test('an unfinished turn whose reconnect was aborted does not block the next message', async () => {
+test('an unfinished run does not block the next message after its reconnect was aborted', async () => {
   const database = `left-${crypto.randomUUID()}`;
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
@@ -264,7 +264,7 @@ test('an unfinished turn whose reconnect was aborted does not block the next mes
   expect((await agent.call('and now?')).text).toBe('three');
 });
 
-test('reconnectToStream() returns null if nothing runs and no run is unfinished', async () => {
+test('reconnectToStream() returns null if there is no active and no unfinished run', async () => {
   const agent = startWorker().connect({ replies: ['one'] });
   expect(await agent.chatTransport().reconnectToStream()).toBeNull();
   const view = mount(agent, { resume: true });
@@ -276,8 +276,8 @@ test('reconnectToStream() returns null if nothing runs and no run is unfinished'
 });
 
 /**
- * Terminates a worker while its model answers. By then the question is in the store; `messages()`
- * may return it earlier.
+ * Terminates a worker while its model answers. Waits for the model, because only then is the
+ * question in the store. `messages()` may return the question earlier.
  */
 async function loseInModel(worker: Worker, agent: RemoteAgent, question: string): Promise<void> {
   const read = async (): Promise<void> => {
@@ -287,7 +287,7 @@ async function loseInModel(worker: Worker, agent: RemoteAgent, question: string)
   await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
 }
 
-test('two reconnects at the same time after a reload share one run', async () => {
+test('two calls of reconnectToStream() after a reload share one run', async () => {
   const database = `twice-${crypto.randomUUID()}`;
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });

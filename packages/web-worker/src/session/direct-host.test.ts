@@ -17,7 +17,7 @@ import type { TabMessage } from '../wire/tab-protocol.ts';
 const channelOf = (sessionId: string): string =>
   `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
 
-/** Collects what tabs post on the session's channel. */
+/** Collects the messages that tabs post on the session's channel. */
 function overhear(sessionId: string): readonly TabMessage[] {
   const heard: TabMessage[] = [];
   const channel = new BroadcastChannel(channelOf(sessionId));
@@ -102,7 +102,7 @@ test.for(['before', 'during', 'after'] as const)(
   },
 );
 
-test('a second tab can interrupt a run that the first tab began alone', async () => {
+test('a second tab can interrupt a run that the first tab began before', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const one = first.connect([[{ text: 'one ', hang: true }]]);
@@ -125,7 +125,7 @@ test('a second tab that connects while the first builds its agent waits for that
   expect(second.told).toEqual([]);
 });
 
-test('when the first tab crashes, the second tab continues a run that began alone', async () => {
+test('when the first tab crashes, the second tab continues a run that began before the second tab opened', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const own = await leadHalfWay(first, first.connect(cutOff));
@@ -151,7 +151,7 @@ test('a second tab takes over a run whose tab dies before it answers the second 
   expect([...first.told, ...second.told].filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
 });
 
-test('a tab that opens after the only tab died resumes its run from the log', async () => {
+test('a tab that opens after the only other tab died resumes the run from the log', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   await leadHalfWay(first, first.connect(cutOff));
@@ -186,7 +186,7 @@ test.for([1, 2, 3, 4, 5])(
   },
 );
 
-test('a lone tab gives up its lock when its page freezes, and answers again when its page wakes', async () => {
+test('a lone tab releases the session’s lock when its page freezes, and answers again when its page wakes', async () => {
   const { open, sessionId } = startTabs();
   const tab = open();
   const agent = tab.connect(['one']);
@@ -217,7 +217,7 @@ test('a lone tab whose page freezes in mid-run continues the run when its page w
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'half of the answer']);
 });
 
-test('a tab that opened meanwhile continues the run of a frozen tab, and does not start it again', async () => {
+test('a tab that opens while another tab is frozen continues the frozen tab’s run and does not start it again', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   const one = first.connect(cutOff);
@@ -226,7 +226,7 @@ test('a tab that opened meanwhile continues the run of a frozen tab, and does no
   await own.until(says('of'));
   first.worker.postMessage(sleep);
   await expect.poll(() => sessionLocks(sessionId)).toEqual([0, 0]);
-  // The second tab leads now. It has not read the log, because nobody has called it yet.
+  // The second tab leads now. It reads the log only at the first call to its agent.
   read(second.connect(['the new answer']).watch());
   await expect.poll(() => sessionLocks(sessionId)).toEqual([1, 0]);
   first.worker.postMessage(wake);
@@ -237,7 +237,7 @@ test('a tab that opened meanwhile continues the run of a frozen tab, and does no
 });
 
 test.for(['alone', 'with another tab'] as const)(
-  'a tab %s that closes after another writer has claimed its log leaves the session',
+  'a tab %s releases the session’s lock when it closes after another writer has claimed its log',
   async (how) => {
     const { open, sessionId } = startTabs();
     const agent = open().connect([[{ text: 'one ', hang: true }]]);

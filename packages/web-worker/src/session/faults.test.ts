@@ -12,7 +12,10 @@ import { extent } from '../../../../test/test-extent.ts';
 import type { FaultOrder } from '../../test-support/faults.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 
-/** Runs each process in a worker of its own, which is terminated where the process dies. */
+/**
+ * Runs each process of a scenario in its own worker. The page terminates the worker at the point
+ * where the process must die.
+ */
 function workerHost({ name: scenario }: FaultScenario): FaultHost {
   const database = `faults-${crypto.randomUUID()}`;
   return {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toTabs, type TabsOptions } from './tab-options.ts';
 
-test('fills in defaults, keeps given values, and returns undefined for false', () => {
+test('toTabs() fills in defaults, keeps given values, and returns undefined for false', () => {
   expect(toTabs()).toEqual({ scope: 'isoloop', attempts: 3, stalledAfterMs: 10_000 });
   expect(toTabs({ scope: 'app', attempts: 0, stalledAfterMs: 1 })).toEqual({
     scope: 'app',
@@ -21,7 +21,7 @@ test.for([
   { stalledAfterMs: 0 },
   { stalledAfterMs: Number.NaN },
   { stalledAfterMs: Infinity },
-])('rejects %o', (options) => {
+])('toTabs() rejects %o', (options) => {
   expect(() => toTabs(options as TabsOptions)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

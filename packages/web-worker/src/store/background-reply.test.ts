@@ -7,7 +7,7 @@ import {
 } from '../../../../test/provider-server/background-provider.ts';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 
-test('a later tab continues the reply that the provider still writes, from IndexedDB', async () => {
+test('a new tab finds an unfinished background reply in IndexedDB and continues it instead of asking again', async () => {
   const provider = new BackgroundProvider();
   const sessionId = crypto.randomUUID();
   const { look, runs } = lookTool();

@@ -70,7 +70,7 @@ test('an export is plain JSON with messages, open calls, summary and title', asy
   expect(await other.sessions.list()).toMatchObject([{ sessionId: 's', title: 'Numbers' }]);
 });
 
-test('an import accepts another id, and replaces an existing session only with `replace`', async () => {
+test('import() can give a session another id, and replaces an existing session only with `replace`', async () => {
   const { sessions, store } = open();
   await new IndexedDbMemory('a', { store }).append([userMessage('from a')]);
   await new IndexedDbMemory('b', { store }).append([userMessage('from b')]);
@@ -83,7 +83,7 @@ test('an import accepts another id, and replaces an existing session only with `
   expect((await new IndexedDbMemory('b', { store }).read()).map(textOf)).toEqual(['from a']);
 });
 
-test('an agent that has the session open continues from the imported messages', async () => {
+test('an agent whose session is open continues from the imported messages', async () => {
   const { database, sessions } = open();
   const agent = startWorker().connect('s', { database, replies: ['one', 'two'] });
   await agent.call('first');
@@ -103,11 +103,11 @@ test.for([
   ['no id', { format: 'isoloop-session', version: 1, records: [] }],
   ['no records', { format: 'isoloop-session', version: 1, sessionId: 'x' }],
   [
-    'a record that is none',
+    'a record of an unknown kind',
     { format: 'isoloop-session', version: 1, sessionId: 'x', records: [{ kind: 'spell' }] },
   ],
   [
-    'a message that is none',
+    'an invalid message',
     {
       format: 'isoloop-session',
       version: 1,
@@ -115,7 +115,7 @@ test.for([
       records: [{ kind: 'message', message: {} }],
     },
   ],
-] as const)('rejects an import of %s and changes nothing', async ([, exported]) => {
+] as const)('import() rejects %s and changes nothing', async ([, exported]) => {
   const { sessions, store } = open();
   await new IndexedDbMemory('x', { store }).append([userMessage('kept')]);
   await expect(sessions.import(exported, { replace: true })).rejects.toMatchObject({
@@ -130,7 +130,7 @@ test('an unknown session cannot be renamed or exported', async () => {
   await expect(sessions.export('x')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('a session adopts records only while it is empty', async () => {
+test('SessionMemory.adopt() fails if the session already has messages', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.adopt([]);
   await memory.append([userMessage('one')]);
@@ -159,7 +159,7 @@ test('persist() asks the browser for persistence, and storage() reports usage an
   vi.restoreAllMocks();
 });
 
-test('forty writers at once all write to one session, each over its own connection', async () => {
+test('forty concurrent writers, each with its own connection, all add their message to one session', async () => {
   const { database, store } = open();
   const write = (n: number): Promise<void> => {
     const own = new IndexedDbStore({ database });

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Returns the databases that are opened from now on. */
+/** Returns a list that collects the databases opened after this call. */
 function watchOpen(): readonly IDBDatabase[] {
   const opened: IDBDatabase[] = [];
   const open = indexedDB.open.bind(indexedDB);
@@ -31,7 +31,7 @@ function watchOpen(): readonly IDBDatabase[] {
   return opened;
 }
 
-test('reopens a connection that died silently, and repeats the operation', async () => {
+test('IndexedDbStore reopens a connection that died silently, and repeats the operation', async () => {
   const opened = watchOpen();
   const store = new IndexedDbStore({ database: 'reopen' });
   await store.set('a', '1');
@@ -46,7 +46,7 @@ test('reopens a connection that died silently, and repeats the operation', async
   expect(opened.length).toBe(5);
 });
 
-test('after the browser has closed a connection, one operation reports the eviction and the next one reopens', async () => {
+test('after the browser has closed a connection, the next operation reports the eviction, and the one after it reopens', async () => {
   const opened = watchOpen();
   const store = new IndexedDbStore({ database: 'forced' });
   await store.set('a', '1');
@@ -65,7 +65,7 @@ test('after the browser has closed a connection, one operation reports the evict
   expect(await store.get('a')).toBe('2');
 });
 
-test('gives up after three connections', async () => {
+test('IndexedDbStore gives up an operation after three failed connections', async () => {
   const store = new IndexedDbStore({ database: 'lost' });
   const cause = new DOMException(
     'Connection to Indexed Database server lost. Refresh the page to try again',
@@ -85,7 +85,7 @@ test('gives up after three connections', async () => {
   expect(await store.get('a')).toBeUndefined();
 });
 
-test('does not retry other failures', async () => {
+test('IndexedDbStore does not retry other failures', async () => {
   const store = new IndexedDbStore({ database: 'refused' });
   const open = vi.spyOn(indexedDB, 'open').mockImplementation(() => {
     throw new DOMException('access denied', 'SecurityError');
@@ -94,7 +94,7 @@ test('does not retry other failures', async () => {
   expect(open).toHaveBeenCalledTimes(1);
 });
 
-test('a compare-and-set that was written before its connection died returns true', async () => {
+test('compareAndSet() returns true if its value was written before the connection died', async () => {
   const store = new IndexedDbStore({ database: 'uncertain' });
   await store.set('a', '1');
   const put = IDBObjectStore.prototype.put;
@@ -114,7 +114,7 @@ test('a compare-and-set that was written before its connection died returns true
   expect(await store.get('a')).toBe('2');
 });
 
-test('writes a batch completely or not at all', async () => {
+test('setMany() writes all entries or none', async () => {
   const store = new IndexedDbStore({ database: 'atomic' });
   const put = IDBObjectStore.prototype.put;
   let calls = 0;
@@ -135,7 +135,7 @@ test('writes a batch completely or not at all', async () => {
   expect(await store.keys('')).toEqual([]);
 });
 
-test('the database can be deleted while it is open', async () => {
+test('the browser can delete the database while IndexedDbStore has it open', async () => {
   const store = new IndexedDbStore({ database: 'deleted' });
   await store.set('a', '1');
   await new Promise((resolve, reject) => {
@@ -150,10 +150,10 @@ test('the database can be deleted while it is open', async () => {
   expect(await store.get('a')).toBeUndefined();
 });
 
-test('on a full disk the conversation stays complete, and is saved once there is space', async () => {
+test('on a full disk the conversation stays complete in memory, and is stored once there is space', async () => {
   const { origin } = location;
   const session = cdp();
-  // Chromium caches the free space of a database for half a minute. A new database has none cached.
+  // Chromium caches the free space of a database for half a minute, but not for a new database.
   await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' });
   const store = new IndexedDbStore({ database: 'full' });
   const memory = new IndexedDbMemory('s', { store });

@@ -13,7 +13,7 @@ test('sessions of release 0.1 in IndexedDB open and continue', async () => {
   ).resolves.toBeUndefined();
 });
 
-/** Writes the values without the library. */
+/** Writes the stored values directly to IndexedDB, without the store under test. */
 async function write(database: string, entries: StoredSessions['entries']): Promise<void> {
   const request = indexedDB.open(database);
   request.addEventListener('upgradeneeded', () =>

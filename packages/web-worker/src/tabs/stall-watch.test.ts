@@ -17,7 +17,7 @@ function watchSilence(): { readonly watch: StallWatch; readonly told: readonly s
   return { watch, told };
 }
 
-test('asks a silent leader once, then reports it as stalled', async () => {
+test('StallWatch asks a silent leader once, then reports the leader as stalled', async () => {
   const { told } = watchSilence();
   vi.advanceTimersByTime(500);
   expect(told).toEqual(['asks']);
@@ -26,7 +26,7 @@ test('asks a silent leader once, then reports it as stalled', async () => {
   expect(told).toEqual(['asks', 'stalled']);
 });
 
-test('counts a sign of life that has arrived but was not read yet', async () => {
+test('StallWatch counts a leader’s message that arrives during the check, before it reports a stall', async () => {
   const { watch, told } = watchSilence();
   vi.advanceTimersByTime(1000);
   watch.heard();

@@ -20,9 +20,9 @@ const send = (
     .sendMessages({ trigger: 'submit-message', messages: [message], abortSignal });
 
 interface View {
-  /** Message as it is shown now. */
+  /** Message as the chat shows it now. */
   readonly message: () => UIMessage | undefined;
-  /** Promise of the whole message at the stream's end. */
+  /** Resolves with the whole message when the stream ends. */
   readonly end: Promise<UIMessage | undefined>;
   until(fits: (message: UIMessage) => boolean): Promise<UIMessage>;
 }
@@ -69,7 +69,7 @@ const answered = (message: UIMessage, approved: boolean): UIMessage => ({
 });
 
 test.for(['leader', 'follower'] as const)(
-  'a second tab that reconnects shows the turn of the %s’s chat from start to end',
+  'a second tab that reconnects shows the run of the %s’s chat from start to end',
   async (who) => {
     const { open } = startTabs();
     const [first, second] = [open(), open()];
@@ -92,7 +92,7 @@ test.for(['leader', 'follower'] as const)(
 );
 
 test.for(['leader', 'follower'] as const)(
-  'a second tab can stop the turn of the %s’s chat; closing its connection does not stop it',
+  'a second tab can stop the run of the %s’s chat, and only closing its connection does not stop the run',
   async (who) => {
     const { open } = startTabs();
     const [first, second] = [open(), open()];
@@ -120,7 +120,7 @@ test.for(['leader', 'follower'] as const)(
 );
 
 test.for(['leader', 'follower'] as const)(
-  'both tabs show an approval; the %s answers it, and both show the result',
+  'both tabs show an approval, the %s answers it, and both tabs show the result',
   async (who) => {
     const { open } = startTabs();
     const [first, second] = [open(), open()];
@@ -159,7 +159,7 @@ test.for(['leader', 'follower'] as const)(
   },
 );
 
-test('the chats of both tabs continue a turn whose leader crashes, and can stop the continued run', async () => {
+test('when the leader crashes, the chats of two other tabs show the continued run, and one chat can stop it', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   await first.connect(cutOff).messages();
@@ -191,7 +191,7 @@ test('the chats of both tabs continue a turn whose leader crashes, and can stop 
   ]);
 });
 
-test('a chat can stop the continued run after its leader has crashed', async () => {
+test('after the leader has crashed, a chat can stop the continued run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect(cutOff).messages();
@@ -235,7 +235,7 @@ test('two new tabs that reconnect to an unfinished run at the same time share on
   ]);
 });
 
-test('a caller that does not read its run does not delay other readers', async () => {
+test('a caller that does not read its own run does not delay other readers', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const words = Array.from({ length: 4 * initialCredits }, (_, index) => `w${index}`).join(' ');
@@ -247,7 +247,7 @@ test('a caller that does not read its run does not delay other readers', async (
   expect(textIn((await other.end)!)).toBe(words);
 });
 
-test('with tabs: false, a run of another tab does not count as unfinished', async () => {
+test('with tabs: false, reconnectToStream() ignores the run of another tab', async () => {
   const { open } = startTabs();
   const [first, second] = [open({ tabs: false }), open({ tabs: false })];
   const runs = first.connect([[{ text: 'one ', hang: true }]]);

@@ -22,7 +22,7 @@ const where = (name: string, execute: () => unknown = () => name) =>
   });
 const asksWhere = [{ toolCalls: [{ name: 'where' }] }];
 
-test('a run uses the page parts of the leading tab, whoever asked for it; the next leader uses its own', async () => {
+test('a run uses the page parts of the leading tab, whichever tab started it; the next leader uses its own page parts', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const seen: string[] = [];
@@ -40,7 +40,7 @@ test('a run uses the page parts of the leading tab, whoever asked for it; the ne
   expect(seen).toEqual(['first', 'second']);
 });
 
-test('after a tab crashes, the next leader’s page runs its tool again if the replay is safe', async () => {
+test('after a tab crashes, the next leader’s page runs the unfinished tool again if the tool is safe to repeat', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   let begun = (): void => {};
@@ -58,7 +58,7 @@ test('after a tab crashes, the next leader’s page runs its tool again if the r
   expect(outputs(await follower.messages())).toEqual(['second']);
 });
 
-test('a tab that closes while its page runs a tool for another tab’s call leaves the call to that tab', async () => {
+test('when a tab closes while its page runs a tool for another tab’s run, that other tab continues the tool call', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   let begun = (): void => {};

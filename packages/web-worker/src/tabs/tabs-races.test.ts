@@ -87,10 +87,10 @@ test('a tab that closes during its takeover leaves the run to the next tab', asy
   expect(roles(await last.messages())).toEqual(afterCutOff);
 });
 
-test('one of two followers takes over from a frozen leader, and the call of each runs once', async () => {
+test('one of two followers takes over from a frozen leader, and the calls of both followers run once', async () => {
   const { open } = startTabs();
-  // On a busy machine, a follower may also take over from a leader that is only slow. The result is
-  // the same.
+  // On a busy machine, a follower may also take over from a slow leader. The test's result is the
+  // same.
   const tabs = { stalledAfterMs: 3000 };
   const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
@@ -117,13 +117,13 @@ test('one of two followers takes over from a frozen leader, and the call of each
   ).toEqual(['a', 'b']);
 });
 
-test('a leader that wakes after two takeovers gets the end of its run, which does not run again', async () => {
+test('a leader that wakes after two takeovers gets the end of its run and does not repeat the run', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
   await leader.messages();
   const heir = second.connect(['the new answer', 'one'], { slow: 'building' });
-  // From here on the second tab follows, so it continues the leader's run later.
+  // The second tab follows now, so it can continue the leader's run later.
   expect(await heir.messages()).toEqual([]);
   const stream = leader.stream('go');
   const own = read(stream);
@@ -153,7 +153,7 @@ test('a leader that wakes after two takeovers gets the end of its run, which doe
   ]);
 });
 
-test('a tab that opened meanwhile continues a frozen leader’s run, and the leader gets the end when it wakes', async () => {
+test('a tab that opens while the leader is frozen continues the leader’s run, and the leader gets the end when it wakes', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
@@ -174,7 +174,7 @@ test('a tab that opened meanwhile continues a frozen leader’s run, and the lea
   expect((await other.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
 });
 
-test('a tab that takes over from a slow leader accepts its late answer, and does not repeat the call', async () => {
+test('a tab that takes over from a slow leader accepts the leader’s late answer and does not repeat the call', async () => {
   const { open, sessionId } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect([[{ gate: 'middle', text: 'never said' }]]).messages();
@@ -204,7 +204,7 @@ test('a tab that takes over from a slow leader accepts its late answer, and does
   expect(await answer).toMatchObject({ text: 'said late' });
 });
 
-test('a run whose caller has crashed continues in the next tab when the tab that took it over closes', async () => {
+test('after the calling tab has crashed, a run continues in a second tab, and in a third tab when the second tab closes', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
@@ -224,7 +224,7 @@ test('a run whose caller has crashed continues in the next tab when the tab that
   expect(roles(await last.messages())).toEqual(afterCutOff);
 });
 
-test.for(['ended in the log', 'is not gone on with'] as const)(
+test.for(['ended in the log', 'no tab continues'] as const)(
   'all readers get the end of a run that %s',
   async (how) => {
     const { open, sessionId } = startTabs();
@@ -265,14 +265,14 @@ test.for(['ended in the log', 'is not gone on with'] as const)(
   },
 );
 
-test('a tab that waits for the lead continues a run that the leader had no time to announce', async () => {
+test('a tab that waits to lead continues a run that the leader did not announce', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
   await leader.messages();
   await leadHalfWay(first, leader);
-  // Keeps the worker busy forever, because Chromium cannot terminate it during a synchronous
-  // request.
+  // Blocks the worker with an endless loop, because Chromium cannot terminate a worker during a
+  // synchronous request.
   first.worker.postMessage({ spin: true });
   const watching = read(second.connect(['the new answer']).watch());
   await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);

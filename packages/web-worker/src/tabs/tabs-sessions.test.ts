@@ -3,7 +3,7 @@ import { connectAgent, IndexedDbSessions, IndexedDbStore } from '@isoloop/web-wo
 import { expect, onTestFinished, test } from 'vitest';
 import { cutOff, startTabs } from '../../test-support/tabs-under-test.ts';
 
-test('renaming, replacing and deleting a session takes effect for its leader and for the next one', async () => {
+test('the leader and the next leader see that a session was renamed, replaced or deleted', async () => {
   const { open, sessionId } = startTabs();
   const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
   const [first, second] = [open(), open()];
@@ -40,7 +40,7 @@ test('clear() in one tab fails with AGENT_BUSY while another tab’s call runs',
   expect(await leader.messages()).toEqual([]);
 });
 
-test('after a session is deleted in mid-run, the next leader finds nothing of it and makes the call again', async () => {
+test('after a session is deleted during a run, the next leader starts with an empty log and makes the call again', async () => {
   const { open, sessionId } = startTabs();
   const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
   const [first, second] = [open(), open()];
@@ -54,7 +54,7 @@ test('after a session is deleted in mid-run, the next leader finds nothing of it
   expect((await follower.messages()).map(textOf)).toEqual(['go', 'anew']);
 });
 
-test('a SharedWorker and a tab’s own worker share one session, whichever leads', async () => {
+test('a SharedWorker and a tab’s own worker share one session, whichever of the two leads', async () => {
   const { open, sessionId } = startTabs();
   const tab = open();
   const own = tab.connect(['own']);

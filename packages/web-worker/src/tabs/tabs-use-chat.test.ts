@@ -9,7 +9,7 @@ import { startTabs } from '../../test-support/tabs-under-test.ts';
 
 type Chat = ReturnType<typeof useChat>;
 
-/** Mounts the README's chat as one tab would, with an agent of its own. */
+/** Mounts the README's chat component as one tab, with the tab's own agent. */
 async function mount(agent: RemoteAgent): Promise<() => Chat> {
   const shownBy: { chat?: Chat } = {};
   const messages = (await agent.uiMessages()) as UIMessage[];
@@ -29,7 +29,7 @@ async function mount(agent: RemoteAgent): Promise<() => Chat> {
   const root = createRoot(document.createElement('div'));
   root.render(createElement(View));
   onTestFinished(() => root.unmount());
-  // AI SDK sets the status to `ready` when there is no run to resume, even if a message was sent
+  // If there is no run to resume, AI SDK sets the status to `ready`, even when a message was sent
   // meanwhile.
   await expect.poll(() => resume.mock.settledResults[0]?.type).toBe('fulfilled');
   await expect.poll(() => shownBy.chat?.status).toBe('ready');
@@ -44,7 +44,7 @@ function partText(part: UIMessage['parts'][number]): string {
   return part.type === 'dynamic-tool' ? `${part.toolName} ${part.state}` : '';
 }
 
-test('useChat in two tabs: both show questions, answers and approvals as they come, and either tab approves', async () => {
+test('useChat in two tabs shows the questions, answers and approvals of both tabs, and either tab can approve', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([

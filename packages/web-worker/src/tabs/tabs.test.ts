@@ -17,7 +17,7 @@ const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number 
 const increases = (events: readonly AgentEvent[]): boolean =>
   events.every(({ seq }, index) => index === 0 || seq > events[index - 1]!.seq);
 
-test('followers see the leader’s run, late ones from its start, and share its agent', async () => {
+test('followers share the leader’s agent and see its run from the start, even if they join late', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect([[{ text: 'one ' }, { gate: 'middle', text: 'two' }], 'again']);
@@ -61,7 +61,7 @@ test('a follower’s call waits for the leader’s run, and the follower can int
   );
 });
 
-test('a follower can abort its call while the call waits and while it runs', async () => {
+test('a follower can abort its call both in the queue and during the run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([
@@ -91,7 +91,7 @@ test('a follower can abort its call while the call waits and while it runs', asy
   expect((await leader.call('fourth')).text).toBe('three');
 });
 
-test('calls of two tabs at once run one after the other; a second call of one tab fails with AGENT_BUSY', async () => {
+test('concurrent calls of two tabs run one after the other; a second call of the same tab fails with AGENT_BUSY', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([
@@ -124,8 +124,8 @@ test('calls of two tabs at once run one after the other; a second call of one ta
   expect(types).toEqual(['run-start', 'run-end', 'run-start', 'run-end']);
 });
 
-test.for(['while it runs', 'when it has ended'] as const)(
-  'a follower that gets a message of an earlier leader %s finds the current leader, and its call runs once',
+test.for(['during the call', 'after the call'] as const)(
+  'a message of an earlier leader, %s, does not mislead a follower: its call runs once, at the current leader',
   async (when) => {
     const { open, sessionId } = startTabs();
     const [first, second] = [open(), open()];
@@ -151,7 +151,7 @@ test.for(['while it runs', 'when it has ended'] as const)(
     } satisfies TabMessage);
     await expect.poll(() => asked[0]).toBe('long over');
     let wake: (() => Promise<void>) | undefined;
-    if (when === 'while it runs') await expect.poll(() => asked.length).toBe(2);
+    if (when === 'during the call') await expect.poll(() => asked.length).toBe(2);
     else wake = await second.freeze();
     first.open('middle');
     await watching.until(ends);
@@ -178,7 +178,7 @@ test('a follower whose page is frozen still receives the answers to its calls', 
   expect((await follower.call('more')).text).toBe('later');
 });
 
-test('each agent of a worker has a leader of its own, also within one session', async () => {
+test('each agent of a worker has its own leader, even within one session', async () => {
   const { open } = startTabs();
   const name = { several: true };
   const [first, second] = [open(name), open(name)];
@@ -230,7 +230,7 @@ test('a follower can decide a call of the leader’s run', async () => {
   expect(second.told).toEqual([]);
 });
 
-test('a follower continues the run of a crashed leader: it ends once and repeats no finished tool', async () => {
+test('a follower continues the run of a crashed leader: the run ends once and repeats no finished tool', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);
@@ -267,7 +267,7 @@ test('a follower continues the run of a crashed leader: it ends once and repeats
   );
 });
 
-test('a follower’s stream continues when its leader crashes, and its next call runs', async () => {
+test('a follower’s stream continues when the leader crashes, and the follower’s next call runs', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   await first.connect(cutOff).messages();
@@ -293,7 +293,7 @@ test('a follower’s stream continues when its leader crashes, and its next call
   ]);
 });
 
-test('if the leader crashes before it begins a call, the next leader makes the call once', async () => {
+test('if the leader crashes before it starts a call, the next leader makes the call once', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect(cutOff);
@@ -349,7 +349,7 @@ test('a leader whose page freezes steps down, follows after it wakes, and can le
   expect((await leader.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
 });
 
-test('a leader that freezes without notice is replaced; when it wakes, its writes are refused and it follows', async () => {
+test('a follower replaces a leader that freezes without notice; after waking, the old leader cannot write and follows', async () => {
   const { open } = startTabs();
   const tabs = { stalledAfterMs: 3000 };
   const [first, second] = [open({ tabs }), open({ tabs })];
@@ -364,7 +364,7 @@ test('a leader that freezes without notice is replaced; when it wakes, its write
   const own = await leadHalfWay(first, leader);
   await watching.until(says('of'));
   const wake = await first.freeze();
-  // When it wakes, the old leader first tries to continue its run.
+  // The old leader wakes and first tries to continue its run.
   first.open('middle');
   await second.heard({ reached: 'new' });
   second.open('new');
@@ -383,7 +383,7 @@ test('a leader that freezes without notice is replaced; when it wakes, its write
   ]);
 });
 
-test('tabs continue a run `attempts` times, then leave it open for a call without input', async () => {
+test('tabs continue a run `attempts` times, and then only a call without input continues it', async () => {
   const { open } = startTabs();
   const tabs = { attempts: 1 };
   const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
@@ -407,7 +407,7 @@ test('tabs continue a run `attempts` times, then leave it open for a call withou
   expect((await last.call()).text).toBe('by hand');
 });
 
-test('the next leader does not continue an interrupted run; a call without input does', async () => {
+test('the next leader does not continue an interrupted run, but a call without input does', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ text: 'half of ', hang: true }]]);
@@ -443,7 +443,7 @@ test('with attempts: 0, only a call without input continues a run', async () => 
   expect((await follower.call()).text).toBe('by hand');
 });
 
-test('a tab with the key continues the run; if only a tab without the key is left, the run is suspended', async () => {
+test('a tab with the model key continues the run; if only a tab without the key is left, the run is suspended', async () => {
   const { open } = startTabs();
   const [first, second, third] = [open(), open(), open()];
   const leader = first.connect(cutOff);

@@ -20,7 +20,7 @@ function input(seq: number, delta: string, toolUseId = 't1'): AgentEvent {
   return { ...about, type: 'tool-input-chunk', toolUseId, name: 'add', seq, delta };
 }
 
-test('packs consecutive deltas of one block into one item, and unpacks them unchanged', () => {
+test('packEvents() joins consecutive deltas of one block into one item, and unpackEvents() restores them', () => {
   const events = [
     text(1, 'a'),
     text(2, 'b'),
@@ -41,14 +41,14 @@ test.for<readonly [string, AgentEvent]>([
   ['another iteration', text(2, 'b', { iteration: 2 })],
   ['a gap', text(3, 'b')],
   ['a tool', input(2, '{')],
-])('%s starts a new item', ([, event]) => {
+])('packEvents() starts a new item for %s', ([, event]) => {
   const events = [text(1, 'a'), event];
   const packed = packEvents(events);
   expect(packed).toHaveLength(2);
   expect(unpackEvents(packed)).toEqual(events);
 });
 
-test('keeps the inputs of two tools apart, and other events in their place between deltas', () => {
+test('packEvents() keeps the inputs of two tools apart, and keeps the order of deltas and other events', () => {
   const end: AgentEvent = { ...about, type: 'run-start', seq: 3 };
   const events = [input(1, '{', 't1'), input(2, '{', 't2'), end, input(4, '}', 't2'), text(5, 'x')];
   expect(unpackEvents(packEvents(events))).toEqual(events);

@@ -3,14 +3,14 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { readStored } from '../../test-support/stored.ts';
 
 /**
- * Runs a module in a page whose policy has no `unsafe-eval`. Returns the value that the module
- * returns.
+ * Runs the body of an async function in a page whose policy has no `unsafe-eval`. Returns the
+ * function's result.
  */
 async function runWithPolicy(module: string): Promise<unknown> {
   const frame = document.createElement('iframe');
   frame.srcdoc = `<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'unsafe-inline'">
     <script type="module">
-      // The runner rewrites dynamic imports; this page is not its own.
+      // The test runner rewrites dynamic imports, so this page needs the function that they call.
       globalThis.__vitest_browser_runner__ = { wrapDynamicImport: (load) => load() };
       const post = (answer) => parent.postMessage(answer, '*');
       try { post(await (async () => { ${module} })()); } catch (error) { post(String(error) + String(error.cause ?? "")); }
@@ -32,7 +32,7 @@ async function runWithPolicy(module: string): Promise<unknown> {
 const source = (name: string): string =>
   JSON.stringify(new URL(`../../../core/src/${name}`, import.meta.url).href);
 
-test('the policy forbids eval', async () => {
+test('the Content Security Policy of these tests forbids eval', async () => {
   expect(await runWithPolicy(`return new Function('return 1')();`)).toContain('EvalError');
 });
 

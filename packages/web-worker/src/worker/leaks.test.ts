@@ -33,21 +33,21 @@ const none = Object.fromEntries(tabClasses.map((name) => [name, 0]));
 /** Number of connections that a test uses after its warm-up. */
 const count = extent({ quick: 300, full: 1000 });
 
-/** Counts the session locks that are held or waited for. */
+/** Counts the session locks that tabs hold or wait for. */
 async function sessionLocks(): Promise<number> {
   const { held = [], pending = [] } = await navigator.locks.query();
   return [...held, ...pending].filter(({ name }) => name?.startsWith('isoloop:session:')).length;
 }
 
 /**
- * Tolerated growth: objects of each class, and bytes of heap. It covers objects in use at the time
- * of the count.
+ * Tolerated growth: number of objects of each class, and bytes of heap. Some objects are in use
+ * when the test counts.
  */
 const slack = { objects: 20, bytes: 1_000_000 };
 
 /**
- * Counts until no class has shrunk in two counts, because garbage of earlier tests is collected
- * late.
+ * Repeats the count until no class has shrunk twice in a row, because garbage of earlier tests is
+ * collected late.
  */
 async function settledCount(
   target: Inspected,
@@ -63,8 +63,8 @@ async function settledCount(
 }
 
 /**
- * Measures a target. `grown()` returns the classes that have more objects than before, `heap()` the
- * growth in bytes.
+ * Measures a page or worker. `grown()` returns the classes that now have more objects, and `heap()`
+ * the growth of the heap in bytes.
  */
 async function measure(target: Inspected, classes: readonly string[]) {
   const before = await settledCount(target, classes);
@@ -126,9 +126,9 @@ async function joinAsTab(index: number): Promise<void> {
   channel.close();
 }
 
-/** Ways to use and close a connection. The tests take them in turn. */
+/** Ways to use and close a connection. A test takes one after the other. */
 const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
-  // Closes before the worker knows the connection.
+  // Closes the connection before the worker knows about it.
   async (worker, index) => {
     const agent = connect(worker, index);
     const messages = agent.messages().catch(() => {});
@@ -189,7 +189,7 @@ const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
   },
 ];
 
-test(`${count} connections that were used and closed leave no objects and no heap, on the page and in the worker`, async () => {
+test(`${count} connections that were used and closed leave no objects and no memory, on the page and in the worker`, async () => {
   const frame = await inspectFrame();
   const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
@@ -229,7 +229,7 @@ test(`${count} connections whose workers were terminated leave nothing on the pa
   expect(await onPage.heap()).toBeLessThan(slack.bytes);
 });
 
-test('the counts find connections that were not closed, on both sides', async () => {
+test('the counts show connections that were not closed, on the page and in the worker', async () => {
   const frame = await inspectFrame();
   const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
@@ -253,7 +253,7 @@ test('the counts find connections that were not closed, on both sides', async ()
   for (const agent of agents) agent.close();
 });
 
-test('in a page alone with its sessions, classes for several tabs have no objects until another tab joins', async () => {
+test('a page creates no objects of the classes for several tabs until another tab joins its session', async () => {
   const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
   const agent = connect(worker, 0, ['one', 'two']);

@@ -3,7 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Outbox } from './outbox.ts';
 import { initialCredits, type RunMessage } from '../wire/protocol.ts';
 
-/** Opens an outbox whose macrotasks the test runs. Returns it with the messages that it posts. */
+/**
+ * Opens an outbox. Returns the outbox, the messages that it posts, and a function that runs its
+ * waiting macrotasks.
+ */
 function openOutbox() {
   const { port1: port, port2: page } = new MessageChannel();
   const tasks: (() => void)[] = [];
@@ -24,7 +27,7 @@ function openOutbox() {
 const batch = (...seqs: readonly number[]): readonly AgentEvent[] =>
   seqs.map((seq) => ({ type: 'run-start', seq }) as AgentEvent);
 
-test('joins all batches of a macrotask into one message and counts them', () => {
+test('Outbox joins all batches of a macrotask into one message and counts them', () => {
   const { outbox, posted, macrotask } = openOutbox();
   outbox.add(batch(1, 2));
   outbox.add(batch(3));
@@ -50,7 +53,7 @@ test('2,000 deltas in 25 reads, each in a macrotask of its own, make 25 messages
   );
 });
 
-test('posts the end after the batches that wait', () => {
+test('Outbox posts the waiting batches before the end of the run', () => {
   const { outbox, posted, macrotask } = openOutbox();
   const outcome = {
     ok: false,

@@ -12,8 +12,8 @@ interface Shared {
 }
 
 /**
- * Creates a SharedWorker for one test. Each connection opens it as a page does, by its script and
- * its name.
+ * Prepares a SharedWorker for one test. Each connection opens the same worker as a page does, by
+ * script and name.
  */
 function share(): Shared {
   const worker = JSON.stringify({ id: crypto.randomUUID() });
@@ -55,8 +55,8 @@ test('a hidden page does not stop its SharedWorker', async () => {
 });
 
 /**
- * Acts as a page that disappears: requests a run, reads it up to `word`, and releases its lock.
- * Resolves when the worker has noticed.
+ * Acts as a page that disappears: requests a run, reads until `word` arrives, and releases the
+ * page's lock. Resolves when the worker has noticed.
  */
 async function comeAndGo(
   worker: string,
@@ -162,7 +162,7 @@ test('in a browser without SharedWorker each page starts a worker, and these wor
   expect((await one.messages()).map(textOf)).toEqual(['a', 'first', 'b', 'second']);
 });
 
-test('a call to a SharedWorker whose script cannot be loaded fails with WORKER_FAILED', async () => {
+test('a call fails with WORKER_FAILED if the script of its SharedWorker cannot be loaded', async () => {
   const shared = new SharedWorker('/no-such-worker.js', { type: 'module' });
   await expect(connectAgent(shared, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
     code: 'WORKER_FAILED',

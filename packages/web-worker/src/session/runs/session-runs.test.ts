@@ -8,7 +8,7 @@ import type { TabOutcome } from '../../wire/tab-protocol.ts';
 import { RunReaders } from './run-readers.ts';
 import { SessionRuns } from './session-runs.ts';
 
-test('of two concurrent requests to resume a run, the second joins the run of the first', async () => {
+test('the second of two concurrent requests to resume a run joins the run of the first request', async () => {
   const database = `term-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const lost = memoryOf();
@@ -47,7 +47,7 @@ test('of two concurrent requests to resume a run, the second joins the run of th
   await runs.close();
 });
 
-test('without tabs, a call fails with SESSION_CONFLICT if another writer has claimed its log', async () => {
+test('without tabs, a call fails with SESSION_CONFLICT if another writer has claimed the session’s log', async () => {
   const database = `term-${crypto.randomUUID()}`;
   const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
   const [mine, theirs] = [memoryOf(), memoryOf()];

@@ -33,7 +33,7 @@ const result = {
   state: 'success',
 } as const;
 
-test('resets a step whose message is not in the log', () => {
+test('takeoverEvents() resets a step whose message is not in the log', () => {
   expect(takeoverEvents([begin, chunk], [asked])).toMatchObject([
     { type: 'step-reset', reason: 'takeover', runId: 'r' },
   ]);
@@ -42,20 +42,20 @@ test('resets a step whose message is not in the log', () => {
   expect(takeoverEvents([begin, chunk, told], [asked, answer])).toEqual([]);
 });
 
-test('replaces half a message by the whole message in the log', () => {
+test('takeoverEvents() replaces a partial message by the whole message in the log', () => {
   expect(takeoverEvents([begin, chunk], [asked, answer])).toMatchObject([
     { type: 'step-reset', replacement: answer },
     { type: 'post-reasoning', message: answer },
   ]);
 });
 
-test('does not use an answer of an earlier turn as replacement', () => {
+test('takeoverEvents() does not use the answer to an earlier question as replacement', () => {
   const [reset] = takeoverEvents([begin, chunk], [answer, asked]);
   expect(reset).toMatchObject({ type: 'step-reset' });
   expect(reset).not.toHaveProperty('replacement');
 });
 
-test('adds the results that readers have not seen, with higher sequence numbers than all seen events', () => {
+test('takeoverEvents() adds unseen tool results, with higher sequence numbers than all seen events', () => {
   const told = event({ type: 'post-reasoning', message: call });
   const missing = takeoverEvents([begin, told], [asked, call, toolMessage(result)]);
   expect(missing).toMatchObject([{ type: 'post-acting', toolUse, result }]);
@@ -64,6 +64,6 @@ test('adds the results that readers have not seen, with higher sequence numbers 
   expect(takeoverEvents([begin, told, done], [asked, call, toolMessage(result)])).toEqual([]);
 });
 
-test('returns no events if readers have seen nothing', () => {
+test('takeoverEvents() returns no events if readers have seen none', () => {
   expect(takeoverEvents([], [asked, answer])).toEqual([]);
 });

@@ -28,32 +28,35 @@ async function left(...messages: readonly Msg[]) {
 }
 
 test.each([
-  ['a question', [asked], false],
+  ['only a question', [asked], false],
   ['half a reply', [asked, said('Half', { partial: 'aborted' })], false],
-  ['an answer without its end', [asked, said('Because.')], true],
-] as const)('another tab continues a run that left %s', async (_what, messages, hasAnswer) => {
-  const { memory, agent } = await left(...messages);
-  expect(await takeoverOf(memory)).toMatchObject({
-    type: 'cut-off',
-    work: 'w',
-    run: 'left',
-    attempts: 2,
-    hasAnswer,
-  });
-  // The continued run replaces these messages or sends them again, so they are not shown before.
-  expect(await cutOffTurn(agent)).toEqual({});
-  expect((await agent.call()).text).toBe('Because.');
-  expect(await takeoverOf(memory)).toMatchObject({
-    type: 'ended',
-    result: { reason: 'stop', text: 'Because.' },
-  });
-  expect(await cutOffTurn(agent)).toBeUndefined();
-});
+  ['an answer without a recorded end', [asked, said('Because.')], true],
+] as const)(
+  'another tab continues a run of which the log has %s',
+  async (_what, messages, hasAnswer) => {
+    const { memory, agent } = await left(...messages);
+    expect(await takeoverOf(memory)).toMatchObject({
+      type: 'cut-off',
+      work: 'w',
+      run: 'left',
+      attempts: 2,
+      hasAnswer,
+    });
+    // Not shown yet, because the continued run replaces these messages or sends them again.
+    expect(await cutOffTurn(agent)).toEqual({});
+    expect((await agent.call()).text).toBe('Because.');
+    expect(await takeoverOf(memory)).toMatchObject({
+      type: 'ended',
+      result: { reason: 'stop', text: 'Because.' },
+    });
+    expect(await cutOffTurn(agent)).toBeUndefined();
+  },
+);
 
 test.each([
   ['half a reply', [asked, said('Half', { partial: 'interrupted' })], 'Half'],
-  ['its words', [asked, said('What now?', { reason: 'interrupted' })], 'What now?'],
-])('no tab continues an interrupted run that left %s', async (_what, messages, text) => {
+  ['the interruption message', [asked, said('What now?', { reason: 'interrupted' })], 'What now?'],
+])('no tab continues an interrupted run of which the log has %s', async (_what, messages, text) => {
   const { memory, agent } = await left(...messages);
   expect(await cutOffTurn(agent)).toBeUndefined();
   expect(await takeoverOf(memory)).toMatchObject({
@@ -62,7 +65,7 @@ test.each([
     result: { reason: 'interrupted', text },
   });
   expect(await memory.view()).toMatchObject({ openRun: undefined, ended: 'interrupted' });
-  // A call without input continues the run, and its old turn is not shown.
+  // Nothing of the old run is shown, because a call without input continues the run.
   expect(await shownSoFar(agent)).toEqual({});
   await agent.call();
   expect((await memory.read()).map(textOf)).toEqual(['Why?', 'Because.']);
