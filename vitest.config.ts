@@ -123,9 +123,8 @@ function browserProject({
         'minisearch',
         'yaml',
         '@cfworker/json-schema',
-        '@modelcontextprotocol/sdk/client/index.js',
-        '@modelcontextprotocol/sdk/client/streamableHttp.js',
-        '@modelcontextprotocol/sdk/types.js',
+        '@modelcontextprotocol/client',
+        '@modelcontextprotocol/client/validators/cf-worker',
         // A dependency that Vite finds during the run reloads the page, and all tests in it.
         ...(long ? ['@opentelemetry/api', '@opentelemetry/sdk-trace-base'] : []),
       ],

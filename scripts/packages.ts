@@ -8,7 +8,7 @@ export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
 export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
   'core/json-schema.js': ['@cfworker/json-schema'],
-  'core/mcp.js': ['@modelcontextprotocol/sdk'],
+  'core/mcp.js': ['@modelcontextprotocol/client'],
   'edge/jwt.js': ['jose'],
 };
 

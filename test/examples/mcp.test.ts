@@ -6,7 +6,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent, tool } from '@isoloop/core';
 import { joinTools } from '@isoloop/core/tools';
 import { jsonSchema } from '@isoloop/core/json-schema';
-import { mcpTools } from '@isoloop/core/mcp'; // npm install @modelcontextprotocol/sdk
+import { mcpTools } from '@isoloop/core/mcp'; // npm install @modelcontextprotocol/client
 // #endregion
 import { toolResultsOf } from '@isoloop/core';
 import { Toolkit } from '@isoloop/core/tools';
@@ -14,11 +14,11 @@ import { Toolkit } from '@isoloop/core/tools';
 const host = 'https://tools.example.com';
 
 /** Redirects requests for the example's host to a new test server. Returns the server's address. */
-function redirectToServer(): string {
+function redirectToServer(kind = 'mcp'): string {
   const server = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
   const realFetch = globalThis.fetch;
   vi.stubGlobal('fetch', (url: string | URL, init: RequestInit) =>
-    realFetch(String(url).replace(host, server), init),
+    realFetch(String(url).replace(`${host}/mcp`, `${server}/${kind}`), init),
   );
   onTestFinished(() => void vi.unstubAllGlobals());
   return server;
@@ -101,4 +101,27 @@ test('an optional MCP server may be down at first', async () => {
   await calculator.refresh();
   expect(new Toolkit(calculator.list()).schemas().length).toBeGreaterThan(3);
   await calculator.close();
+});
+
+test('a person answers the question of an MCP server', async () => {
+  redirectToServer('current');
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'order' }] }, 'Ordered.']);
+  const ask = (_message: string, _form: unknown) => ({ size: 'M' });
+
+  // #region mcp-question
+  const shop = await mcpTools({ url: 'https://tools.example.com/mcp' });
+  const assistant = new ReActAgent({ name: 'assistant', model, tools: shop });
+  const asked = await assistant.call('Order a shirt.');
+  const { toolUseId, reason, details } = asked.pending[0]!; // after a restart: `await assistant.call()`
+  const form = ask(reason ?? '', details?.['questions']); // messages and JSON Schemas by key
+  const answered = await assistant.call([
+    { toolUseId, type: 'result', output: JSON.stringify(form) },
+  ]);
+  // #endregion
+
+  expect(answered.text).toBe('Ordered.');
+  expect((await assistant.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { output: 'ordered {"size":"M","count":1}' },
+  ]);
+  await shop.close();
 });

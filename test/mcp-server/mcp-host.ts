@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { makeCurrentServer } from './make-current-server.ts';
 import { makeServer } from './make-server.ts';
 import { Happenings } from './happenings.ts';
 import { StoredEvents } from './stored-events.ts';
 
-export type McpKind = 'mcp' | 'resumable' | 'stateless';
+export type McpKind = 'mcp' | 'resumable' | 'stateless' | 'current';
 
 interface Session {
   readonly transport: StreamableHTTPServerTransport;
@@ -20,7 +23,17 @@ export class McpHost {
   readonly added: Tool[] = [];
   readonly #sessions = new Map<string, Session>();
   readonly #open = new Set<ServerResponse>();
+  readonly #current: McpHttpHandler = createMcpHandler(() => makeCurrentServer(this), {
+    legacy: 'reject',
+  });
+  readonly #answerCurrent = toNodeHandler(this.#current);
+  #withdrawing = new AbortController();
   #down = false;
+
+  /** Signal that withdraws the open questions of older servers. */
+  get withdrawing(): AbortSignal {
+    return this.#withdrawing.signal;
+  }
 
   async answer(request: IncomingMessage, response: ServerResponse, kind: McpKind): Promise<void> {
     this.happenings.happen(request.method === 'GET' ? 'stream' : 'request');
@@ -30,6 +43,8 @@ export class McpHost {
       this.#open.delete(response);
       if (!response.writableFinished) this.happenings.happen('dropped');
     });
+    // The cast is needed: the types of the SDK do not compile under `exactOptionalPropertyTypes`.
+    if (kind === 'current') return this.#answerCurrent(request as never, response);
     if (kind === 'stateless') return this.#answerStateless(request, response);
     const id = request.headers['mcp-session-id'];
     const session = typeof id === 'string' ? this.#sessions.get(id) : undefined;
@@ -46,13 +61,18 @@ export class McpHost {
     if (what === 'down') this.#stop();
     else if (what === 'up') this.#down = false;
     else if (what === 'forget') this.#forget();
-    else if (what === 'add' || what === 'define') {
+    else if (what === 'visited') this.happenings.happen('visited');
+    else if (what === 'withdraw') {
+      this.#withdrawing.abort();
+      this.#withdrawing = new AbortController();
+    } else if (what === 'add' || what === 'define') {
       const plain = {
         name: detail,
         description: `Added later: ${detail}.`,
         inputSchema: { type: 'object' },
       };
       this.added.push((what === 'add' ? plain : JSON.parse(detail)) as Tool);
+      this.#current.notify.toolsChanged();
       await Promise.all([...this.#sessions.values()].map((session) => session.changed()));
     } else throw new Error(`Unknown command ${what}`);
     return {};

@@ -38,7 +38,7 @@ async function answer(
   if (area !== 'servers' || !key) return void response.writeHead(404).end('Nothing here');
   const host = hosts.get(key) ?? new McpHost();
   hosts.set(key, host);
-  if (what === 'mcp' || what === 'resumable' || what === 'stateless')
+  if (what === 'mcp' || what === 'resumable' || what === 'stateless' || what === 'current')
     return host.answer(request, response, what);
   const told = await host.control(what, detail);
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));

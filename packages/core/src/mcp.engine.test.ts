@@ -1,5 +1,5 @@
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
-import { afterEach, expect, inject, test, vi } from 'vitest';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { ReActAgent } from './agent/react-agent.ts';
 import { AgentError } from './error/agent-error.ts';
 import type { AgentEvent } from './event/agent-event.ts';
@@ -7,37 +7,13 @@ import type { ToolResult } from './message/content-block.ts';
 import type { JsonObject } from './message/json.ts';
 import { toolResultsOf } from './message/message-text.ts';
 import { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
-import { mcpTools, type McpTools, type McpToolsOptions } from './mcp.ts';
+import { mcpTools, type McpTools } from './mcp.ts';
 import { jsonSchema } from './schema/json-schema.ts';
 import { ScriptedModel } from './testing/scripted-model.ts';
 import { joinTools } from './tool/join-tools.ts';
 import { tool, type Tool } from './tool/tool.ts';
 import { Toolkit } from './tool/toolkit.ts';
-
-const opened: McpTools[] = [];
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((tools) => tools.close()));
-});
-
-/** Starts a server for one test and returns functions to control it. */
-function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
-  const base = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
-  const ask = async (path: string): Promise<Record<string, unknown>> =>
-    (await fetch(`${base}/${path}`)).json();
-  const count = async (what: string): Promise<unknown> => (await ask(`count/${what}`))['count'];
-  const open = async (options: Partial<McpToolsOptions> = {}): Promise<McpTools> => {
-    const tools = await mcpTools({
-      url: `${base}/${kind}`,
-      name: 'test',
-      onError: () => {},
-      ...options,
-    });
-    opened.push(tools);
-    return tools;
-  };
-  return { url: `${base}/${kind}`, ask, count, open };
-}
+import { newServer } from '../test-support/mcp-server.ts';
 
 /** Returns the results that the model gets for parallel tool calls of a new agent. */
 async function resultsOf(
@@ -874,7 +850,7 @@ test('without `onError`, background failures are reported on the console', async
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   await server.ask('down');
   const tools = await mcpTools({ url: server.url, optional: true, reconnect: { attempts: 0 } });
-  opened.push(tools);
+  onTestFinished(() => tools.close());
   expect(warn).toHaveBeenCalledWith(
     expect.stringContaining('failed in the background'),
     expect.objectContaining({ code: 'MCP_UNREACHABLE' }),

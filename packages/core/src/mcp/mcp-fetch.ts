@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
+import { lostAnswer } from './mcp-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
-
-type RequestId = string | number;
+import { StreamObserver, type RequestId } from './stream-observer.ts';
 
 export interface McpFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -10,6 +10,11 @@ export interface McpFetch {
    * answer has arrived already.
    */
   readonly ended: Set<RequestId>;
+  /**
+   * Returns the id of the client's request on whose stream the server's request arrived. Returns
+   * `undefined` if the server's request arrived elsewhere.
+   */
+  askedBy(requestOfServer: RequestId): RequestId | undefined;
   /** Turns off resuming: a stream that ends later is not resumed. */
   giveUp(): void;
 }
@@ -26,6 +31,7 @@ interface JsonRpcMessage {
  *
  * - If the stream of an answer ends before the answer, the request fails.
  * - The stream of a canceled request is closed.
+ * - The requests of the SDK's authorization flow do not get the headers for the MCP server.
  * - A server without a notification stream is not asked for it again, whatever status it returned.
  *
  * `onGone` is called when the server no longer knows the session.
@@ -35,6 +41,9 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
   /** Functions that end a request before its answer arrives, by the id of the request. */
   const open = new Map<RequestId, () => void>();
   const ended = new Set<RequestId>();
+  const askers = new Map<RequestId, RequestId>();
+  /** Ids of requests by the last event of their stream, which names the stream when it resumes. */
+  const lastEvents = new Map<string, RequestId>();
   let hadStream = false;
   let hasGivenUp = false;
 
@@ -48,11 +57,13 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
 
   const listen = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const response = await send(url, init);
+    const lastEvent = new Headers(init.headers).get('last-event-id');
     if (response.ok) {
       hadStream = true;
-      return response;
+      const id = lastEvent === null ? undefined : lastEvents.get(lastEvent);
+      return id === undefined ? response : watched(response, id);
     }
-    if (hadStream || new Headers(init.headers).has('last-event-id')) {
+    if (hadStream || lastEvent !== null) {
       if (response.status === 404 || response.status === 400) onGone();
       return response;
     }
@@ -61,11 +72,29 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
     return new Response(null, { status: 405 });
   };
 
+  /** Notes which questions of the server arrive on the stream of a request. */
+  const observer = (id: RequestId): StreamObserver =>
+    new StreamObserver((question) => void askers.set(question, id));
+
+  const watched = (response: Response, id: RequestId): Response => {
+    const seen = observer(id);
+    const watch = new TransformStream<Uint8Array, Uint8Array>({
+      transform(bytes, controller) {
+        seen.push(bytes);
+        if (seen.lastEvent !== undefined) lastEvents.set(seen.lastEvent, id);
+        controller.enqueue(bytes);
+      },
+    });
+    return new Response(response.body?.pipeThrough(watch) ?? null, response);
+  };
+
   const post = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const { id, method, params } = JSON.parse(String(init.body)) as JsonRpcMessage;
     if (method === 'notifications/cancelled' && params?.requestId !== undefined)
       open.get(params.requestId)?.();
-    if (id === undefined || method === undefined) return send(url, init);
+    // The stream of a subscription has no answer, so it may end at any time.
+    const isPlain = id === undefined || method === undefined;
+    if (isPlain || method === 'subscriptions/listen') return send(url, init);
     const over = new AbortController();
     const onAbort = (): void => over.abort(init.signal?.reason);
     if (init.signal?.aborted) onAbort();
@@ -89,10 +118,15 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
         forget();
         return whole;
       }
+      const seen = observer(id);
       const { body, end } = answerStream(response.body, id, {
+        seen,
         forget,
         isKept: () => !hasGivenUp,
-        onEnd: () => void ended.add(id),
+        onEnd: () => {
+          ended.add(id);
+          if (seen.lastEvent !== undefined) lastEvents.set(seen.lastEvent, id);
+        },
       });
       open.set(id, end);
       return new Response(body, response);
@@ -104,24 +138,19 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
 
   return {
     ended,
+    askedBy: (requestOfServer) => askers.get(requestOfServer),
     fetch: (url, init = {}) => {
-      if (init.method === 'POST') return post(url, init);
-      return init.method === 'GET' ? listen(url, init) : send(url, init);
+      if (init.method === 'DELETE') return send(url, init);
+      // Only requests to the MCP server accept a stream of events. Others are for authorization.
+      if (!/event-stream/.test(new Headers(init.headers).get('accept') ?? ''))
+        return (fetchGiven ?? fetch)(url, init);
+      return init.method === 'POST' ? post(url, init) : listen(url, init);
     },
     giveUp() {
       hasGivenUp = true;
     },
   };
 }
-
-/**
- * JSON-RPC error of an answer that was lost. The code is the SDK's own code for a closed
- * connection.
- */
-export const lostAnswer = {
-  code: -32_000,
-  message: 'the connection ended before the answer',
-} as const;
 
 async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
   try {
@@ -135,6 +164,13 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
   }
 }
 
+interface AnswerStreamOptions {
+  readonly seen: StreamObserver;
+  readonly forget: () => void;
+  readonly isKept: () => boolean;
+  readonly onEnd: () => void;
+}
+
 /**
  * Wraps the stream of one answer. A stream can be resumed if its events have ids. If another stream
  * ends or breaks, an error answer is added at its end; otherwise the SDK would wait forever. `end`
@@ -144,12 +180,9 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
 function answerStream(
   source: ReadableStream<Uint8Array>,
   id: RequestId,
-  { forget, isKept, onEnd }: { forget: () => void; isKept: () => boolean; onEnd: () => void },
+  { seen, forget, isKept, onEnd }: AnswerStreamOptions,
 ): { body: ReadableStream; end: () => void } {
   const reader = source.getReader();
-  const decoder = new TextDecoder();
-  let before = '\n';
-  let hasIds = false;
   let isOver = false;
   let controller: ReadableStreamDefaultController<Uint8Array>;
   const close = (last: object | undefined): void => {
@@ -164,7 +197,7 @@ function answerStream(
       );
     controller.close();
   };
-  const isResumable = (): boolean => hasIds && isKept();
+  const isResumable = (): boolean => seen.lastEvent !== undefined && isKept();
   const lost = (): object | undefined => {
     if (!isResumable()) return { error: lostAnswer };
     onEnd();
@@ -179,9 +212,7 @@ function answerStream(
         const { done, value } = await reader.read();
         if (isOver) return;
         if (done) return close(lost());
-        const text = before + decoder.decode(value, { stream: true });
-        hasIds ||= /[\r\n]id:/.test(text);
-        before = text.slice(-3);
+        seen.push(value);
         controller.enqueue(value);
       } catch (error) {
         if (isOver) return;

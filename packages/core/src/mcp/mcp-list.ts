@@ -1,6 +1,4 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { Tool as ServerTool } from '@modelcontextprotocol/sdk/types.js';
-import { AgentError } from '../error/agent-error.ts';
+import type { Client, JSONRPCMessage, Tool as ServerTool } from '@modelcontextprotocol/client';
 import { isRecord } from '../message/is-record.ts';
 import type { McpSdk } from './mcp-sdk.ts';
 
@@ -10,40 +8,43 @@ export interface McpToolList {
   readonly refused: readonly string[];
 }
 
-const mostTools = 10_000;
+export interface McpToolLister {
+  /** Reads all pages of the tool list. Returns an empty list if the server has no tools. */
+  list(client: Client, timeout: number): Promise<McpToolList>;
+  /**
+   * Returns the message without listed items that are not valid tools. The SDK would reject the
+   * whole list because of one of them.
+   */
+  tidy<T extends JSONRPCMessage>(message: T): T;
+}
 
-/** Reads all pages of the tool list. Returns an empty list if the server has no tools. */
-export async function listTools(
-  sdk: McpSdk,
-  client: Client,
-  { timeout, server }: { readonly timeout: number; readonly server: string },
-): Promise<McpToolList> {
-  const wrong = (what: string): AgentError =>
-    new AgentError('MCP_BAD_RESPONSE', `The MCP server "${server}" ${what}.`);
-  const tools: ServerTool[] = [];
-  const refused: string[] = [];
-  let cursor: string | undefined;
-  if (client.getServerCapabilities()?.tools) {
-    do {
-      const params = cursor === undefined ? {} : { cursor };
-      // Does not use the SDK's schema for the list, which rejects the whole list if one tool is
-      // invalid.
-      const page = await client.request({ method: 'tools/list', params }, sdk.ResultSchema, {
-        timeout,
+export function toolLister({ specTypeSchemas }: Pick<McpSdk, 'specTypeSchemas'>): McpToolLister {
+  const refused = new Set<string>();
+  const isTool = (item: ServerTool): boolean => {
+    const read = specTypeSchemas.Tool['~standard'].validate(item);
+    return !('issues' in read && read.issues) && item.name !== '';
+  };
+  return {
+    async list(client, timeout) {
+      refused.clear();
+      if (!client.getServerCapabilities()?.tools) return { tools: [], refused: [] };
+      const { tools } = await client.listTools(undefined, { timeout, cacheMode: 'refresh' });
+      return { tools, refused: [...refused] };
+    },
+    tidy(message) {
+      const result: unknown = 'result' in message ? message.result : undefined;
+      if (!isRecord(result) || !Array.isArray(result['tools'])) return message;
+      const { nextCursor, ...rest } = result;
+      const tools = result['tools'].flatMap((item) => {
+        const tool = partsOf(item) as ServerTool;
+        if (isTool(tool)) return tool;
+        refused.add(String(JSON.stringify(item)).slice(0, 200));
+        return [];
       });
-      const { tools: given, nextCursor } = page;
-      if (!Array.isArray(given)) throw wrong('returned no list of tools');
-      for (const item of given) {
-        const read = sdk.ToolSchema.safeParse(partsOf(item));
-        if (read.success && read.data.name) tools.push(read.data);
-        else refused.push(String(JSON.stringify(item)).slice(0, 200));
-      }
-      cursor = typeof nextCursor === 'string' ? nextCursor : undefined;
-      if (tools.length + refused.length > mostTools || (cursor !== undefined && !given.length))
-        throw wrong('never ends its list of tools');
-    } while (cursor !== undefined);
-  }
-  return { tools, refused };
+      const cursor = typeof nextCursor === 'string' && { nextCursor };
+      return { ...message, result: { ...rest, ...cursor, tools } };
+    },
+  };
 }
 
 /** Returns the fields of a tool that are used. Some servers send `null` for a missing field. */

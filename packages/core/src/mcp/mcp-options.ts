@@ -1,3 +1,4 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { JsonObject } from '../message/json.ts';
@@ -22,6 +23,17 @@ export interface McpToolsOptions {
    * request, so that it can renew a token. Errors never contain the values of headers.
    */
   readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
+  /**
+   * OAuth client, as the SDK defines it (`OAuthClientProvider`). It keeps the tokens. If a person has
+   * to allow the access, its `redirectToAuthorization` gets the address, and `mcpTools()` or the tool
+   * call fails with `MCP_AUTH`.
+   */
+  readonly auth?: OAuthClientProvider;
+  /**
+   * Whether the server may ask the user questions. A question suspends the tool call, and the answer
+   * is the decision about it. Default true.
+   */
+  readonly elicitation?: boolean;
   /** `fetch` function for all requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch;
   /**
@@ -105,7 +117,7 @@ export interface McpReconnectOptions {
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
   const kinds =
-    'url:string|object name:string|? allowedServers:array|? headers:object|function|? fetch:function|? include:array|? exclude:array|? prefix:string|? ' +
+    'url:string|object name:string|? allowedServers:array|? headers:object|function|? auth:object|? elicitation:boolean|? fetch:function|? include:array|? exclude:array|? prefix:string|? ' +
     'maxOutputChars:count|? connectTimeoutMs:count|? timeoutMs:count|? reconnect:object|? optional:boolean|? schema:function|? ' +
     'needsApproval:boolean|function|? replay:safe|ask|never|? group:string|array|? clientInfo:object|? onToolsChanged:function|? onError:function|?';
   checkFields('CONFIGURATION', 'mcpTools()', options, kinds);

@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
 import { mediaKind } from '../message/media/media-kind.ts';
 import type { ToolOutput } from '../tool/tool.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { mcpTools } from './mcp-tools.ts';
 
-vi.mock('@modelcontextprotocol/sdk/client/index.js', () => {
+vi.mock('@modelcontextprotocol/client', () => {
   throw new Error('Cannot find package');
 });
 
@@ -9,6 +9,6 @@ test('mcpTools() names the install command in its error if the SDK is missing, e
   await expect(mcpTools({ url: 'http://localhost:1', optional: true })).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message:
-      'mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: npm install @modelcontextprotocol/sdk.',
+      'mcpTools() needs the package @modelcontextprotocol/client, which could not be loaded: npm install @modelcontextprotocol/client.',
   });
 });

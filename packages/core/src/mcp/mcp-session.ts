@@ -1,23 +1,29 @@
-import type { Client, ClientOptions } from '@modelcontextprotocol/sdk/client/index.js';
-import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
+import type { Client } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
 import { abortable } from '../model/abortable.ts';
-import { Deadline, longestTimeout } from '../model/deadline.ts';
-import { listTools, type McpToolList } from './mcp-list.ts';
-import { toMcpError } from './mcp-error.ts';
-import { lostAnswer, mcpFetch } from './mcp-fetch.ts';
+import { Deadline } from '../model/deadline.ts';
+import { callTool, type McpCall, type McpCallOptions } from './mcp-call.ts';
+import { newClient } from './mcp-client.ts';
+import { lostAnswer, toMcpError } from './mcp-error.ts';
+import { mcpFetch } from './mcp-fetch.ts';
+import type { McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
+import type { McpReply } from './mcp-question.ts';
 import { loadMcpSdk } from './mcp-sdk.ts';
+import type { OpenCall } from './open-call.ts';
 
 /** One session with an MCP server, from the handshake to its end. */
 export interface McpSession {
   /** Tools that the server listed after the handshake. */
   readonly listed: McpToolList;
   readonly instructions: string | undefined;
+  /** Whether a tool call can be sent again with answers, as of revision 2026-07-28. */
+  readonly takesAnswers: boolean;
   list(): Promise<McpToolList>;
   /** Calls a tool of the server. Rejects with the SDK's own errors. */
-  call(name: string, input: JsonObject, options: McpCallOptions): Promise<CallToolResult>;
+  call(call: McpCall, options: McpCallOptions): Promise<McpReply>;
+  /** Calls a tool of a server that keeps tool calls open until its questions are answered. */
+  open(call: McpCall): OpenCall;
   /**
    * Closes the session on the client's side only, after all running requests have their answers.
    * The answer of a request shows whether the server still knew the session. If it did not, the
@@ -29,11 +35,6 @@ export interface McpSession {
    * connections.
    */
   close(): Promise<void>;
-}
-
-export interface McpCallOptions {
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: Progress) => void;
 }
 
 export interface McpSessionListener {
@@ -51,32 +52,16 @@ export async function openMcpSession(
   signal: AbortSignal,
   listener: McpSessionListener,
 ): Promise<McpSession> {
-  const {
-    connectTimeoutMs = 30_000,
-    clientInfo = { name: 'isoloop', version: '0' },
-    reconnect = {},
-  } = options;
+  const { connectTimeoutMs = 30_000 } = options;
   const name = serverName(options);
   const sdk = await loadMcpSdk();
-  const client = new sdk.Client(clientInfo, { jsonSchemaValidator: unchecked });
   const http = mcpFetch(options, () => listener.onGone());
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(options.url), {
-    fetch: http.fetch,
-    // These options apply to a stream that breaks. After these retries, the session counts as lost.
-    reconnectionOptions: {
-      initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),
-      reconnectionDelayGrowFactor: 2,
-      maxReconnectionDelay: 60_000,
-      maxRetries: 2,
-    },
-  });
+  const { client, transport, connect, lister, openCall } = newClient(sdk, http, options);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
   client.onerror = ({ message }) => {
     if (message.startsWith('Maximum reconnection attempts')) listener.onGone();
   };
-  client.setNotificationHandler(sdk.ToolListChangedNotificationSchema, () =>
-    listener.onListChanged(),
-  );
+  client.setNotificationHandler('notifications/tools/list_changed', () => listener.onListChanged());
   const timedOut = (ms: number): AgentError =>
     new AgentError('MCP_TIMEOUT', `The MCP server "${name}" did not connect within ${ms} ms`, {
       retryable: true,
@@ -93,46 +78,35 @@ export async function openMcpSession(
     request.then(end, end);
     return request;
   };
-  const list = (): Promise<McpToolList> =>
-    listTools(sdk, client, { timeout: connectTimeoutMs, server: name });
+  const list = (): Promise<McpToolList> => lister.list(client, connectTimeoutMs);
   try {
     const listed = await deadline.wait(async () => {
-      // The cast is needed: the SDK's types do not compile under `exactOptionalPropertyTypes`.
-      await client.connect(transport as Parameters<Client['connect']>[0], {
-        timeout: longestTimeout,
-      });
+      await connect();
+      await subscribe(client, connectTimeoutMs / 2, () => listener.onGone());
       return list();
     });
     return {
       listed,
       instructions: client.getInstructions(),
+      takesAnswers: client.getProtocolEra() === 'modern',
       list: () => noted(list()),
-      call: (tool, input, { signal: cancelled, onProgress }) =>
-        noted(
-          client.request(
-            { method: 'tools/call', params: { name: tool, arguments: input } },
-            sdk.CallToolResultSchema,
-            {
-              signal: cancelled,
-              timeout: longestTimeout,
-              onprogress: onProgress,
-            },
-          ),
-        ),
+      call: (call, callOptions) => noted(callTool(client, call, callOptions)),
+      open: (call) => openCall(call, noted),
       async drop() {
         http.giveUp();
         for (const id of http.ended)
-          transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
+          transport().onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
         await abortable(Promise.allSettled(running), signal).catch(() => {});
         await client.close();
       },
       async close() {
         const leaving = new Deadline(new AbortController().signal, connectTimeoutMs, timedOut);
-        await leaving.wait(() => transport.terminateSession()).catch(() => {});
+        await leaving.wait(() => transport().terminateSession()).catch(() => {});
         await client.close();
       },
     };
   } catch (error) {
+    await transport().close();
     await client.close();
     throw toMcpError(error, name);
   } finally {
@@ -141,9 +115,17 @@ export async function openMcpSession(
 }
 
 /**
- * Accepts any result of a tool. The SDK's default validator compiles schemas with `eval`, which
- * some platforms forbid.
+ * Asks a server of revision 2026-07-28 to report changes of its tools. Older servers do so without
+ * being asked. A server that does not answer in time reports no changes. `onEnd` is called when the
+ * server ends the reports.
  */
-const unchecked: NonNullable<ClientOptions['jsonSchemaValidator']> = {
-  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
-};
+async function subscribe(client: Client, timeout: number, onEnd: () => void): Promise<void> {
+  const isAsked = client.getProtocolEra() === 'modern';
+  if (!isAsked || !client.getServerCapabilities()?.tools?.listChanged) return;
+  try {
+    const { closed } = await client.listen({ toolsListChanged: true }, { timeout });
+    void closed.then((cause) => cause !== 'local' && onEnd());
+  } catch {
+    // The tools work without reports. `refresh()` lists them again.
+  }
+}

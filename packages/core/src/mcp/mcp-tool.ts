@@ -1,4 +1,4 @@
-import type { Tool as ServerTool } from '@modelcontextprotocol/sdk/types.js';
+import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { isRecord } from '../message/is-record.ts';
@@ -37,7 +37,7 @@ export function nameTools(
 
 export function toTool(name: string, serverTool: ServerTool, options: McpToolOptions): Tool {
   const { timeoutMs, group, needsApproval, replay, server, execute } = options;
-  return tool({
+  const declared = tool({
     name,
     description: serverTool.description ?? serverTool.title ?? '',
     input: inputOf(serverTool, options),
@@ -48,6 +48,8 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
     ...(needsApproval !== undefined && { needsApproval }),
     ...(replay !== undefined && { replay }),
   });
+  // The answers to the server's questions go to the server.
+  return { ...declared, takesDecisions: true };
 }
 
 /**

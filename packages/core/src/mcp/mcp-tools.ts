@@ -1,4 +1,3 @@
-import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import { abortable } from '../model/abortable.ts';
@@ -6,17 +5,18 @@ import { wait } from '../model/wait.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
-import { toToolOutput } from './mcp-result.ts';
+import { McpCaller } from './mcp-caller.ts';
 import type { McpToolList } from './mcp-list.ts';
 import { openMcpSession, type McpSession } from './mcp-session.ts';
 import { nameTools, toTool } from './mcp-tool.ts';
 import { reportFailure } from '../error/report-failure.ts';
-import type { Tool, ToolContext, ToolOutput } from '../tool/tool.ts';
+import type { Tool, ToolContext } from '../tool/tool.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 
 /**
  * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package
- * `@modelcontextprotocol/sdk`. Runs without `eval`.
+ * `@modelcontextprotocol/client`. Runs without `eval`. Uses revision 2026-07-28 of MCP, and older
+ * revisions for older servers.
  *
  * A tool call that fails becomes an error result, which the model gets. If the server no longer
  * knows the session, the tool call did not run. The client then reconnects and repeats the tool
@@ -43,6 +43,7 @@ export class McpTools implements ToolSet {
   /** Name of the server. */
   readonly name: string;
   readonly #options: McpToolsOptions;
+  readonly #caller: McpCaller;
   readonly #closing: AbortController = new AbortController();
   #session: McpSession | undefined;
   #opening: Promise<McpSession> | undefined;
@@ -61,6 +62,12 @@ export class McpTools implements ToolSet {
   constructor(options: McpToolsOptions) {
     this.name = serverName(options);
     this.#options = options;
+    this.#caller = new McpCaller({
+      name: this.name,
+      options,
+      session: async (signal) => this.#session ?? abortable(this.#connect(), signal),
+      lose: (session) => this.#lose(session),
+    });
   }
 
   /** Connects for the first time. */
@@ -219,6 +226,8 @@ export class McpTools implements ToolSet {
         );
         if (!failure) return;
         this.#report(failure.error);
+        // Each attempt would ask a person again.
+        if (this.#options.auth && (failure.error as AgentError).code === 'MCP_AUTH') return;
       }
     } catch (error) {
       this.#report(error);
@@ -258,7 +267,7 @@ export class McpTools implements ToolSet {
       this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
     }
     const call = (name: string) => (input: unknown, context: ToolContext) =>
-      this.#call(name, input as JsonObject, context);
+      this.#caller.call({ name, arguments: input as JsonObject }, context);
     const tools = nameTools(offered, this.#options).map(([name, tool]) =>
       toTool(name, tool, {
         ...this.#options,
@@ -275,28 +284,6 @@ export class McpTools implements ToolSet {
     } catch (error) {
       this.#report(AgentError.from(error));
     }
-  }
-
-  async #call(name: string, input: JsonObject, { signal, emit }: ToolContext): Promise<ToolOutput> {
-    const onProgress = ({ progress, total, message }: Progress): void =>
-      emit({
-        progress,
-        ...(total !== undefined && { total }),
-        ...(message !== undefined && { message }),
-      });
-    const call = async (isAgain: boolean): Promise<CallToolResult> => {
-      const connecting = this.#session ?? abortable(this.#connect(), signal);
-      const session = await connecting;
-      try {
-        return await session.call(name, input, { signal, onProgress });
-      } catch (error) {
-        if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
-        if (isAgain || !isSessionUnknown(error)) throw toMcpError(error, this.name);
-        this.#lose(session);
-        return call(true);
-      }
-    };
-    return toToolOutput(await call(false), this.#options.maxOutputChars ?? 50_000);
   }
 
   #report(error: unknown): void {

@@ -159,7 +159,11 @@ export function startsNoTool({ cut }: Run): boolean {
  */
 function isForTool({ run, toolUse, waited }: OpenCall): boolean {
   const asked = run.tools.find(toolUse.name);
-  return typeof asked === 'object' && asked.takesDecisions === true && waited?.kind === 'suspended';
+  return (
+    waited?.kind === 'suspended' &&
+    // The answer to a tool that is gone now is not the tool's result.
+    Boolean(typeof asked === 'object' ? asked.takesDecisions : waited.details)
+  );
 }
 
 /** Finds the tool, validates the input, and checks whether the tool call needs approval. */

@@ -1,0 +1,145 @@
+import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client';
+import { AgentError } from '../error/agent-error.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
+import { outputText } from '../message/message-text.ts';
+
+/** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
+export type McpQuestions = Readonly<Record<string, McpQuestion>>;
+
+/** One question of an MCP server, as the protocol defines it (`elicitation/create`). */
+export type McpQuestion =
+  | {
+      readonly mode?: 'form';
+      readonly message: string;
+      /** JSON Schema of the answer: an object with simple fields. */
+      readonly requestedSchema: JsonObject;
+    }
+  | { readonly mode: 'url'; readonly message: string; readonly url: string };
+
+/** Details of a tool call that waits for answers, in its `PendingCall`. Plain JSON. */
+export interface McpQuestionDetails {
+  readonly questions: McpQuestions;
+  /**
+   * How the tool call continues. `held`: the server keeps the tool call open. `retry`: the tool call
+   * is sent again with the answers. `repeat`: the tool call is sent again without the answers.
+   */
+  readonly next: 'held' | 'retry' | 'repeat';
+  /** The server's own state, which it gets back with the answers. */
+  readonly requestState?: string;
+}
+
+/** What the server says about a tool call: its result, or questions. */
+export type McpReply = { readonly result: CallToolResult } | McpQuestionDetails;
+
+export type McpAnswers = Readonly<Record<string, ElicitResult>>;
+
+/** Returns the questions as text for a person. */
+export function questionText(questions: McpQuestions): string {
+  return Object.values(questions)
+    .map((question) =>
+      [question.message, 'url' in question && question.url].filter(Boolean).join(' '),
+    )
+    .join('\n');
+}
+
+export function questionDetails(pending: PendingCall | undefined): McpQuestionDetails | undefined {
+  const details: unknown = pending?.details;
+  return pending?.kind === 'suspended' && isRecord(details) && isRecord(details['questions'])
+    ? (details as unknown as McpQuestionDetails)
+    : undefined;
+}
+
+/**
+ * Returns the answers in a decision. Its output is the fields of the form as JSON. For several
+ * questions, it is an object of such objects by key. If the form has one field, other text is its
+ * value. Throws an error for the person if the decision does not answer the questions.
+ */
+export async function toAnswers(questions: McpQuestions, decision: Decision): Promise<McpAnswers> {
+  const keys = Object.keys(questions);
+  const all = (action: 'decline' | 'cancel'): McpAnswers =>
+    Object.fromEntries(keys.map((key) => [key, { action }]));
+  if (decision.type === 'reject') return all('decline');
+  if (decision.type === 'edit')
+    throw wrong('The tool call cannot be edited now. Answer with a result, or reject it.');
+  const { output = '', state = 'success' } = decision.type === 'result' ? decision : {};
+  if (state !== 'success') return all('cancel');
+  const text = outputText(output).trim();
+  const [only] = Object.values(questions);
+  const given = keys.length === 1 && only ? { [keys[0]!]: readAnswer(only, text) } : readJson(text);
+  if (!isRecord(given)) throw wrong(`The answer must be an object with: ${keys.join(', ')}.`);
+  const answers: Record<string, ElicitResult> = {};
+  for (const key of keys) answers[key] = await toAnswer(questions[key]!, given[key] ?? {});
+  return answers;
+}
+
+function readAnswer(question: McpQuestion, text: string): unknown {
+  const read = readJson(text);
+  if (isRecord(read) || 'url' in question) return read;
+  const fields = Object.entries(Object(question.requestedSchema['properties']) as JsonObject);
+  if (fields.length !== 1) return read;
+  const [name, schema] = fields[0]!;
+  return { [name]: Object(schema)['type'] === 'string' ? text : read };
+}
+
+async function toAnswer(question: McpQuestion, given: unknown): Promise<ElicitResult> {
+  if ('url' in question) return { action: 'accept' };
+  if (!isRecord(given)) throw wrong('The answer must be an object.');
+  const content = { ...given, ...defaultsOf(question.requestedSchema, given) };
+  const problem = await problemOf(question.requestedSchema, content);
+  if (problem !== undefined) throw wrong(`The answer does not fit: ${problem}.`);
+  return { action: 'accept', content: content as NonNullable<ElicitResult['content']> };
+}
+
+/** Returns why the answer does not fit the form. Checks without `eval`. */
+async function problemOf(schema: JsonObject, content: object): Promise<string | undefined> {
+  const { CfWorkerJsonSchemaValidator } =
+    await import('@modelcontextprotocol/client/validators/cf-worker');
+  try {
+    const check = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema);
+    const { valid, errorMessage } = check(content);
+    return valid ? undefined : errorMessage;
+  } catch {
+    // The schema is not valid, so only the server checks the answer.
+    return undefined;
+  }
+}
+
+/** Returns the defaults of the form for fields that the answer does not have. */
+function defaultsOf({ properties }: JsonObject, given: object): JsonObject {
+  const fields = Object.entries(Object(properties) as JsonObject);
+  return Object.fromEntries(
+    fields.flatMap(([name, schema]) => {
+      const { default: value } = Object(schema) as JsonObject;
+      return value === undefined || name in given ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Returns the value of the JSON text, an empty object for no text, or other text unchanged. */
+function readJson(text: string): unknown {
+  if (!text) return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function wrong(message: string): AgentError {
+  return new AgentError('INVALID_DECISION', message);
+}
+
+/**
+ * Returns the question in the parameters of an `elicitation/create` request. Returns `undefined` if
+ * they are not valid. The SDK's schema does not fit all revisions.
+ */
+export function toQuestion(params: unknown): McpQuestion | undefined {
+  const { message, url, requestedSchema } = isRecord(params) ? params : {};
+  if (typeof message !== 'string') return undefined;
+  if (typeof url === 'string') return { mode: 'url', message, url };
+  return isRecord(requestedSchema)
+    ? { mode: 'form', message, requestedSchema: requestedSchema as JsonObject }
+    : undefined;
+}
