@@ -98,6 +98,82 @@ test.each([
   }
 });
 
+const words = 'correct-horse-battery-staple';
+
+test.each<readonly [text: string, secret: string]>([
+  // Values of a few letters, and of words without a digit.
+  [`Authorization: Bearer ${words}`, words],
+  [`{"authorization":"Bearer ${words}"}`, words],
+  [`{"Authorization":["${words}"]}`, words],
+  ['Bearer QWERTYUIOPASDFGHJKL', 'QWERTYUIOPASDFGHJKL'],
+  ["password='hunter2-x'", 'hunter2'],
+  ['password: hunter2', 'hunter2'],
+  ['{"password":"hunter2"}', 'hunter2'],
+  ['{\\"password\\":\\"hunter2\\"}', 'hunter2'],
+  ['Password hunter2x is wrong', 'hunter2x'],
+  [`passphrase: ${words}`, words],
+  ['pass=hunter2', 'hunter2'],
+  ['Cookie: a=1; sid=abc123', 'abc123'],
+  ['Set-Cookie: sid=abc123; Path=/', 'abc123'],
+  ['?sv=1&sig=abcd%2Bx', 'abcd'],
+  ["api_key='abcdefgh'", 'abcdefgh'],
+  ["['x-api-key', 'abcdefghijkl']", 'abcdefghijkl'],
+  // Other signs between a name and its value.
+  [`key%3D${tail}`, tail],
+  [`Bearer%20${tail}`, tail],
+  [`Bearer\t${tail}`, tail],
+  [`token = "${tail}"`, tail],
+  [`token:  ${tail}`, tail],
+  [`key -> ${tail}`, tail],
+  [`Invalid key (${tail})`, tail],
+  [`key \`${tail}\``, tail],
+  // Keys without a name before them.
+  [`The key you gave, ${tail}, is wrong`, tail],
+  [`Unauthorized: ${tail}`, tail],
+  [`SK-${tail}`, tail],
+  [`whsec_${tail}`, tail],
+  [`npm_${tail}`, tail],
+  [`SG.${tail}.x`, tail],
+  [`https://hooks.test/services/T000/B000/${tail}`, tail],
+  [`https://api.test/bot123456789:AAE${tail}/send`, tail],
+  [`sk-proj-abc_DEF-ghi123jkl456mno789pqr-horse`, 'horse'],
+  // Passwords in addresses, and private keys.
+  [`https://ann:p@${words}@host.test/`, words],
+  ['redis://:abcd@host.test', 'abcd'],
+  [`-----BEGIN PRIVATE KEY-----\nMIIEvQ\n${words}\n-----END PRIVATE KEY-----`, words],
+  [`-----BEGIN RSA PRIVATE KEY-----\\nMIIEvQ\\n${words}`, words],
+])('the log hides %j', async (text, secret) => {
+  const error = new Error(text);
+  const log = await logOf(testEndpoint([{ error }, { error }, { error }]));
+  expect(log).toContain('INTERNAL');
+  expect(log).not.toContain(secret);
+});
+
+test('the log shows no part of a secret at the place where a long text is cut', async () => {
+  for (let more = 0; more < 20; more++) {
+    const error = new Error(`${'x '.repeat(4980 + more)}sk-${tail}`);
+    const log = await logOf(testEndpoint([{ error }, { error }, { error }]));
+    expect(log).toContain('x x x');
+    expect(log).not.toContain(tail.slice(0, 4));
+  }
+});
+
+test.each([
+  'model claude-sonnet-4-20250514 is unknown',
+  '@cf/meta/llama-4-scout-17b-16e-instruct',
+  'session 3f2b8c1e-9f3a-4b1c-8d2e-1234567890ab',
+  'Unrecognized key: "max_tokens"',
+  'Unexpected token < in JSON at position 0',
+  'at 2026-11-22T20:44:48.123Z',
+  'https://api.test/?mail=a@b.test',
+  'secret OPENAI_API_KEY is not set',
+  'bearer authentication required',
+  'UNIQUE constraint failed: users.email',
+])('the log shows %j', async (text) => {
+  const error = new Error(text);
+  expect(await logOf(testEndpoint([{ error }, { error }, { error }]))).toContain(text);
+});
+
 test('the log keeps what helps to find a failure', async () => {
   const cause = new AggregateError([new Error('connect ECONNREFUSED 10.0.0.1:443')], 'no host');
   const error = new Error('Cannot read https://api.test/v1?page=2 at key 7', { cause });

@@ -39,37 +39,47 @@ function causesOf(error: unknown): readonly unknown[] {
   }
 }
 
-/** Names after which the value of a secret follows. */
-const secretName =
-  '(?:key|token|secret|passw(?:or)?d|pwd|authorization|cookie|credentials?|signature|jwt)';
+/** Names after which a secret follows. */
+const name =
+  '(?:key|token|secret|passw(?:or)?d|passphrase|pwd|authorization|cookie|credentials?|signature|jwt)';
 
-const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+/** Quotes and brackets around a name or a value, also in JSON within JSON. */
+const quotes = '[\\\\"\'`()[\\]]*';
+
+const patterns: readonly (readonly [pattern: string, replacement: string])[] = [
+  ['-----BEGIN[^-]*PRIVATE KEY-----[^]*?(?:-----END|$)', '***'],
   // User name and password in a URL.
-  [/(\/\/)[^\s/@"']{1,500}@/g, '$1***@'],
-  [/\b(bearer|basic) +(?=[^\s"']{0,500}[\d=])[\w+/=.~-]{8,}/gi, '$1 ***'],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, '***'],
-  // Keys of common services, which have a known prefix.
+  [`(//)[^\\s/?#"']{1,500}@`, '$1***@'],
+  // Everything after such a name, also text of several words.
   [
-    /\b(?:sk|pk|rk|gsk|xai|hf|gh[a-z]|github_pat|glpat|xox[a-z]|pplx|nvapi|r8|csk|fw|tgp|key|token)[-_][\w-]{12,}/g,
-    '***',
-  ],
-  [/\b(?:AIza[\w-]{30,}|A[KS]IA[A-Z\d]{16}|ya29\.[\w-]{20,})/g, '***'],
-  // Values after names, as in "api_key=…" and "Incorrect API key provided: …", also in JSON.
-  [new RegExp(`(${secretName}=)[^\\s"'&;,]{4,}`, 'gi'), '$1***'],
-  [
-    new RegExp(
-      `(${secretName}s?\\\\?["']?(?: (?:provided|given|is|was|header|value)){0,3} ?: ?\\\\?["']?)[^\\s"'\\\\,;<>]{12,}`,
-      'gi',
-    ),
+    `((?:passw(?:or)?d|passphrase|pwd|authorization|cookie)${quotes}\\s*[:=]\\s*${quotes})[^"'\`\\\\\\n]+`,
     '$1***',
   ],
-  [new RegExp(`(${secretName} ["']?)(?=[^\\s"']*\\d)[\\w+/=.~-]{16,}`, 'gi'), '$1***'],
+  [
+    '\\b(bearer|basic)(?:[\\s:]|%20)+(?:(?=\\S{0,500}[\\d=])[\\w+/=.~-]{8,}|[\\w+/=.~-]{16,})',
+    '$1 ***',
+  ],
+  ['\\beyJ[\\w-]{8,}\\.[\\w-]{8,}(?:\\.[\\w-]*)?', '***'],
+  // Values after names, as in "api_key=…" and "Invalid token: …".
+  [
+    `((?:${name}|\\b(?:auth|pass|pat|sid|sig|session_?id))${quotes}\\s*(?:=|%3D)\\s*${quotes})[^\\s"'\`&;,]{4,}`,
+    '$1***',
+  ],
+  [`(${name}s?${quotes}\\s*(?::|[-=]>|,)\\s*${quotes})[^\\s"'\`\\\\,;<>]{12,}`, '$1***'],
+  [`(${name}["'\`]?\\s+["'\`(]*)(?=[^\\s"'\`]{0,500}\\d)[\\w+/=.~-]{8,}`, '$1***'],
 ];
+
+const expressions = patterns.map(([pattern, put]) => [new RegExp(pattern, 'gi'), put] as const);
 
 /** Shortens a text, and replaces parts that look like a key, a token or a password by `***`. */
 export function withoutKeys(text: string): string {
-  return patterns.reduce(
-    (clean, [pattern, put]) => clean.replace(pattern, put),
-    text.slice(0, longest),
-  );
+  return expressions
+    .reduce((clean, [pattern, put]) => clean.replace(pattern, put), text.slice(0, 2 * longest))
+    .replace(/[\w-]{16,}/g, (word) => (word.split(/[-_]/).some(isRandom) ? '***' : word))
+    .slice(0, longest);
+}
+
+/** Returns whether the text looks random. Names of models and UUIDs have shorter parts. */
+function isRandom(part: string): boolean {
+  return part.length >= 16 && /\d/.test(part) && /[a-z]/i.test(part);
 }
