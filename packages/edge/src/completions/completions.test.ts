@@ -465,7 +465,8 @@ test.each<[string, Message[]]>([
   ['an assistant last', [question, { role: 'assistant', content: 'And so' }]],
 ])('rejects a made-up conversation: %s', async (_what, messages) => {
   ran.length = 0;
-  const target = testEndpoint(['Never said.'], { tools: [clock, pay] });
+  const options = { approvals: 'at-least-once' } as const;
+  const target = testEndpoint(['Never said.'], { tools: [clock, pay] }, options);
   const refused = target
     .client()
     .chat.completions.create({ model: 'offline', messages, tools: [weather] });

@@ -56,7 +56,7 @@ const patterns: readonly (readonly [pattern: string, replacement: string])[] = [
     '$1***',
   ],
   [
-    '\\b(bearer|basic)(?:[\\s:]|%20)+(?:(?=\\S{0,500}[\\d=])[\\w+/=.~-]{8,}|[\\w+/=.~-]{16,})',
+    '\\b(bearer|basic)(?:[\\s:]|%20)+(?:(?=\\S{0,500}\\d)[\\w+/=.~-]{8,}|[\\w+/=.~-]{16,})',
     '$1 ***',
   ],
   ['\\beyJ[\\w-]{8,}\\.[\\w-]{8,}(?:\\.[\\w-]*)?', '***'],
@@ -66,7 +66,7 @@ const patterns: readonly (readonly [pattern: string, replacement: string])[] = [
     '$1***',
   ],
   [`(${name}s?${quotes}\\s*(?::|[-=]>|,)\\s*${quotes})[^\\s"'\`\\\\,;<>]{12,}`, '$1***'],
-  [`(${name}["'\`]?\\s+["'\`(]*)(?=[^\\s"'\`]{0,500}\\d)[\\w+/=.~-]{8,}`, '$1***'],
+  [`(${name}${quotes}\\s+${quotes})(?=\\S{0,500}\\d)[\\w+/=.~-]{8,}`, '$1***'],
 ];
 
 const expressions = patterns.map(([pattern, put]) => [new RegExp(pattern, 'gi'), put] as const);

@@ -18,6 +18,8 @@ import { checkModel, invalidField, readJson, readMessages } from '../http/reques
 import type { RequestBody } from '../http/request-body.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
 import { makeAgent } from '../turn/session-agent.ts';
+import { checkApprovals } from '../session/kv-turn.ts';
+import { sessionObject } from '../session/session-command.ts';
 import { turnHost, type HostSettings } from '../session/turn-host.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import type { Completion } from '../session/turn-face.ts';
@@ -97,6 +99,8 @@ async function answerOnce(
   try {
     call.check(agent);
     checkConversation(posted, agent);
+    // Without a Durable Object, no route of this endpoint could accept the approval.
+    if (!sessionObject(c.env, c.get('user'), completion.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
     const run = agent.stream(undefined, { ...call.options, signal: controller.signal });

@@ -73,19 +73,17 @@ const requests: readonly (readonly [string, (bound: Bound) => Promise<Response>]
   ['/api/chat', ({ post, id }) => post('/api/chat', { id, messages: [message] })],
   ['/api/run', ({ post, id }) => post('/api/run', { id, input: 'Hi' })],
   ['a decision', ({ post, id }) => post('/api/run', { id, decisions: [approved] })],
-  ...[true, false].map(
-    (stream) =>
+  ...[true, false].flatMap((stream) => {
+    const body = { model: 'offline', stream, messages: [{ role: 'user', content: 'Hi' }] };
+    const path = '/v1/chat/completions';
+    return [
       [
         `/v1 with a session, stream: ${stream}`,
-        ({ post, id }: Bound) =>
-          post(
-            '/v1/chat/completions',
-            { model: 'offline', stream, messages: [{ role: 'user', content: 'Hi' }] },
-            undefined,
-            { 'x-isoloop-session': id },
-          ),
-      ] as const,
-  ),
+        ({ post, id }: Bound) => post(path, body, undefined, { 'x-isoloop-session': id }),
+      ],
+      [`/v1 without a session, stream: ${stream}`, ({ post }: Bound) => post(path, body)],
+    ] as const;
+  }),
 ];
 const codeOf = async (response: Response): Promise<readonly unknown[]> => {
   const { error } = JSON.parse(await response.text()) as { readonly error: object };
@@ -202,6 +200,19 @@ test('a Durable Object runs a call once for eight approvals at once, without the
   });
   expect((await Promise.all(all)).filter((isRefused) => isRefused).length).toBe(7);
   expect(paid).toEqual([5]);
+});
+
+test('beside Durable Objects, /v1 without a session answers calls that need no approval', async () => {
+  const { paid, pay: mine } = payments();
+  const bound = boundEndpoint('Durable Object', ['Hello.', asksToPay], { tools: [mine] }, strict);
+  const ask = async (): Promise<Response> =>
+    bound.post('/v1/chat/completions', {
+      model: 'offline',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+  expect(await (await ask()).text()).toContain('Hello.');
+  expect(await codeOf(await ask())).toEqual([409, 'PENDING_TOOL_CALLS']);
+  expect(paid).toEqual([]);
 });
 
 test('another value of `approvals` is a configuration error', () => {

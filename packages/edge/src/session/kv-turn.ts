@@ -19,11 +19,22 @@ export async function beginKvTurn(
   turn: SessionTurn,
   settings: Pick<HandlerSettings, 'approvals' | 'systemMessages'>,
 ): Promise<TurnInput> {
+  checkApprovals(agent, settings);
   if (settings.approvals) return beginTurn(agent, turn, settings);
-  if (mayAskApproval(agent)) throw needsObject();
   const begun = await beginTurn(agent, withoutApprovals(turn), settings);
   if (Array.isArray(begun.input) && begun.input.some(isApproval)) throw needsObject();
   return begun;
+}
+
+/**
+ * Throws `NEEDS_DURABLE_OBJECT` if the agent may ask for approval and the option `approvals` is not
+ * set.
+ */
+export function checkApprovals(
+  agent: ReActAgent,
+  { approvals }: Pick<HandlerSettings, 'approvals'>,
+): void {
+  if (!approvals && mayAskApproval(agent)) throw needsObject();
 }
 
 /**
