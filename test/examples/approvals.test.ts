@@ -178,7 +178,7 @@ test('humanInTheLoop() asks a person before a tool runs', async () => {
     approvalOn: { send_mail: 'A mail goes out.', 'delete_*': true },
     decide: async ({ name, input, reason = name }) =>
       (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },
-    timeoutMs: 60_000, // then the call is rejected
+    timeoutMs: 60_000, // after this time, the tool call is rejected
   });
   const agent = new ReActAgent({ name: 'assistant', model, tools, use: [people] });
   const { text } = await agent.call('Write to Bob.'); // waits for askOnPage

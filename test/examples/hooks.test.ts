@@ -93,7 +93,7 @@ test('hooks control the loop', async () => {
   // #region hook-control
   const careful: Hook = {
     on: {
-      // Refuses this one call. The model reads the reason.
+      // Refuses this tool call. The model reads the reason.
       'pre-acting': ({ toolUse }, control) => {
         if (toolUse.name === 'delete_file') control.reject('Files stay.');
       },

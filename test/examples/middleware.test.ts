@@ -37,7 +37,7 @@ test('custom middleware wraps the run, the model and the tools', async () => {
   };
   const logged: Middleware = {
     wrapRun: (next) => async (input, context) => {
-      const result = await next(input, context); // wraps the whole call
+      const result = await next(input, context); // wraps the whole run
       console.log(result.reason);
       return result;
     },

@@ -68,7 +68,7 @@ test('hooks jump to the end or to the tools', async () => {
       },
       'post-reasoning'({ message }, { jumpTo }) {
         const [first] = toolUsesOf(message);
-        // Sets the result of the first call. The other calls run.
+        // Sets the result of the first tool call. The other tool calls run.
         if (first)
           jumpTo(
             'tools',
