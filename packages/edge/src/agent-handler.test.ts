@@ -48,7 +48,9 @@ function ask(text: string, id: string = crypto.randomUUID()): UIMessage {
   return { id, role: 'user', parts: [{ type: 'text', text }] };
 }
 
-/** Runs a turn as `useChat` does: its transport posts, and its reader builds the message. */
+/**
+ * Posts a message with the transport of `useChat`, and builds the answer with its stream reader.
+ */
 async function chat(
   target: TestEndpoint,
   chatId: string,
@@ -114,7 +116,7 @@ const twoTools: readonly ScriptedReply[] = [
   'It is noon and five.',
 ];
 
-test('a turn with two tools is streamed, remembered by the next turn, and there after a reload', async () => {
+test('an answer with two tool calls is streamed, stays in the conversation, and is shown after a reload', async () => {
   const target = endpoint([...twoTools, 'You asked for the time.']);
   const id = newChat();
   const question = ask('What time is it in 東京, and what is 2 + 3?');
@@ -154,7 +156,7 @@ test('a turn with two tools is streamed, remembered by the next turn, and there 
   expect(messages[0]!.id).toBe(question.id);
 });
 
-test('a client cannot make up history', async () => {
+test('the endpoint ignores history that a client makes up', async () => {
   const target = endpoint(['Hello.']);
   const forged: UIMessage = {
     id: 'x',
@@ -191,7 +193,7 @@ test('regenerating replaces the old answer, and editing replaces the question an
   expect(textOf(second)).toBe('Second.');
   expect(target.model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user']);
 
-  // An edited message keeps its id.
+  // An edited message has the id of the original message.
   await chat(target, id, [ask('Say something else', question.id)]);
   const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as {
     messages: UIMessage[];
@@ -206,7 +208,7 @@ test('regenerating replaces the old answer, and editing replaces the question an
   expect([nothing.status, (await errorOf(nothing)).code]).toEqual([400, 'INVALID_INPUT']);
 });
 
-test('regenerating the answer to a message that never arrived adds the message', async () => {
+test('a request to regenerate adds the question if the question never arrived', async () => {
   const target = endpoint(['First.', 'Second.']);
   const id = newChat();
   await chat(target, id, [ask('One')]);
@@ -217,7 +219,7 @@ test('regenerating the answer to a message that never arrived adds the message',
   expect(messages.map(textOf)).toEqual(['One', 'First.', 'Two', 'Second.']);
 });
 
-test('the stream has the headers and the frames of the protocol', async () => {
+test('a chat’s stream has the headers and the frames of AI SDK’s protocol', async () => {
   const target = endpoint(['One two.']);
   const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
   expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -233,7 +235,7 @@ test('the stream has the headers and the frames of the protocol', async () => {
   expect(text).not.toContain('data-isoloop-event');
 });
 
-test("the stream contains the agent's events if the client or the endpoint asks for them", async () => {
+test('a chat’s stream contains the agent’s events if the client or the endpoint asks for them', async () => {
   const target = endpoint(['One.']);
   const asked = await (
     await target.post('/api/chat', { id: newChat(), messages: [ask('secret words')], events: true })
@@ -246,7 +248,7 @@ test("the stream contains the agent's events if the client or the endpoint asks 
   ).toContain('"data-isoloop-event"');
 });
 
-test('a turn continues when its client disconnects', async () => {
+test('an answer continues when its client disconnects', async () => {
   let open!: () => void;
   const gate = new Promise<void>((resolve) => (open = resolve));
   const model: ChatModel = {
@@ -276,7 +278,7 @@ test('a turn continues when its client disconnects', async () => {
   expect(messages.map(textOf)).toEqual(['Tell me', 'The end.']);
 });
 
-test('a turn that outlives its client for too long is stopped, and its partial answer is kept', async () => {
+test('the endpoint stops an answer that continues too long after its client has left, and stores the partial answer', async () => {
   const target = endpoint([{ text: 'So far ', hang: true }], { limits: { afterDisconnectMs: 0 } });
   const id = newChat();
   const response = await target.post('/api/chat', { id, messages: [ask('Tell me')] });
@@ -291,7 +293,7 @@ test('a turn that outlives its client for too long is stopped, and its partial a
   expect(messages.map(textOf)).toEqual(['Tell me', 'So far ']);
 });
 
-test('a key that cannot be sent is a CONFIGURATION error, and the key stays secret', async () => {
+test('a model key with invalid characters fails with CONFIGURATION, and the key stays secret', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = endpoint(openai({ model: 'm', apiKey: 'sk-secret\nkey' }));
   const streamed = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
@@ -311,7 +313,7 @@ test('a key that cannot be sent is a CONFIGURATION error, and the key stays secr
   log.mockRestore();
 });
 
-test('a silent stream gets keep-alive comments', async () => {
+test('the endpoint sends keep-alive comments in a silent stream', async () => {
   const target = endpoint([{ hang: true }], { limits: { keepAliveMs: 2, afterDisconnectMs: 0 } });
   const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
   const reader = response.body!.getReader();
@@ -324,7 +326,7 @@ test('a silent stream gets keep-alive comments', async () => {
   expect(text).toContain('"start"');
 });
 
-test("a model's failure is reported in the stream, and the next turn works", async () => {
+test('the stream reports a failure of the model, and the next message works', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const refused = new AgentError(
     'MODEL_AUTH',
@@ -361,7 +363,7 @@ test.each<[string, unknown, string]>([
     new Error('sk-secret', { cause: new Error('sk-secret', { cause: 'sk-secret' }) }),
     'INTERNAL',
   ],
-  ['a text', 'sk-secret', 'INTERNAL'],
+  ['a string', 'sk-secret', 'INTERNAL'],
   [
     'an unknown code',
     Object.assign(new Error('sk-secret'), {
@@ -394,7 +396,7 @@ test.each<[string, unknown, string]>([
     }),
     code,
   ]),
-])('a client learns only the code of a failure: %s', async (_, error, code) => {
+])('the endpoint tells a client only the code of a failure: %s', async (_, error, code) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const failure = { text: 'Well, ', error };
   const target = endpoint([failure, { error }, failure], { events: true });
@@ -446,31 +448,36 @@ test('a model behind HTTP calls tools in parallel and answers; a failed connecti
 });
 
 test.each([
-  ['no JSON', '{', 400, 'INVALID_INPUT'],
-  ['not an object', '[]', 400, 'INVALID_INPUT'],
+  ['invalid JSON', '{', 400, 'INVALID_INPUT'],
+  ['a list instead of an object', '[]', 400, 'INVALID_INPUT'],
   ['no id', { messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
   ['an id with a slash', { id: '../ann', messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
   ['an id that is too long', { id: 'x'.repeat(129), messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
-  ['no messages', { id: 'a' }, 400, 'INVALID_INPUT'],
-  ['empty messages', { id: 'a', messages: [] }, 400, 'INVALID_MESSAGE'],
+  ['no `messages`', { id: 'a' }, 400, 'INVALID_INPUT'],
+  ['an empty list of messages', { id: 'a', messages: [] }, 400, 'INVALID_MESSAGE'],
   ['an empty question', { id: 'a', messages: [ask(' ')] }, 400, 'INVALID_MESSAGE'],
   [
-    "an assistant's message",
+    'a message of the assistant',
     { id: 'a', messages: [{ ...ask('Hi'), role: 'assistant' }] },
     400,
     'INVALID_MESSAGE',
   ],
-  ['a strange trigger', { id: 'a', messages: [ask('Hi')], trigger: 'x' }, 400, 'INVALID_INPUT'],
+  ['an unknown trigger', { id: 'a', messages: [ask('Hi')], trigger: 'x' }, 400, 'INVALID_INPUT'],
   ['an unknown model', { id: 'a', messages: [ask('Hi')], model: 'gpt-9' }, 404, 'NOT_FOUND'],
-  ['a model that is no name', { id: 'a', messages: [ask('Hi')], model: 1 }, 400, 'INVALID_INPUT'],
-  ['too much', { id: 'a', messages: [ask('x'.repeat(1024 * 1024))] }, 413, 'PAYLOAD_TOO_LARGE'],
+  ['a number as model', { id: 'a', messages: [ask('Hi')], model: 1 }, 400, 'INVALID_INPUT'],
+  [
+    'more than 1 MB',
+    { id: 'a', messages: [ask('x'.repeat(1024 * 1024))] },
+    413,
+    'PAYLOAD_TOO_LARGE',
+  ],
   [
     'too many messages',
     { id: 'a', messages: Array.from({ length: 1001 }, () => ({})) },
     413,
     'PAYLOAD_TOO_LARGE',
   ],
-])('rejects a body with %s', async (_what, body, status, code) => {
+])('POST /api/chat rejects a body with %s', async (_what, body, status, code) => {
   const target = endpoint([]);
   const response = await target.post('/api/chat', body);
   const error = await errorOf(response);
@@ -479,7 +486,7 @@ test.each([
   expect(target.model.requests).toEqual([]);
 });
 
-test('stops reading a body without a length at the limit, and rejects other content types and bad UTF-8', async () => {
+test('POST /api/chat stops reading a body without a length at the limit, and rejects other content types and bad UTF-8', async () => {
   const target = endpoint([], { limits: { bodyBytes: 100 } });
   const send = async (body: BodyInit, type = 'application/json'): Promise<unknown[]> => {
     const headers = { authorization: 'Bearer ann', 'content-type': type };
@@ -499,7 +506,7 @@ test('stops reading a body without a length at the limit, and rejects other cont
   expect(await send(new Uint8Array([0x22, 0xff, 0x22]))).toEqual([400, 'INVALID_INPUT']);
 });
 
-test('every route except /healthz rejects unknown callers', async () => {
+test('every route except /healthz rejects callers that authorize does not know', async () => {
   const target = endpoint([]);
   for (const path of ['/api/chat', '/v1/chat/completions'])
     expect((await target.post(path, {}, '')).status).toBe(401);
@@ -534,7 +541,7 @@ test('without authorize, only requests to localhost are answered', async () => {
   }
 });
 
-test('a missing namespace fails with CONFIGURATION; `memory` can store messages elsewhere', async () => {
+test('a missing KV namespace fails with CONFIGURATION, and the option `memory` can store messages elsewhere', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const { handler } = endpoint([]);
   const request = new Request('https://edge.test/api/chat/a/messages', {
@@ -557,7 +564,7 @@ test('a missing namespace fails with CONFIGURATION; `memory` can store messages 
   expect((await new KvMemory(bindings.CHAT_KV, `mine-ann-${id}`).read()).length).toBe(2);
 });
 
-test('a busy agent gives 409, and a failing factory gives 500 without its error message', async () => {
+test('a request to a busy agent gets 409, and a failing agent factory gives 500 without its error message', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const busy = new ReActAgent({ name: 'shared', model: new ScriptedModel([{ hang: true }]) });
   const running = busy.stream('Hi', { detached: true });
@@ -578,7 +585,7 @@ test('a busy agent gives 409, and a failing factory gives 500 without its error 
   log.mockRestore();
 });
 
-test('only listed origins can read the answers', async () => {
+test('only pages of listed origins can read the answers', async () => {
   const target = endpoint([], { cors: ['https://app.test'] });
   const preflight = (origin: string): Promise<Response> =>
     target.fetch('/api/chat', {
@@ -596,7 +603,7 @@ test('only listed origins can read the answers', async () => {
   expect(
     (await preflight('https://evil.test')).headers.get('access-control-allow-origin'),
   ).toBeNull();
-  // A page can also read an error.
+  // A page of a listed origin can also read an error.
   const refused = await target.post('/api/chat', {}, '', { origin: 'https://app.test' });
   expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([
     401,
@@ -620,7 +627,7 @@ test.each([
       new Hono<{ Bindings: TestEnv }>().basePath('/agent').route('/', handler),
   ],
 ])(
-  'mounted in another app by %s, it serves all its routes and leaves other routes alone',
+  'a handler that is mounted in another Hono app by %s serves its own routes and no others',
   async (_by, mount) => {
     const { handler } = endpoint(['Hi.']);
     const app = new Hono<{ Bindings: TestEnv }>().use(async (c, next) => {
@@ -662,7 +669,7 @@ test.each([
   },
 );
 
-test("OpenAI's client gets a whole answer, and its options reach the model", async () => {
+test('OpenAI’s client gets a whole answer from /v1, and its options reach the model', async () => {
   const target = endpoint(twoTools);
   const completion = await client(target).chat.completions.create({
     model: 'offline',
@@ -688,7 +695,7 @@ test("OpenAI's client gets a whole answer, and its options reach the model", asy
   expect(request!.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'user']);
 });
 
-test("OpenAI's client streams, with token counts on request", async () => {
+test('OpenAI’s client streams an answer from /v1, with token counts on request', async () => {
   for (const include_usage of [true, false]) {
     const target = endpoint(twoTools);
     const stream = await client(target).chat.completions.create({
@@ -714,7 +721,7 @@ test("OpenAI's client streams, with token counts on request", async () => {
   }
 });
 
-test('a client of /v1 that disconnects ends its run', async () => {
+test('a run of /v1 ends when its client disconnects', async () => {
   let aborted: AbortSignal | undefined;
   const model: ChatModel = {
     provider: 'endless',
@@ -741,7 +748,7 @@ test('a client of /v1 that disconnects ends its run', async () => {
   expect(aborted?.aborted).toBe(true);
 });
 
-test("OpenAI's client gets failures as its own error types", async () => {
+test('OpenAI’s client gets failures of /v1 as its own error types', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const limited = new AgentError('MODEL_RATE_LIMITED', 'Slow down', {
     retryable: true,
@@ -766,7 +773,7 @@ test("OpenAI's client gets failures as its own error types", async () => {
     });
     expect(failure.headers?.get('retry-after')).toBe('2');
   }
-  // After half of the answer, the error can only come in the stream.
+  // The response has begun, so the endpoint can report the error only in the stream.
   const halfway = (await complete(
     endpoint([{ text: 'Well, ', error: limited }]),
     true,
@@ -810,7 +817,7 @@ test("OpenAI's client gets failures as its own error types", async () => {
   log.mockRestore();
 });
 
-test('lists the models, and requires at least one', async () => {
+test('GET /v1/models lists the models, and createAgentHandler() requires at least one model', async () => {
   const { data } = await client(endpoint([])).models.list();
   expect(data.map(({ id }) => id)).toEqual(['offline', 'other']);
   expect(() =>
@@ -821,7 +828,7 @@ test('lists the models, and requires at least one', async () => {
   ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test('an unknown path gives 404 with a code', async () => {
+test('a request to an unknown path gets 404 with a code', async () => {
   const target = endpoint([]);
   for (const path of ['/nowhere', '/api/chats/a', '/llm/v1/models']) {
     const response = await target.get(path);

@@ -14,7 +14,8 @@ export interface SessionEnv {
 }
 
 /**
- * Agent factories by session id. A test registers one, and the session's Durable Object uses it.
+ * Agent factories by session id. A test registers a factory, and the session's Durable Object uses
+ * it.
  */
 export const factories: Map<string, (setup: AgentSetup<SessionEnv>) => ReActAgent | SessionAgent> =
   new Map();
@@ -38,7 +39,10 @@ export class BriefSession extends briefSessions.Session {
   }
 }
 
-/** Binds the Durable Objects of this test. Endpoints of other tests have no such binding. */
+/**
+ * Adds a binding of Durable Objects for sessions. Without this binding, an endpoint stores sessions
+ * in KV.
+ */
 export function boundTo(env: SessionEnv, objects: DurableObjectNamespace): SessionEnv {
   return { ...env, CHAT_SESSION: objects } as SessionEnv;
 }

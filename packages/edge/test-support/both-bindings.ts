@@ -10,7 +10,10 @@ import { boundTo, factories, type SessionEnv } from './agent-session.ts';
 import { testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.ts';
 import type { AgentHandlerOptions } from '../src/handler-options.ts';
 
-/** The places where `wrangler.toml` can make the endpoint keep conversations. */
+/**
+ * The places where an endpoint can store conversations. The bindings in `wrangler.toml` choose the
+ * place.
+ */
 export const places = ['KV', 'KV with echoes', 'Durable Object'] as const;
 export type Place = (typeof places)[number];
 
@@ -28,7 +31,7 @@ export interface Bound extends Pick<TestEndpoint, 'fetch' | 'post' | 'get' | 'cl
 }
 
 /**
- * Opens an endpoint and a session that is kept in `place`. The session's agents give the scripted
+ * Opens an endpoint and a session that is stored in `place`. The session's agents give the scripted
  * replies.
  */
 export function boundEndpoint(
@@ -48,11 +51,11 @@ export function boundEndpoint(
   const bindings = isObject
     ? boundTo(given, given.TEST_SESSIONS)
     : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
-  // Most tests with approvals run in every place.
+  // With the default of `approvals`, tests with approvals would fail in KV.
   const handler = { approvals: 'at-least-once', ...options } as const;
   const target = testEndpoint(model as never, agentOptions, handler, bindings);
-  // Headers allow fewer characters than user names, so the name is encoded. A test can pass an
-  // `authorize` that returns the raw name.
+  // Encodes the user name, because headers allow fewer characters. A test can pass an `authorize`
+  // that returns the raw name.
   const caller = encodeURIComponent(user);
   const headers = { authorization: `Bearer ${caller}` };
   return {

@@ -18,7 +18,10 @@ export interface TestEndpoint {
   readonly handler: AgentHandler<TestEnv>;
   readonly model: ScriptedModel;
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
-  /** Posts `body` as JSON, or a string as it is. An empty user sends no authorization. */
+  /**
+   * Posts `body` as JSON, or unchanged if it is a string. With an empty `user`, the request has no
+   * Authorization header.
+   */
   readonly post: (
     path: string,
     body: unknown,
@@ -26,6 +29,7 @@ export interface TestEndpoint {
     headers?: Record<string, string>,
   ) => Promise<Response>;
   readonly get: (path: string, user?: string) => Promise<Response>;
+  /** Resolves when all work that the endpoint started in the background has ended. */
   readonly settled: () => Promise<unknown>;
   readonly client: (user?: string, headers?: Record<string, string>) => OpenAI;
 }

@@ -10,7 +10,7 @@ import {
 } from '@isoloop/core/testing';
 import { DurableStore } from '../src/store/durable-store.ts';
 
-/** A Durable Object that hosts the processes of a fault scenario, one after the other. */
+/** A Durable Object that runs the processes of a fault scenario, one after the other. */
 export class FaultRunner extends DurableObject {
   readonly #store: DurableStore = new DurableStore(this.ctx.storage);
 

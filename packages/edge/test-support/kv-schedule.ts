@@ -6,7 +6,7 @@ import { KvMemory } from '../src/store/kv-memory.ts';
 import { KvSimulator } from './kv-simulator.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** Number of times that each thing happened. */
+/** Number of times that each kind of event has happened, over several schedules. */
 export type Tally = Record<(typeof happenings)[number], number>;
 
 const happenings = [
@@ -27,15 +27,19 @@ export function newTally(): Tally {
   return Object.fromEntries(happenings.map((name) => [name, 0])) as Tally;
 }
 
+/**
+ * The client's view of the session. The echo is the token with which the next request continues.
+ */
 interface Known {
   readonly echo: string | undefined;
   /** Ids of the messages that the client knows to be stored. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** A turn whose client disconnected. */
+/** A turn (a question and its answer) whose client disconnected. */
 interface LeftTurn {
   readonly id: string;
+  /** Time at which the client disconnected. */
   readonly at: number;
   /** Time at which the whole turn was stored. */
   storedAt?: number;
@@ -48,8 +52,8 @@ const otherSession = 'bob/chat';
 const minute = 60_000;
 
 /**
- * Runs two clients on one session. Each request goes to one of two locations. Rejects if
- * `EchoMemory` breaks a promise.
+ * Runs two clients on one session in a random order that `seed` decides. Each request goes to one
+ * of two locations. Rejects if a guarantee of `KvMemory` with echoes is broken.
  */
 export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   const random = randomOf(seed);
@@ -64,11 +68,11 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   });
   let secrets: readonly string[] = [secretA];
   let ids = 0;
-  /** The key of each acknowledged turn, and the value that the key must keep. */
+  /** Key of each turn whose write KV has confirmed, and the value that this key must keep. */
   const acknowledged = new Map<string, string | null>();
   const compactAfter = 2 + Math.floor(random() * 8);
 
-  /** The caches of an isolate at each location. The second one is almost too small. */
+  /** The caches of an isolate at each location. The cache `there` is almost too small. */
   const caches = { here: new BatchCache(1_000_000), there: new BatchCache(1000) };
   const usesCache = seed % 2 === 0;
 
@@ -144,7 +148,10 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       }
     }
 
-    /** Checks, after all writes have propagated, that no message the client knows is missing. */
+    /**
+     * Checks that the session has all messages that the client knows. All writes have propagated by
+     * then.
+     */
     async settle(): Promise<void> {
       for (let load = 0; load < 2; load++) {
         const memory = await this.#load();
@@ -190,8 +197,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     }
 
     /**
-     * Loads the session. Checks that the messages the client knows are there, or that the memory
-     * reports why not.
+     * Loads the session. Checks that it has the messages that the client knows, or that the memory
+     * reports an error.
      */
     async #load(): Promise<KvMemory> {
       const begun = clock.time;
@@ -297,7 +304,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   clock.start(async () => {
     let first: KvMemory;
     const owed: LeftTurn[] = [];
-    // In every third schedule the clients disconnect from the very first turn. It is stored while
+    // In every third schedule the clients disconnect from the first turn. That turn is stored while
     // they continue.
     const isLeft = seed % 3 === 0;
     do {

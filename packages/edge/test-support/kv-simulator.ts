@@ -2,19 +2,21 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 export interface KvSimulatorOptions {
   readonly clock: VirtualClock;
-  /** Returns numbers from 0 to below 1. */
+  /** Returns random numbers from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   /**
-   * Result of a second write of a key within a second. `error`: 429. `silent`: one of the two
-   * values is kept.
+   * Result of a second write of a key within one second. `error`: the write fails with status 429.
+   * `silent`: KV keeps one of the two values.
    */
   readonly rate: 'error' | 'silent';
   /**
-   * Result of reads that are not cached at the location. `new`: the newest value. `late`:
-   * possibly a value that is up to a minute old.
+   * Result of a read of a key that the location has not cached. `new`: the newest value. `late`: in
+   * one of five reads, a value that is up to a minute old.
    */
   readonly uncached: 'new' | 'late';
-  /** Share of the writes that fail, with or without effect. From 0 to 1. */
+  /**
+   * Share of the writes that fail, from 0 to 1. Half of the failed writes still store their value.
+   */
   readonly failures: number;
 }
 
@@ -27,9 +29,10 @@ const maxAge = 60_000;
 const latency = 40;
 
 /**
- * Simulates Workers KV as in production, which the emulator does not. A location may show a
- * value, or a missing key, for a minute after it read it. Its own writes usually show there at
- * once. A key takes one write per second. The last write wins.
+ * Simulates the delays and limits of Workers KV in production, which the emulator does not have. A
+ * location may return the result of a read for up to a minute, even if the key was missing. A
+ * location usually sees its own writes at once. Each key accepts one write per second. The last
+ * write of a key is kept.
  */
 export class KvSimulator {
   /** All values of each key, in order. */
@@ -49,7 +52,7 @@ export class KvSimulator {
     return this.versions.get(key)?.at(-1)?.value ?? null;
   }
 
-  /** Returns the namespace as a location sees it. */
+  /** Returns the namespace as a location (such as a data center) sees it. */
   at(location: string): KVNamespace {
     const cache =
       this.#caches.get(location) ??

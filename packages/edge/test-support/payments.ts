@@ -2,13 +2,16 @@ import { tool, type Tool } from '@isoloop/core';
 import * as z from 'zod';
 
 export interface Payments {
-  /** The sums that `pay` was called with. */
+  /** The sums of all calls of `pay`. */
   readonly paid: unknown[];
   /** A tool that needs an approval. */
   readonly pay: Tool;
 }
 
-/** Returns a new tool and its own list, so that a late call of one test is not seen in another. */
+/**
+ * Returns a new tool with its own list, so that a late call of one test does not change the list of
+ * another test.
+ */
 export function payments(): Payments {
   const paid: unknown[] = [];
   const pay = tool({

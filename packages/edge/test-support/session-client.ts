@@ -29,7 +29,7 @@ interface Options extends Partial<AgentOptions> {
 export interface Session {
   readonly id: string;
   readonly user: string;
-  /** The agents' scripted model, and the names of the models that clients asked for. */
+  /** The agents' scripted model, and the model names that the requests asked for. */
   readonly script: { readonly model: ScriptedModel; readonly models: string[] };
   readonly stub: DurableObjectStub;
   readonly transport: DefaultChatTransport<UIMessage>;
@@ -54,8 +54,8 @@ export interface Session {
 }
 
 /**
- * Opens a session and its client. The session's agents give the scripted replies in order. Its
- * Durable Object is the only binding.
+ * Opens a session and its client. The session's agents give the scripted replies in order. The
+ * endpoint has no KV, only the session's Durable Object.
  */
 export function open(
   replies: readonly ScriptedReply[],
@@ -134,7 +134,7 @@ export function open(
   ): Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]> =>
     ((await (await send(`/api/chats${query}`)).json()) as { chats: [] }).chats;
   const run: Session['run'] = (body, headers) => post('/api/run', { id, ...body }, headers);
-  // A new stub each time: after its object dies, a stub stays broken.
+  // Returns a new stub each time, because a stub stays broken after its object dies.
   const stub = (): DurableObjectStub => objects.get(objects.idFromName(`${user}/${id}`));
   return {
     id,
@@ -191,7 +191,7 @@ export async function leaveAt(session: Session, message: UIMessage, text: string
   await leave(await session.post('/api/chat', { id: session.id, messages: [message] }), text);
 }
 
-/** Disconnects when the answer contains `text`. Returns what has arrived. */
+/** Disconnects when the answer contains `text`. Returns the text that has arrived. */
 export async function leave(response: Response, text: string): Promise<string> {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();

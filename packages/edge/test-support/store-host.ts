@@ -3,7 +3,7 @@ export { BriefSession, TestSession } from './agent-session.ts';
 export { FaultRunner } from './fault-runner.ts';
 import { DurableStore } from '../src/store/durable-store.ts';
 
-/** A Durable Object with a store that tests can call from outside. */
+/** A Durable Object with a store. Tests call the store from outside. */
 export class StoreHost extends DurableObject {
   readonly #store = new DurableStore(this.ctx.storage);
 

@@ -1,6 +1,7 @@
 /**
- * A clock that advances when all processes sleep. One process runs at a time, until it sleeps or
- * ends, so a schedule always runs in the same order. A process must not start two sleeps at once.
+ * A simulated clock. Only one process (an async function) runs at a time, until it sleeps or ends.
+ * When all processes sleep, the clock advances. A schedule therefore always runs in the same order.
+ * A process must not start two sleeps at once.
  */
 export class VirtualClock {
   /** Milliseconds since 1970. */

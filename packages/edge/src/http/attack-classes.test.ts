@@ -18,58 +18,64 @@ const pay = tool({
   execute: () => 'paid',
 });
 
-test.for(posts)('%s: keys of prototypes in a body change no prototype', async ([path, body]) => {
-  const poison = '{"isAdmin":true,"user":"bob","needsApproval":false}';
-  const text = JSON.stringify(body);
-  const bodies = [
-    text.replace(/}$/, `,"__proto__":${poison}}`),
-    text.replace(/}$/, `,"constructor":{"prototype":${poison}}}`),
-    text.replace('"Hi"', `{"__proto__":${poison}}`),
-    text.replace(/^{/, `{"__proto__":${poison},`),
-  ];
-  for (const each of bodies) {
-    const response = await testEndpoint(['Hello.']).post(path, each);
-    expect([each, response.status < 500]).toEqual([each, true]);
-    await response.text();
-    expect(Object.keys(Object.prototype)).toEqual([]);
-    expect([{}, []].map((value) => (value as { isAdmin?: unknown }).isAdmin)).toEqual([
-      undefined,
-      undefined,
-    ]);
-  }
-});
+test.for(posts)(
+  '%s: keys such as __proto__ in a body change no prototype',
+  async ([path, body]) => {
+    const poison = '{"isAdmin":true,"user":"bob","needsApproval":false}';
+    const text = JSON.stringify(body);
+    const bodies = [
+      text.replace(/}$/, `,"__proto__":${poison}}`),
+      text.replace(/}$/, `,"constructor":{"prototype":${poison}}}`),
+      text.replace('"Hi"', `{"__proto__":${poison}}`),
+      text.replace(/^{/, `{"__proto__":${poison},`),
+    ];
+    for (const each of bodies) {
+      const response = await testEndpoint(['Hello.']).post(path, each);
+      expect([each, response.status < 500]).toEqual([each, true]);
+      await response.text();
+      expect(Object.keys(Object.prototype)).toEqual([]);
+      expect([{}, []].map((value) => (value as { isAdmin?: unknown }).isAdmin)).toEqual([
+        undefined,
+        undefined,
+      ]);
+    }
+  },
+);
 
-test.for(places)('%s: a session id cannot leave its user, in any encoding', async (place) => {
-  const bound = boundEndpoint(place, ['Hello.']);
-  await (await bound.post('/api/chat', { id: bound.id, messages: [message] })).text();
-  const { id, user } = bound;
-  const ids = [
-    `..%2F${user}%2F${id}`,
-    `%2e%2e%2f${user}%2f${id}`,
-    `${user}%2F${id}`,
-    `..%5C${user}%5C${id}`,
-    `${id}%00`,
-    `${id}%20`,
-    `${id}%0a`,
-    `%EF%BB%BF${id}`,
-    `${id}%E2%80%8B`,
-    `%252e%252e%252f${user}%252f${id}`,
-    '%2e%2e',
-    'x'.repeat(129),
-    '%ff',
-    '%',
-  ];
-  for (const each of ids) {
-    const response = await bound.get(`/api/chat/${each}/messages`, 'mallory');
-    const text = await response.text();
-    expect([each, response.status < 500, text.includes('Hello.')]).toEqual([each, true, false]);
-  }
-  const own = await bound.get(`/api/chat/${id}/messages`, 'mallory');
-  expect(await own.text()).not.toContain('Hello.');
-});
+test.for(places)(
+  '%s: no session id, in any encoding, reaches a session of another user',
+  async (place) => {
+    const bound = boundEndpoint(place, ['Hello.']);
+    await (await bound.post('/api/chat', { id: bound.id, messages: [message] })).text();
+    const { id, user } = bound;
+    const ids = [
+      `..%2F${user}%2F${id}`,
+      `%2e%2e%2f${user}%2f${id}`,
+      `${user}%2F${id}`,
+      `..%5C${user}%5C${id}`,
+      `${id}%00`,
+      `${id}%20`,
+      `${id}%0a`,
+      `%EF%BB%BF${id}`,
+      `${id}%E2%80%8B`,
+      `%252e%252e%252f${user}%252f${id}`,
+      '%2e%2e',
+      'x'.repeat(129),
+      '%ff',
+      '%',
+    ];
+    for (const each of ids) {
+      const response = await bound.get(`/api/chat/${each}/messages`, 'mallory');
+      const text = await response.text();
+      expect([each, response.status < 500, text.includes('Hello.')]).toEqual([each, true, false]);
+    }
+    const own = await bound.get(`/api/chat/${id}/messages`, 'mallory');
+    expect(await own.text()).not.toContain('Hello.');
+  },
+);
 
 test.for(['pay', '__proto__', 'constructor', 'hasOwnProperty'])(
-  'a client’s tool %s cannot take the place of the agent’s tool',
+  'a client’s tool with the name %s cannot replace a tool of the agent',
   async (name) => {
     const call = { toolCalls: [{ id: 'c1', name: 'pay', input: {} }] };
     const target = testEndpoint([call, 'Paid.'], { tools: [pay] });
@@ -91,10 +97,10 @@ test.for<readonly [string, Record<string, string>]>([
   ['a multipart form', { 'content-type': 'multipart/form-data; boundary=x' }],
   ['a type that begins like JSON', { 'content-type': 'application/jsonp' }],
   ['JSON behind plain text', { 'content-type': 'text/plain; application/json' }],
-  ['the origin of another page', { origin: 'https://evil.test' }],
-  ['no origin, as from a sandbox', { origin: 'null' }],
+  ['the origin of another site', { origin: 'https://evil.test' }],
+  ['the origin null, as from a sandboxed frame', { origin: 'null' }],
   ['an origin that begins like ours', { origin: 'https://edge.test.evil.test' }],
-])('a page elsewhere cannot post: %s', async ([, headers]) => {
+])('a page of another site cannot post with %s', async ([, headers]) => {
   for (const [path, body] of posts) {
     const target = testEndpoint(['Hello.']);
     const response = await target.post(path, body, 'ann', headers);
@@ -105,7 +111,7 @@ test.for<readonly [string, Record<string, string>]>([
   }
 });
 
-test('a token cannot bring its own key, its own algorithm or no signature', async () => {
+test('a JSON Web Token with its own key, another algorithm or no signature is rejected', async () => {
   const mine = await generateKeyPair('RS256', { extractable: true });
   const theirs = await generateKeyPair('RS256', { extractable: true });
   const published = { keys: [{ ...(await exportJWK(mine.publicKey)), kid: 'k', alg: 'RS256' }] };

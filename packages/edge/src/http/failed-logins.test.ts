@@ -44,7 +44,7 @@ function endpointOf(most: number, options: Partial<AgentHandlerOptions> = {}) {
   return { keys, ask, target };
 }
 
-test('failed logins of one address are counted together and end in 429', async () => {
+test('failed logins of one address share a limit, and then get 429', async () => {
   const { ask, keys } = endpointOf(3);
   for (const attempt of ['Bearer wrong', undefined, `Basic ${token}`])
     expect(await ask(attempt, '203.0.113.9')).toEqual([401, null]);
@@ -56,7 +56,7 @@ test('failed logins of one address are counted together and end in 429', async (
   ]);
 });
 
-test('failed logins do not lock out a user at the same address, and do not count as theirs', async () => {
+test('failed logins do not lock out a user at the same address, and do not use up that user’s limit', async () => {
   const { ask, keys } = endpointOf(1);
   await ask('Bearer wrong', '203.0.113.9');
   expect((await ask('Bearer wrong', '203.0.113.9'))[0]).toBe(429);
@@ -71,7 +71,7 @@ test.for([
   ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
   ['2001:db8::', '2001:db9::', false],
   ['::ffff:203.0.113.9', '::ffff:203.0.113.10', false],
-] as const)('the addresses %s and %s count together: %s', async ([one, other, together]) => {
+] as const)('failed logins of %s and %s share a limit: %s', async ([one, other, together]) => {
   const { ask, keys } = endpointOf(9);
   await ask(undefined, one);
   await ask(undefined, other);
@@ -87,7 +87,7 @@ test.for(['/api/chats', '/api/chat/a/messages', '/v1/models'])(
   },
 );
 
-test('a failed login without an address is counted, and forged headers of other proxies change nothing', async () => {
+test('a failed login without an address is counted, whatever address a forged header claims', async () => {
   const { keys, target } = endpointOf(9);
   for (const headers of [
     {},
@@ -102,13 +102,13 @@ test.for<readonly [string, Partial<AgentHandlerOptions>]>([
   ['that throws', { authorize: () => Promise.reject(new Error('down')) }],
   ['that names no user', { authorize: () => ({ user: '' }) }],
   ['that is missing', { authorize: undefined as never }],
-])('a request that `authorize` refuses is counted, with an authorize %s', async ([, options]) => {
+])('the limiter counts a failed login with an `authorize` %s', async ([, options]) => {
   const { ask, keys } = endpointOf(0, options);
   expect((await ask('Bearer x', '203.0.113.9'))[0]).toBe(429);
   expect(keys).toEqual(['login:203.0.113.9']);
 });
 
-test('without a limiter, a failed login is a 401, and a request for health is not counted', async () => {
+test('a failed login gets 401 without a limiter, and requests to /healthz are not counted', async () => {
   const { ask } = endpointOf(0, { rateLimit: () => undefined });
   expect(await ask('Bearer wrong')).toEqual([401, null]);
   const other = endpointOf(0);

@@ -4,7 +4,7 @@ import { openai } from '@isoloop/core/openai';
 import { expect, test, vi } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 
-/** Returns everything that the Worker's log shows, the stacks and causes of errors included. */
+/** Returns everything that the Worker's log shows, including the stacks and causes of errors. */
 async function logOf(target: TestEndpoint): Promise<string> {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const body = { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] };
@@ -49,7 +49,7 @@ test.each<[how: string, respond: () => Response]>([
       });
     },
   ],
-])('a key that a model server quotes %s is not in the log', async (_how, respond) => {
+])('the log does not contain a key that a model server quotes %s', async (_how, respond) => {
   const fetch = async (): Promise<Response> => respond();
   for (const model of [
     openai({ model: 'm', apiKey: key, fetch }),
@@ -174,7 +174,7 @@ test.each([
   expect(await logOf(testEndpoint([{ error }, { error }, { error }]))).toContain(text);
 });
 
-test('the log keeps what helps to find a failure', async () => {
+test('the log keeps addresses, error names and other text that helps to find a failure', async () => {
   const cause = new AggregateError([new Error('connect ECONNREFUSED 10.0.0.1:443')], 'no host');
   const error = new Error('Cannot read https://api.test/v1?page=2 at key 7', { cause });
   Object.assign(cause, { cause: error });
@@ -188,7 +188,7 @@ test('the log keeps what helps to find a failure', async () => {
   expect(text).toContain('log-text.test.ts');
 });
 
-test('an error whose fields cannot be read is logged', async () => {
+test('the log shows an error whose fields cannot be read', async () => {
   const error = new Proxy(new Error('x'), {
     get: () => {
       throw new Error('no');

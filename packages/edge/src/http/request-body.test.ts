@@ -16,7 +16,7 @@ test.each([
   ['quotes before brackets', '"[{'.repeat(100)],
   ['a backslash at its end', '\\'],
   ['backslashes and quotes', '\\"\\\\"['.repeat(100)],
-])('does not count a text with %s as nesting', async (_name, text) => {
+])('the nesting limit of a body ignores a string with %s', async (_name, text) => {
   const body = { a: [text, { [text]: text }], b: text };
   expect(await read(JSON.stringify(body))).toEqual(body);
 });
@@ -24,7 +24,7 @@ test.each([
 test.each([
   [64, true],
   [65, false],
-])('accepts %d levels of nesting: %s', async (levels, isRead) => {
+])('a body with %d levels of nesting is accepted: %s', async (levels, isRead) => {
   const body = `{"a\\"":"]}\\\\","b":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
   if (isRead) expect(await read(body)).toHaveProperty('b');
   else await expect(read(body)).rejects.toMatchObject({ code: 'INVALID_INPUT' });

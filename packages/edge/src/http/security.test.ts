@@ -16,7 +16,7 @@ const asks = (authorization?: string): Request =>
     headers: authorization === undefined ? {} : { authorization },
   });
 
-test('a token identifies its user, and similar tokens are rejected', async () => {
+test('bearerToken() finds the user of a token, and rejects similar tokens', async () => {
   const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
   for (const [token, user] of [
     [ann, 'ann'],
@@ -45,14 +45,14 @@ test('a token identifies its user, and similar tokens are rejected', async () =>
   ).toEqual({ user: 'token' });
 });
 
-test('an old token that is not set does not affect the other tokens', async () => {
+test('bearerToken() ignores an old token that is not set', async () => {
   const authorize = bearerToken(() => ({ ann, ci: [ci, undefined] }));
   expect(await authorize(asks(`Bearer ${ann}`), {})).toEqual({ user: 'ann' });
   expect(await authorize(asks(`Bearer ${ci}`), {})).toEqual({ user: 'ci' });
   expect(await authorize(asks('Bearer undefined'), {})).toBeNull();
 });
 
-test('compares every known token, whichever one the request has', async () => {
+test('bearerToken() compares every known token, whichever token the request has', async () => {
   const digest = vi.spyOn(crypto.subtle, 'digest');
   const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
   const counts: number[] = [];
@@ -74,7 +74,7 @@ test.each([
   [{ ann: [undefined] }],
   [{ ann: [ann, ''] }],
   [{ ann: 7 }],
-])('a secret that is not set rejects everyone: %j', async (tokens) => {
+])('bearerToken() rejects everyone if a token is not set: %j', async (tokens) => {
   const authorize = bearerToken(() => tokens as never);
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   for (const token of ['undefined', 'short', '7', 'x'.repeat(20)]) {
@@ -115,7 +115,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const base64 = (value: object): string =>
   btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
 
-test('a valid JSON Web Token identifies its subject, and every flaw rejects it', async () => {
+test('a valid JSON Web Token identifies its subject, and a token with any flaw is rejected', async () => {
   const authorize = jwt({ secret: () => secret, issuer, audience });
   const check = async (token: string): Promise<unknown> => authorize(asks(`Bearer ${token}`), {});
   expect(await check(await signed(bytes(secret)))).toEqual({ user: 'ann' });
@@ -155,7 +155,7 @@ test('a valid JSON Web Token identifies its subject, and every flaw rejects it',
   expect(await authorize(asks(), {})).toBeNull();
 });
 
-test("fetches the issuer's published keys once, and rejects a token signed with the public key as secret", async () => {
+test('jwt() fetches the issuer’s published keys once, and rejects a token signed with the public key as secret', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const other = await generateKeyPair('ES256');
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
@@ -184,7 +184,7 @@ test("fetches the issuer's published keys once, and rejects a token signed with 
   expect(await check(await signed(bytes(JSON.stringify(jwk))))).toBeNull();
 });
 
-test('a wrong setup rejects everyone and logs the reason', async () => {
+test('jwt() with a wrong setup rejects everyone and logs the reason', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const token = await signed((await generateKeyPair('ES256')).privateKey, { alg: 'ES256' });
   expect(() => jwt({ secret: () => secret, issuer: '', audience })).toThrow(
@@ -233,7 +233,7 @@ test.each([[{ user: '' }], [{ user: 7 }], [{ user: ['ann'] }], [{}], [true], ['a
   },
 );
 
-/** Counts requests as the platform's limiter does. */
+/** Counts the requests of each key, as the platform's rate limiter does. */
 function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
   const keys: string[] = [];
   return {
@@ -245,7 +245,7 @@ function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
   };
 }
 
-test('counts the requests of each user with a bound or a given limiter', async () => {
+test('the endpoint counts the requests of each user with a limiter from a binding or from the options', async () => {
   const bound = limiter(2);
   const given = limiter(2);
   const targets = [
@@ -267,7 +267,7 @@ test('counts the requests of each user with a bound or a given limiter', async (
   expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'login:', 'ann']);
 });
 
-test("works with the platform's own limiter", async () => {
+test('the endpoint works with the platform’s own rate limiter', async () => {
   const { RATE_LIMITER_TEST: own } = bindings as { readonly RATE_LIMITER_TEST?: RateLimiter };
   expect(own).toBeDefined();
   const target = testEndpoint([], {}, { rateLimit: () => own });
@@ -278,7 +278,7 @@ test("works with the platform's own limiter", async () => {
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
 
-test('a failing limiter rejects all requests', async () => {
+test('the endpoint rejects all requests while its rate limiter fails', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = testEndpoint(
     [],
@@ -293,7 +293,7 @@ test('a failing limiter rejects all requests', async () => {
   log.mockRestore();
 });
 
-test('every answer has headers against framing and caching', async () => {
+test('every response has headers against framing and caching', async () => {
   const target = testEndpoint(['Hi.', 'Hi.'], {}, {});
   const answers = [
     await target.get('/healthz', ''),
@@ -334,7 +334,7 @@ test.each([
   );
 });
 
-test('without authorize, pages of any local port may call, and no other pages', async () => {
+test('without authorize, only pages of localhost (any port) may call the endpoint', async () => {
   const target = testEndpoint([], {}, { authorize: undefined as never });
   const at = async (url: string, origin: string): Promise<number> =>
     (await target.fetch(new Request(url, { headers: { origin } }))).status;
@@ -405,23 +405,26 @@ test('an agent error with secrets in all its parts reveals none of them', async 
 });
 
 test.each([
-  ['half a character', 'ann\ud800'],
-  ['the other half', '\udc00'],
-  ['an endless name', 'x'.repeat(257)],
-  ['a name that is endless when encoded', '旅'.repeat(29)],
-])('rejects a user with %s, whose sessions could be those of another user', async (_what, user) => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  for (const place of places) {
-    const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
-    const response = await target.get(`/api/chat/${target.id}/messages`);
-    expect([response.status, await response.json()]).toMatchObject([
-      401,
-      { error: { code: 'UNAUTHORIZED' } },
-    ]);
-  }
-  expect(log).toHaveBeenCalledTimes(places.length);
-  log.mockRestore();
-});
+  ['only the first half of a surrogate pair', 'ann\ud800'],
+  ['only the second half of a surrogate pair', '\udc00'],
+  ['a name that is too long', 'x'.repeat(257)],
+  ['a name that is too long when encoded', '旅'.repeat(29)],
+])(
+  'the endpoint rejects a user with %s, because two such users could share sessions',
+  async (_what, user) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    for (const place of places) {
+      const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
+      const response = await target.get(`/api/chat/${target.id}/messages`);
+      expect([response.status, await response.json()]).toMatchObject([
+        401,
+        { error: { code: 'UNAUTHORIZED' } },
+      ]);
+    }
+    expect(log).toHaveBeenCalledTimes(places.length);
+    log.mockRestore();
+  },
+);
 
 const hostile = [
   'x'.repeat(256),
@@ -508,7 +511,7 @@ test.each([
   [{ llm: { models: [], upstream: () => ({}), maxTokens: 0 } }],
   [{ llm: { models: [], upstream: () => ({}), timeoutMs: NaN } }],
   [{ llm: { models: [], upstream: () => ({}), timeoutMs: '5000' } }],
-])('rejects a limit without effect: %j', (options) => {
+])('createAgentHandler() rejects a limit that would have no effect: %j', (options) => {
   expect(() => testEndpoint([], {}, options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
@@ -589,7 +592,7 @@ test.each([
   '/v1/chat/completions',
   '/llm/v1/chat/completions',
   '/api/chat/a/interrupt',
-])('%s: stops reading a body without a length at the limit', async (path) => {
+])('%s: the endpoint stops reading a body without a length at the limit', async (path) => {
   const llm = {
     models: ['small'],
     upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
@@ -608,7 +611,7 @@ test.each([
   expect(pulls).toBeLessThan(12);
 });
 
-test('rejects a JSON Web Token whose key is not published, and fetches keys by https only', async () => {
+test('jwt() rejects a token whose key is not published, and fetches keys by https only', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'other', alg: 'ES256' };

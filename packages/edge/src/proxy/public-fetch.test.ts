@@ -3,7 +3,7 @@ import { mcpTools } from '@isoloop/core/mcp';
 import { expect, test } from 'vitest';
 import { publicFetch } from './public-fetch.ts';
 
-/** Answers by URL and records the requests. */
+/** Fakes the internet: returns the response of each URL and records the requests. */
 function internet(answers: Readonly<Record<string, Response>> = {}) {
   const seen: Request[] = [];
   const fetchIt = (async (request: Request) => {
@@ -17,7 +17,7 @@ const to = (location: string, status = 302): Response =>
   new Response(null, { status, headers: { location } });
 
 const hidden = [
-  // This machine, in many spellings.
+  // The local machine, in many spellings.
   'localhost',
   'LOCALHOST',
   'localhost.',
@@ -121,7 +121,7 @@ const hidden = [
   '.example.com',
   '127.0.0.1..',
   'vcap.me..',
-  // Special ranges.
+  // Address ranges with a special purpose.
   '192.31.196.1',
   '192.31.196.255',
   '192.52.193.1',
@@ -144,7 +144,7 @@ const hidden = [
   'a.ddev.site',
 ];
 
-test.each(hidden)('never requests %s, neither directly nor after a redirect', async (host) => {
+test.each(hidden)('publicFetch() never requests %s, directly or after a redirect', async (host) => {
   const direct = internet();
   await expect(
     publicFetch({ fetch: direct.fetch, http: true })(`http://${host}/latest/meta-data`),
@@ -183,7 +183,7 @@ test.each([
   'https://[2620:4f:8001::1]/',
   'https://xn--bcher-kva.example/',
   'https://example.com:8443/',
-])('requests %s', async (url) => {
+])('publicFetch() requests %s', async (url) => {
   const { seen, fetch } = internet();
   expect(await (await publicFetch({ fetch })(url)).text()).toBe('ok');
   expect(seen[0]!.redirect).toBe('manual');
@@ -198,7 +198,7 @@ test.each([
   'https://example.com@127.0.0.1/',
   'https://example.com:22/',
   'https://example.com:6379/',
-])('rejects %s', async (url) => {
+])('publicFetch() rejects %s', async (url) => {
   const { seen, fetch } = internet();
   const failure = (await publicFetch({ fetch })(url).catch((error: unknown) => error)) as Error;
   expect(failure).toBeInstanceOf(Error);
@@ -206,7 +206,7 @@ test.each([
   expect(seen).toEqual([]);
 });
 
-test('follows redirects, checks each one, and limits their number', async () => {
+test('publicFetch() follows redirects, checks each address, and limits the number of redirects', async () => {
   const { seen, fetch } = internet({
     'https://a.example/': to('https://b.example/x'),
     'https://b.example/x': to('/y'),
@@ -231,7 +231,7 @@ test('follows redirects, checks each one, and limits their number', async () => 
   );
 });
 
-test('sends no credentials to another origin, and changes or repeats a POST as browsers do', async () => {
+test('publicFetch() sends no credentials to another origin, and changes or repeats a POST as browsers do', async () => {
   const run = async (status: number, location: string): Promise<Request> => {
     const { seen, fetch } = internet({ 'https://a.example/': to(location, status) });
     await publicFetch({ fetch })('https://a.example/', {
@@ -371,7 +371,7 @@ test.each([
   );
 });
 
-/** Creates a body that never ends, and whose cancel never settles. */
+/** Creates a body that never ends. The promise of its `cancel()` never settles. */
 function endless(): ReadableStream<Uint8Array> {
   return new ReadableStream({
     pull: () => new Promise<never>(() => undefined),
@@ -379,7 +379,7 @@ function endless(): ReadableStream<Uint8Array> {
   });
 }
 
-test('does not wait for the body of a redirect', async () => {
+test('publicFetch() does not wait for the body of a redirect', async () => {
   for (const redirect of ['follow', 'error'] as const) {
     const hop = new Response(endless(), {
       status: 302,
@@ -392,7 +392,7 @@ test('does not wait for the body of a redirect', async () => {
   }
 });
 
-test('does not wait for a request body that the server did not read', async () => {
+test('publicFetch() does not wait for a request body that the server did not read', async () => {
   const { fetch } = internet();
   const init = { method: 'POST', body: endless(), duplex: 'half' } as RequestInit;
   expect(await (await publicFetch({ fetch })('https://a.example/', init)).text()).toBe('ok');
@@ -400,7 +400,7 @@ test('does not wait for a request body that the server did not read', async () =
   await expect(publicFetch({ fetch: down })('https://a.example/', init)).rejects.toThrow();
 });
 
-test('requests only listed hosts if there is a list', async () => {
+test('publicFetch() with a list of hosts requests only these hosts', async () => {
   const { seen, fetch } = internet({ 'https://api.example.com/': to('https://evil.example/') });
   const limited = publicFetch({ fetch, hosts: ['*.example.com', 'one.example'] });
   await limited('https://a.example.com/');
@@ -420,7 +420,7 @@ test('requests only listed hosts if there is a list', async () => {
   ]);
 });
 
-test('mcpTools() sends its requests through it', async () => {
+test('mcpTools() can send its requests through publicFetch()', async () => {
   const { seen, fetch } = internet({
     'https://tools.example/mcp': to('http://169.254.169.254/', 307),
   });

@@ -11,7 +11,8 @@ interface Call {
 }
 
 /**
- * Fakes the binding as documented. Each call gets the next reply, and throws it if it is an error.
+ * Fakes the Workers AI binding as documented. Each call returns the next reply, or throws the reply
+ * if it is an error.
  */
 function binding(...replies: readonly unknown[]): WorkersAiBinding & { readonly calls: Call[] } {
   const calls: Call[] = [];
@@ -72,9 +73,9 @@ const textOf = (deltas: readonly ModelDelta[]): string =>
   deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
 
 test.each<[string, () => unknown]>([
-  ['its own events, as a response', () => response(own)],
-  ['its own events, as a stream', () => streamed(own)],
-  ['its own events, a byte a read', () => streamed(own, 1)],
+  ['the binding’s own events, as a response', () => response(own)],
+  ['the binding’s own events, as a stream', () => streamed(own)],
+  ['the binding’s own events, with one byte per read', () => streamed(own, 1)],
   [
     'chat completions',
     () =>
@@ -87,7 +88,7 @@ test.each<[string, () => unknown]>([
         ),
       ),
   ],
-  ['a whole reply of its own', () => ({ response: 'Hello 서울', usage })],
+  ['a whole reply in the binding’s own format', () => ({ response: 'Hello 서울', usage })],
   [
     'a whole reply, as a response',
     () => Response.json({ result: { response: 'Hello 서울', usage }, success: true }, {}),
@@ -99,7 +100,7 @@ test.each<[string, () => unknown]>([
       usage,
     }),
   ],
-])('reads text and usage from %s', async (_what, reply) => {
+])('workersAi() reads text and usage from %s', async (_what, reply) => {
   const deltas = await deltasOf(binding(reply));
   expect(textOf(deltas)).toBe('Hello 서울');
   expect(deltas.at(-1)).toMatchObject({
@@ -108,7 +109,7 @@ test.each<[string, () => unknown]>([
   });
 });
 
-test('separates thinking from text', async () => {
+test('workersAi() separates thinking from text', async () => {
   const deltas = await deltasOf(
     binding(
       response(
@@ -192,7 +193,7 @@ test.each<[string, () => unknown]>([
         ),
       ),
   ],
-])('an agent reads its tool calls from %s', async (_what, first) => {
+])('an agent with workersAi() reads tool calls from %s', async (_what, first) => {
   const asked: unknown[] = [];
   const clock = tool({
     name: 'clock',
@@ -211,11 +212,11 @@ test.each<[string, () => unknown]>([
     readonly messages: readonly { readonly role: string; readonly content: unknown }[];
   };
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
-  // The binding rejects null.
+  // The binding rejects null as content.
   expect(messages.every(({ content }) => typeof content === 'string')).toBe(true);
 });
 
-test('sends the request in the format of the binding', async () => {
+test('workersAi() sends the request in the format of the binding', async () => {
   const ai = binding(response(own));
   const signal = new AbortController().signal;
   const chosen = workersAi(ai, { model, gateway: { id: 'mine' } });
@@ -263,11 +264,11 @@ test.each<[unknown, string, boolean]>([
   [response(events({ response: 'Hel' })), 'MODEL_BAD_RESPONSE', true],
   [{ image: 'x' }, 'MODEL_BAD_RESPONSE', false],
   [response('data: {"resp\n\n'), 'MODEL_BAD_RESPONSE', false],
-])('maps a failure to its error code: %s', async (reply, code, retryable) => {
+])('workersAi() maps a failure to an error code: %s', async (reply, code, retryable) => {
   await expect(deltasOf(binding(reply))).rejects.toMatchObject({ code, retryable });
 });
 
-test('an abort reaches the binding', async () => {
+test('an abort of workersAi() reaches the binding', async () => {
   const controller = new AbortController();
   const ai = binding(({ signal }: { signal: AbortSignal }) => {
     controller.abort();

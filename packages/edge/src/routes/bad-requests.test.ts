@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
   // Chats, runs, completions and the proxy: body, content type, origin and authorization.
   ...['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'].flatMap(
     (path): Row[] => [
-      [`${path}: nothing`, path, '', 400, 'INVALID_INPUT'],
+      [`${path}: an empty body`, path, '', 400, 'INVALID_INPUT'],
       [
         `${path}: truncated JSON`,
         path,
@@ -57,8 +57,8 @@ const rows: readonly Row[] = [
       ],
       [`${path}: a list`, path, '[]', 400, 'INVALID_INPUT'],
       [`${path}: null`, path, 'null', 400, 'INVALID_INPUT'],
-      [`${path}: a text`, path, '"x"', 400, 'INVALID_INPUT'],
-      [`${path}: no fields`, path, {}, 400, 'INVALID_INPUT'],
+      [`${path}: a string`, path, '"x"', 400, 'INVALID_INPUT'],
+      [`${path}: an object without fields`, path, {}, 400, 'INVALID_INPUT'],
       [
         `${path}: another media type`,
         path,
@@ -76,23 +76,30 @@ const rows: readonly Row[] = [
         { 'content-type': 'application/x-www-form-urlencoded' },
       ],
       [
-        `${path}: a type that only begins like it`,
+        `${path}: a media type that only begins like JSON`,
         path,
         '{}',
         400,
         'INVALID_INPUT',
         { 'content-type': 'application/jsonx' },
       ],
-      [`${path}: nested deeply`, path, deep(100), 400, 'INVALID_INPUT'],
-      [`${path}: nested very deeply`, path, deep(200_000), 400, 'INVALID_INPUT'],
+      [`${path}: a body with 100 levels`, path, deep(100), 400, 'INVALID_INPUT'],
+      [`${path}: a body with 200,000 levels`, path, deep(200_000), 400, 'INVALID_INPUT'],
       [
-        `${path}: too large`,
+        `${path}: a body over the size limit`,
         path,
         JSON.stringify({ id: 'x'.repeat(1024 * 1024) }),
         413,
         'PAYLOAD_TOO_LARGE',
       ],
-      [`${path}: a foreign page`, path, '{}', 403, 'UNAUTHORIZED', { origin: 'https://evil.test' }],
+      [
+        `${path}: a page on another origin`,
+        path,
+        '{}',
+        403,
+        'UNAUTHORIZED',
+        { origin: 'https://evil.test' },
+      ],
       [`${path}: a sandboxed page`, path, '{}', 403, 'UNAUTHORIZED', { origin: 'null' }],
       [
         `${path}: a page with a similar name`,
@@ -102,7 +109,14 @@ const rows: readonly Row[] = [
         'UNAUTHORIZED',
         { origin: 'https://edge.test.evil.test' },
       ],
-      [`${path}: nobody`, path, '{}', 401, 'UNAUTHORIZED', { authorization: '' }],
+      [
+        `${path}: an empty Authorization header`,
+        path,
+        '{}',
+        401,
+        'UNAUTHORIZED',
+        { authorization: '' },
+      ],
     ],
   ),
 
@@ -125,15 +139,15 @@ const rows: readonly Row[] = [
     '.',
     '..',
   ].map((id): Row => [
-    `a session ${JSON.stringify(id).slice(0, 20)}`,
+    `the session id ${JSON.stringify(id).slice(0, 20)}`,
     '/api/chat',
     chat({ id }),
     400,
     'INVALID_INPUT',
   ]),
-  ['a session of a run', '/api/run', run({ id: '../x' }), 400, 'INVALID_INPUT'],
+  ['an invalid session id of a run', '/api/run', run({ id: '../x' }), 400, 'INVALID_INPUT'],
   [
-    'a session by header',
+    'an invalid session id in the header',
     '/v1/chat/completions',
     v1(),
     400,
@@ -141,7 +155,7 @@ const rows: readonly Row[] = [
     { 'x-isoloop-session': '../x' },
   ],
   [
-    'an empty session by header',
+    'an empty session id in the header',
     '/v1/chat/completions',
     v1(),
     400,
@@ -150,9 +164,9 @@ const rows: readonly Row[] = [
   ],
 
   // Chats.
-  ['events of a text', '/api/chat', chat({ events: 'yes' }), 400, 'INVALID_INPUT'],
-  ['messages of a text', '/api/chat', chat({ messages: 'Hi' }), 400, 'INVALID_INPUT'],
-  ['no messages', '/api/chat', chat({ messages: [] }), 400, 'INVALID_MESSAGE'],
+  ['a string as `events`', '/api/chat', chat({ events: 'yes' }), 400, 'INVALID_INPUT'],
+  ['a string as `messages`', '/api/chat', chat({ messages: 'Hi' }), 400, 'INVALID_INPUT'],
+  ['an empty list of messages', '/api/chat', chat({ messages: [] }), 400, 'INVALID_MESSAGE'],
   ['a message that is null', '/api/chat', chat({ messages: [null] }), 400, 'INVALID_MESSAGE'],
   [
     'a system message',
@@ -175,7 +189,13 @@ const rows: readonly Row[] = [
     400,
     'INVALID_MESSAGE',
   ],
-  ['no parts', '/api/chat', chat({ messages: [{ role: 'user' }] }), 400, 'INVALID_MESSAGE'],
+  [
+    'a message without parts',
+    '/api/chat',
+    chat({ messages: [{ role: 'user' }] }),
+    400,
+    'INVALID_MESSAGE',
+  ],
   [
     'a tool part',
     '/api/chat',
@@ -191,35 +211,35 @@ const rows: readonly Row[] = [
     'INVALID_MESSAGE',
   ],
   [
-    'a part of no kind',
+    'a text part whose text is a number',
     '/api/chat',
     chat({ messages: [{ ...ui, parts: [{ type: 'text', text: 1 }] }] }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a message with an id of blanks',
+    'a message id with a space',
     '/api/chat',
     chat({ messages: [{ ...ui, id: 'a b' }] }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a message with an endless id',
+    'a message id that is too long',
     '/api/chat',
     chat({ messages: [{ ...ui, id: 'x'.repeat(129) }] }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a message with an id of no kind',
+    'a message id that is a number',
     '/api/chat',
     chat({ messages: [{ ...ui, id: 7 }] }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a local file',
+    'a file part with a file: URL',
     '/api/chat',
     chat({
       messages: [
@@ -229,115 +249,121 @@ const rows: readonly Row[] = [
     400,
     'INVALID_MESSAGE',
   ],
-  ['a trigger', '/api/chat', chat({ trigger: 'resume' }), 400, 'INVALID_INPUT'],
-  ['a model that is not here', '/api/chat', chat({ model: 'gpt-9' }), 404, 'NOT_FOUND'],
-  ['a model of no kind', '/api/chat', chat({ model: {} }), 400, 'INVALID_INPUT'],
+  ['an unknown trigger', '/api/chat', chat({ trigger: 'resume' }), 400, 'INVALID_INPUT'],
+  ['an unknown model', '/api/chat', chat({ model: 'gpt-9' }), 404, 'NOT_FOUND'],
+  ['an object as model', '/api/chat', chat({ model: {} }), 400, 'INVALID_INPUT'],
   [
-    'many messages',
+    'too many messages',
     '/api/chat',
     chat({ messages: Array.from({ length: 1001 }, () => 0) }),
     413,
     'PAYLOAD_TOO_LARGE',
   ],
 
-  ['messages that are missing', '/api/chat', { id: 'a' }, 400, 'INVALID_INPUT'],
-  ['a trigger of no kind', '/api/chat', chat({ trigger: {} }), 400, 'INVALID_INPUT'],
-  ['a model of many', '/api/chat', chat({ model: ['offline'] }), 400, 'INVALID_INPUT'],
-  ['a model of every object', '/api/chat', chat({ model: 'constructor' }), 404, 'NOT_FOUND'],
+  ['a chat without `messages`', '/api/chat', { id: 'a' }, 400, 'INVALID_INPUT'],
+  ['an object as trigger', '/api/chat', chat({ trigger: {} }), 400, 'INVALID_INPUT'],
+  ['a list of models', '/api/chat', chat({ model: ['offline'] }), 400, 'INVALID_INPUT'],
   [
-    'a message id of no kind',
+    'the name of an inherited property as model',
+    '/api/chat',
+    chat({ model: 'constructor' }),
+    404,
+    'NOT_FOUND',
+  ],
+  [
+    'an object as `messageId`',
     '/api/chat',
     chat({ messageId: { toString: 1 } }),
     400,
     'INVALID_INPUT',
   ],
-  ['a message id of blanks', '/api/chat', chat({ messageId: 'a b' }), 400, 'INVALID_INPUT'],
+  ['a `messageId` with a space', '/api/chat', chat({ messageId: 'a b' }), 400, 'INVALID_INPUT'],
   [
-    'an endless message id',
+    'a `messageId` that is too long',
     '/api/chat',
     chat({ messageId: 'x'.repeat(129) }),
     400,
     'INVALID_INPUT',
   ],
   [
-    'an echo of no kind',
+    'a number as echo',
     '/api/chat',
     chat({ messages: [{ ...ui, metadata: { echo: 7 } }] }),
     400,
     'INVALID_INPUT',
   ],
   [
-    'an answer to nothing',
+    'a new answer in a session without messages',
     '/api/chat',
     chat({ messages: [], trigger: 'regenerate-message' }),
     400,
     'INVALID_INPUT',
   ],
   [
-    'an answer to nobody',
+    'a new answer to an unknown message',
     '/api/chat',
     chat({ messages: [], trigger: 'regenerate-message', messageId: 'm9' }),
     400,
     'INVALID_INPUT',
   ],
   [
-    'an answer to an empty message',
+    'a new answer to an empty message',
     '/api/chat',
     chat({ messages: [{ ...ui, parts: [] }], trigger: 'regenerate-message' }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'an approval in a session that is new',
+    'an approval in a new session',
     '/api/chat',
     decided({ state: 'approval-responded', approval: { approved: true } }),
     400,
     'INVALID_DECISION',
   ],
   [
-    'a result in a session that is new',
+    'a result in a new session',
     '/api/chat',
     decided({ state: 'output-available', output: 'paid' }),
     400,
     'INVALID_DECISION',
   ],
   [
-    'a failure of no words',
+    'a failure whose text is an object',
     '/api/chat',
     decided({ state: 'output-error', errorText: { toString: 1 } }),
     400,
     'INVALID_DECISION',
   ],
   [
-    'an endless result of a call',
+    'a result of a call that is too long',
     '/api/chat',
     decided({ state: 'output-available', output: 'x'.repeat(200_001) }),
     413,
     'PAYLOAD_TOO_LARGE',
   ],
   [
-    'an approval of no kind',
+    'a string as approval',
     '/api/chat',
     decided({ state: 'approval-responded', approval: 'yes' }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a call by an id of no kind',
+    'a number as id of a call',
     '/api/chat',
     decided({ state: 'output-available', output: 'x', toolCallId: 7 }),
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a message of fields of every object',
+    'a message with inherited fields only',
     '/api/chat',
     '{"id":"a","messages":[{"__proto__":{"role":"user","parts":[]}}]}',
     400,
     'INVALID_MESSAGE',
   ],
   [
-    'a body of fields of every object',
+    'a body with inherited fields only',
     '/api/chat',
     '{"__proto__":{"id":"a"},"constructor":{"prototype":{"id":"a"}}}',
     400,
@@ -345,25 +371,31 @@ const rows: readonly Row[] = [
   ],
 
   // Interrupts.
-  ['a stop of no session', '/api/chat/a%20b/interrupt', {}, 400, 'INVALID_INPUT'],
-  ['a stop of no kind', '/api/chat/a/interrupt', { mode: 'kill' }, 400, 'INVALID_INPUT'],
-  ['a stop by a list', '/api/chat/a/interrupt', '[]', 400, 'INVALID_INPUT'],
+  ['an interrupt of an invalid session id', '/api/chat/a%20b/interrupt', {}, 400, 'INVALID_INPUT'],
   [
-    'a stop in other words than a text',
+    'an interrupt with an unknown mode',
+    '/api/chat/a/interrupt',
+    { mode: 'kill' },
+    400,
+    'INVALID_INPUT',
+  ],
+  ['a list as interrupt', '/api/chat/a/interrupt', '[]', 400, 'INVALID_INPUT'],
+  [
+    'an interrupt whose message is an object',
     '/api/chat/a/interrupt',
     { message: {} },
     400,
     'INVALID_INPUT',
   ],
   [
-    'an abort in words',
+    'an abort with a message',
     '/api/chat/a/interrupt',
     { mode: 'abort', message: 'Stop' },
     400,
     'INVALID_INPUT',
   ],
   [
-    'a stop in endless words',
+    'an interrupt whose message is too long',
     '/api/chat/a/interrupt',
     { message: 'x'.repeat(10_001) },
     400,
@@ -372,55 +404,61 @@ const rows: readonly Row[] = [
 
   // Runs.
   ['an empty input', '/api/run', run({ input: ' ' }), 400, 'INVALID_INPUT'],
-  ['an input of no kind', '/api/run', run({ input: 1 }), 400, 'INVALID_MESSAGE'],
+  ['a number as input', '/api/run', run({ input: 1 }), 400, 'INVALID_MESSAGE'],
   [
-    'an input of the assistant',
+    'an input with the role assistant',
     '/api/run',
     run({ input: { ...ui, role: 'assistant' } }),
     400,
     'INVALID_MESSAGE',
   ],
-  ['an input by another name', '/api/run', { id: 'a', message: 'Hi' }, 400, 'INVALID_INPUT'],
-  ['nothing to go on with', '/api/run', { id: 'empty' }, 400, 'INVALID_INPUT'],
-  ['an input and decisions', '/api/run', run({ decisions: [] }), 400, 'INVALID_INPUT'],
-  ['no decisions', '/api/run', { id: 'a', decisions: [] }, 400, 'INVALID_INPUT'],
   [
-    'a decision of no kind',
+    'a run with `message` instead of `input`',
+    '/api/run',
+    { id: 'a', message: 'Hi' },
+    400,
+    'INVALID_INPUT',
+  ],
+  ['a run without input in a new session', '/api/run', { id: 'empty' }, 400, 'INVALID_INPUT'],
+  ['a run with input and decisions', '/api/run', run({ decisions: [] }), 400, 'INVALID_INPUT'],
+  ['an empty list of decisions', '/api/run', { id: 'a', decisions: [] }, 400, 'INVALID_INPUT'],
+  [
+    'a decision of an unknown type',
     '/api/run',
     { id: 'a', decisions: [{ type: 'grant', toolUseId: 'c' }] },
     400,
     'INVALID_INPUT',
   ],
   [
-    'other arguments',
+    'a decision that edits the arguments',
     '/api/run',
     { id: 'a', decisions: [{ type: 'edit', toolUseId: 'c', input: {} }] },
     400,
     'INVALID_INPUT',
   ],
   [
-    'an approval of nothing',
+    'an approval of an unknown call',
     '/api/run',
     { id: 'a', decisions: [{ type: 'approve', toolUseId: 'c' }] },
     400,
     'INVALID_DECISION',
   ],
   [
-    'a decision without an id',
+    'a decision without the id of its call',
     '/api/run',
     { id: 'a', decisions: [{ type: 'approve' }] },
     400,
     'INVALID_INPUT',
   ],
   [
-    'a result of no kind',
+    'an object as output of a result',
     '/api/run',
     { id: 'a', decisions: [{ type: 'result', toolUseId: 'c', output: {} }] },
     400,
     'INVALID_INPUT',
   ],
   [
-    'an endless result',
+    'a result that is too long',
     '/api/run',
     { id: 'a', decisions: [{ type: 'result', toolUseId: 'c', output: 'x'.repeat(200_001) }] },
     413,
@@ -431,39 +469,45 @@ const rows: readonly Row[] = [
   ...(
     [
       ['no model', { model: undefined }],
-      ['messages of an object', { messages: {} }],
-      ['no messages', { messages: [] }],
-      ['a message of null', { messages: [null] }],
-      ['a role', { messages: [{ role: 'root', content: 'Hi' }] }],
-      ['no role', { messages: [{ content: 'Hi' }] }],
-      ['a function message', { messages: [{ role: 'function', name: 'pay', content: 'paid' }] }],
-      ['an assistant last', { messages: [user, { role: 'assistant', content: 'And' }] }],
-      ['a temperature', { temperature: 'hot' }],
-      ['a temperature too high', { temperature: 3 }],
-      ['tokens below zero', { max_tokens: -1 }],
-      ['half a token', { max_completion_tokens: 0.5 }],
-      ['two answers', { n: 2 }],
-      ['stream of a text', { stream: 'yes' }],
-      ['stream options alone', { stream_options: { include_usage: true } }],
-      ['stream options of a text', { stream: true, stream_options: 'usage' }],
-      ['usage of a text', { stream: true, stream_options: { include_usage: 'yes' } }],
-      ['tools of an object', { tools: {} }],
-      ['a tool of null', { tools: [null] }],
-      ['a tool of another type', { tools: [{ type: 'web_search' }] }],
-      ['a tool without a name', { tools: [{ type: 'function', function: {} }] }],
-      ['a tool with a name of blanks', fn({ name: 'a b' })],
-      ['a tool with an endless name', fn({ name: 'x'.repeat(65) })],
-      ['a tool with parameters of a list', fn({ parameters: [] })],
-      ['a tool with parameters of a text', fn({ parameters: { type: 'string' } })],
-      ['a tool described by a number', fn({ description: 1 })],
-      ['a tool that is oddly strict', fn({ strict: 'yes' })],
+      ['an object as messages', { messages: {} }],
+      ['an empty list of messages', { messages: [] }],
+      ['null as message', { messages: [null] }],
+      ['an unknown role', { messages: [{ role: 'root', content: 'Hi' }] }],
+      ['a message without a role', { messages: [{ content: 'Hi' }] }],
       [
-        'two tools of a name',
+        'a message with the role function',
+        { messages: [{ role: 'function', name: 'pay', content: 'paid' }] },
+      ],
+      [
+        'an assistant message as the last one',
+        { messages: [user, { role: 'assistant', content: 'And' }] },
+      ],
+      ['a string as temperature', { temperature: 'hot' }],
+      ['a temperature that is too high', { temperature: 3 }],
+      ['a negative token limit', { max_tokens: -1 }],
+      ['a token limit with a fraction', { max_completion_tokens: 0.5 }],
+      ['a request for two answers', { n: 2 }],
+      ['a string as `stream`', { stream: 'yes' }],
+      ['stream options without `stream`', { stream_options: { include_usage: true } }],
+      ['a string as stream options', { stream: true, stream_options: 'usage' }],
+      ['a string as `include_usage`', { stream: true, stream_options: { include_usage: 'yes' } }],
+      ['an object as tools', { tools: {} }],
+      ['null as tool', { tools: [null] }],
+      ['a tool of an unsupported type', { tools: [{ type: 'web_search' }] }],
+      ['a tool without a name', { tools: [{ type: 'function', function: {} }] }],
+      ['a tool name with a space', fn({ name: 'a b' })],
+      ['a tool name that is too long', fn({ name: 'x'.repeat(65) })],
+      ['a list as parameters of a tool', fn({ parameters: [] })],
+      ['tool parameters of type string', fn({ parameters: { type: 'string' } })],
+      ['a number as description of a tool', fn({ description: 1 })],
+      ['a string as `strict` of a tool', fn({ strict: 'yes' })],
+      [
+        'two tools with the same name',
         { tools: [...(fn() as { tools: object[] }).tools, ...(fn() as { tools: object[] }).tools] },
       ],
-      ["a tool of the agent's name", fn({ name: 'pay' })],
+      ["a tool with the name of an agent's tool", fn({ name: 'pay' })],
       [
-        'many tools',
+        'too many tools',
         {
           tools: Array.from({ length: 129 }, (_, n) => ({
             type: 'function',
@@ -471,35 +515,38 @@ const rows: readonly Row[] = [
           })),
         },
       ],
-      ['a choice of no tools', { tool_choice: 'required' }],
+      ['a required tool choice without tools', { tool_choice: 'required' }],
       [
-        "a choice of the agent's tool",
+        "a tool choice that names an agent's tool",
         { ...fn(), tool_choice: { type: 'function', function: { name: 'pay' } } },
       ],
-      ['a choice of no kind', { ...fn(), tool_choice: 'always' }],
-      ['no parallel calls', { ...fn(), parallel_tool_calls: false }],
-      ['old functions', { functions: [{ name: 'f' }] }],
-      ['a format', { response_format: { type: 'xml' } }],
-      ['a format of a text', { response_format: 'json' }],
-      ['a format without a schema', { response_format: { type: 'json_schema' } }],
+      ['an unknown tool choice', { ...fn(), tool_choice: 'always' }],
+      ['parallel tool calls switched off', { ...fn(), parallel_tool_calls: false }],
+      ['the deprecated `functions`', { functions: [{ name: 'f' }] }],
+      ['an unknown response format', { response_format: { type: 'xml' } }],
+      ['a string as response format', { response_format: 'json' }],
+      ['a response format without a schema', { response_format: { type: 'json_schema' } }],
       [
-        'a format without a name',
+        'a response format without a name',
         { response_format: { type: 'json_schema', json_schema: { schema: {} } } },
       ],
       [
-        'a format with a schema of a list',
+        'a response format with a list as schema',
         { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: [] } } },
       ],
-      ['logprobs', { logprobs: true }],
-      ['a stop', { stop: ['\n'] }],
-      ['speech', { modalities: ['text', 'audio'] }],
-      ['a search', { web_search_options: {} }],
-      ['a result of nothing', { messages: [user, toolMessage({})] }],
-      ['a result without an id', { messages: [user, toolMessage({ tool_call_id: undefined })] }],
-      ['calls of an object', { messages: [user, { role: 'assistant', tool_calls: {} }] }],
-      ['a call of null', { messages: [user, { role: 'assistant', tool_calls: [null] }] }],
+      ['a request for logprobs', { logprobs: true }],
+      ['a stop sequence', { stop: ['\n'] }],
+      ['a request for speech', { modalities: ['text', 'audio'] }],
+      ['a request for a web search', { web_search_options: {} }],
+      ['a tool result without a call', { messages: [user, toolMessage({})] }],
       [
-        'an approved call',
+        'a tool result without an id',
+        { messages: [user, toolMessage({ tool_call_id: undefined })] },
+      ],
+      ['an object as tool calls', { messages: [user, { role: 'assistant', tool_calls: {} }] }],
+      ['null as tool call', { messages: [user, { role: 'assistant', tool_calls: [null] }] }],
+      [
+        'an open call of a tool that needs approval',
         {
           messages: [
             user,
@@ -520,31 +567,25 @@ const rows: readonly Row[] = [
     400,
     'INVALID_INPUT',
   ]),
+  ['/v1: an unknown model', '/v1/chat/completions', v1({ model: '__proto__' }), 404, 'NOT_FOUND'],
+  ['/v1: a number as content', '/v1/chat/completions', part(1), 400, 'INVALID_INPUT'],
+  ['/v1: null as content part', '/v1/chat/completions', part([null]), 400, 'INVALID_INPUT'],
   [
-    '/v1: a model that is not here',
-    '/v1/chat/completions',
-    v1({ model: '__proto__' }),
-    404,
-    'NOT_FOUND',
-  ],
-  ['/v1: content of a number', '/v1/chat/completions', part(1), 400, 'INVALID_INPUT'],
-  ['/v1: a part of null', '/v1/chat/completions', part([null]), 400, 'INVALID_INPUT'],
-  [
-    '/v1: a part of no kind',
+    '/v1: a content part of an unknown type',
     '/v1/chat/completions',
     part([{ type: 'hologram' }]),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/v1: a local image',
+    '/v1: an image with a file: URL',
     '/v1/chat/completions',
     part([{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }]),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/v1: a result to a session that is new',
+    '/v1: a tool result in a new session',
     '/v1/chat/completions',
     v1({ messages: [toolMessage({})] }),
     400,
@@ -554,7 +595,7 @@ const rows: readonly Row[] = [
     },
   ],
   [
-    '/v1: nothing new to a session',
+    '/v1: a conversation without a new message for the session',
     '/v1/chat/completions',
     v1({ messages: [user, { role: 'assistant', content: 'x' }] }),
     400,
@@ -565,65 +606,65 @@ const rows: readonly Row[] = [
   ],
 
   // The model proxy.
-  ['/llm: a model that is not here', '/llm/v1/chat/completions', v1(), 404, 'NOT_FOUND'],
+  ['/llm: an unknown model', '/llm/v1/chat/completions', v1(), 404, 'NOT_FOUND'],
   [
-    '/llm: messages of a text',
+    '/llm: a string as messages',
     '/llm/v1/chat/completions',
     v1({ model: 'small', messages: 'x' }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: another field',
+    '/llm: an unknown field',
     '/llm/v1/chat/completions',
     v1({ model: 'small', store: true }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: a field of every object',
+    '/llm: an inherited field',
     '/llm/v1/chat/completions',
     '{"model":"small","messages":[],"__proto__":{}}',
     400,
     'INVALID_INPUT',
   ],
   [
-    "/llm: a server's own tool",
+    '/llm: a tool that the model server would run',
     '/llm/v1/chat/completions',
     v1({ model: 'small', tools: [{ type: 'web_search' }] }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: tools of an object',
+    '/llm: an object as tools',
     '/llm/v1/chat/completions',
     v1({ model: 'small', tools: { type: 'function' } }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: a tool of null',
+    '/llm: null as tool',
     '/llm/v1/chat/completions',
     v1({ model: 'small', tools: [null] }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: no tokens',
+    '/llm: a token limit of zero',
     '/llm/v1/chat/completions',
     v1({ model: 'small', max_completion_tokens: 0 }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: two answers',
+    '/llm: a request for two answers',
     '/llm/v1/chat/completions',
     v1({ model: 'small', n: 2 }),
     400,
     'INVALID_INPUT',
   ],
   [
-    '/llm: tokens of a text',
+    '/llm: a string as token limit',
     '/llm/v1/chat/completions',
     v1({ model: 'small', max_tokens: '9' }),
     400,
@@ -664,7 +705,7 @@ describe.each(['KV', 'Durable Object'] as const)('%s', (place) => {
   const empty = target(place).stored();
 
   test.each(rows.map(([what, ...rest]) => ({ what, rest })))(
-    'rejects the request, and neither asks the model nor stores anything: $what',
+    'the endpoint rejects a bad request without asking the model or storing anything: $what',
     async ({ rest }) => {
       const [path, body, status, code, headers = {}] = rest;
       const endpoint = target(place);
@@ -678,7 +719,7 @@ describe.each(['KV', 'Durable Object'] as const)('%s', (place) => {
     },
   );
 
-  test('an accepted request changes the stored data', async () => {
+  test('an accepted request changes the stored data, so the check for stored data works', async () => {
     const endpoint = target(place);
     await (await endpoint.post('/api/chat', chat(), 'ann')).text();
     expect(await endpoint.stored()).not.toEqual(await empty);
@@ -705,7 +746,7 @@ test.each([
   ['GET', '/api/chats?limit='],
   ['GET', '/api/chats?before=now'],
   ['GET', `/api/chats?before=${'9'.repeat(400)}`],
-])('rejects a bad id or query: %s %s', async (method, path) => {
+])('the endpoint rejects a bad id or query: %s %s', async (method, path) => {
   expect.hasAssertions();
   for (const place of ['KV', 'Durable Object'] as const) {
     const response = await target(place).fetch(path, {
@@ -716,7 +757,7 @@ test.each([
   }
 });
 
-test('chats, runs, completions and the proxy reject a body that is not UTF-8', async () => {
+test('the routes for chats, runs, completions and the model proxy reject a body that is not UTF-8', async () => {
   expect.hasAssertions();
   const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
   for (const path of [
@@ -740,7 +781,7 @@ test('chats, runs, completions and the proxy reject a body that is not UTF-8', a
   }
 });
 
-test('answers another method with 405 and names the right one', async () => {
+test('a request with a wrong method gets 405 and the name of the right method', async () => {
   const posts = ['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'];
   const gets = [
     '/api/chat/a/messages',

@@ -48,7 +48,7 @@ const states = (messages: readonly UIMessage[]): Record<string, string> =>
 const errorOf = (chat: TestChat): string => chat.error?.message ?? '';
 
 test.for(places)(
-  '%s: a message instead of a decision denies the call, and the model gets both',
+  '%s: a message instead of a decision denies the call, and the model gets the denial and the message',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea, then.', 'Yes?'], { tools: [pay] });
     const chat = bound.chat();
@@ -65,7 +65,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: after a reload, a message denies the call, and the message can be answered again or edited',
+  '%s: after a reload, a message denies the call, and the user can regenerate its answer or edit it',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea.', 'Tea again.', 'Coffee.'], { tools: [pay] });
     await bound.chat().sendMessage({ text: 'Pay' });
@@ -81,7 +81,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: of several calls, a message denies only those that the user has not decided',
+  '%s: a message denies the calls that the user has not decided, and keeps the decisions on other calls',
   async (place) => {
     const three = calls(
       ['c1', 'pay', { sum: 1 }],
@@ -117,7 +117,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a message changes nothing while a call waits for a result, and the error names the calls',
+  '%s: a message fails while a call waits for a result, and the error names the open calls',
   async (place) => {
     const both = calls(['c1', 'pay'], ['c2', 'color', {}]);
     const bound = boundEndpoint(place, [both, 'Tea.'], { tools: [pay, color] });
@@ -131,11 +131,11 @@ test.for(places)(
     expect(errorOf(chat)).toContain('Send decisions or results');
     expect((await bound.messages()).map(({ parts }) => parts)).toEqual(before);
 
-    // The rejected message follows the answer whose call is decided now.
+    // The chat still shows the rejected message after the answer with the open calls.
     await chat.addToolApprovalResponse({ id: 'c1', approved: false });
     await expect.poll(() => states(chat.messages)['c1']).toBe('output-error');
     await expect.poll(() => chat.status).toBe('ready');
-    // The next message also carries a result.
+    // The request with the next message also contains the result of `c2`.
     await chat.addToolOutput({ tool: 'color', toolCallId: 'c2', output: 'blue' });
     await chat.sendMessage({ text: 'And tea' });
     expect(told(bound).slice(1)).toEqual([
@@ -149,7 +149,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: each decision is sent at once: a denial alone, and one of two decisions',
+  '%s: the endpoint accepts each decision by itself, whether one or two calls are open',
   async (place) => {
     const two = calls(['c2', 'pay', { sum: 1 }], ['c3', 'pay', { sum: 2 }]);
     const bound = boundEndpoint(place, [asked, 'Not, then.', two, 'One.'], { tools: [pay] });
@@ -173,7 +173,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: a decision in one tab after a message in another tab fails, and the first tab can continue',
+  '%s: a decision fails after a message in another tab, and the chat of the first tab can continue',
   async (place) => {
     const bound = boundEndpoint(place, [asked, 'Tea.', 'Yes?'], { tools: [pay] });
     const first = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
@@ -200,23 +200,20 @@ test.for(places)(
   },
 );
 
-test.for(places)(
-  '%s: a message in one tab after a decision in another tab denies nothing',
-  async (place) => {
-    const bound = boundEndpoint(place, [asked, 'Paid.', 'Tea.'], { tools: [pay] });
-    const first = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
-    await first.sendMessage({ text: 'Pay' });
-    const second = bound.chat({ messages: await bound.messages() });
-    await first.addToolApprovalResponse({ id: 'c1', approved: true });
-    await expect.poll(() => first.texts.at(-1)).toBe('Paid.');
-    if (place === 'KV with echoes') second.messages = await bound.messages();
-    await second.sendMessage({ text: 'And tea' });
-    expect(told(bound)).toEqual(['Pay', ['c1', 'success', 'paid 5'], 'Paid.', 'And tea']);
-  },
-);
+test.for(places)('%s: a message denies no call that was decided in another tab', async (place) => {
+  const bound = boundEndpoint(place, [asked, 'Paid.', 'Tea.'], { tools: [pay] });
+  const first = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
+  await first.sendMessage({ text: 'Pay' });
+  const second = bound.chat({ messages: await bound.messages() });
+  await first.addToolApprovalResponse({ id: 'c1', approved: true });
+  await expect.poll(() => first.texts.at(-1)).toBe('Paid.');
+  if (place === 'KV with echoes') second.messages = await bound.messages();
+  await second.sendMessage({ text: 'And tea' });
+  expect(told(bound)).toEqual(['Pay', ['c1', 'success', 'paid 5'], 'Paid.', 'And tea']);
+});
 
 test.for(places)(
-  '%s: forged decisions affect no other session and no other tool',
+  '%s: forged decisions change nothing in other sessions and for other tools',
   async (place) => {
     const other = boundEndpoint(place, [calls(['x1', 'pay']), 'Paid.'], { tools: [pay] });
     const theirs = other.chat({ sendAutomaticallyWhen: hasApprovalResponse });

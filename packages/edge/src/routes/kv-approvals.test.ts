@@ -16,7 +16,7 @@ const asksToPay: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay', input: {
 const input = { type: 'object' } as const;
 const free = tool({ name: 'free', description: '', input, execute: () => 'done' });
 
-/** Returns an agent tool. Its child has `tools`, and answers `replies`. */
+/** Returns a tool that calls a child agent. The child's model gives `replies`. */
 function child(options: Partial<AgentOptions>, replies: readonly ScriptedReply[] = []): Tool {
   const agent = new ReActAgent({ name: 'child', model: new ScriptedModel(replies), ...options });
   return agentTool(agent, { description: '' });
@@ -28,30 +28,45 @@ const asking: readonly (readonly [what: string, options: Partial<AgentOptions>])
   ['a tool that needs approval', { tools: [free, pay] }],
   ['a tool that may need approval', { tools: [{ ...free, needsApproval: () => false }] }],
   ['an external tool that needs approval', { tools: [{ ...color, needsApproval: true }] }],
-  ['middleware that may ask', { tools: [free], use: [{ approve }] }],
-  ['middleware in a list', { tools: [free], use: [[{ name: 'mine', approve }]] }],
-  ['rules', { tools: [free], use: [humanInTheLoop({ approvalOn: { free: true } })] }],
-  ['a callback that decides', { tools: [free], use: [{ decide: () => undefined }] }],
-  ['a tool of a middleware', { use: [{ tools: [pay] }] }],
+  ['middleware with `approve`', { tools: [free], use: [{ approve }] }],
   [
-    'a tool of a group that is switched off',
+    'middleware with `approve` in a nested list',
+    { tools: [free], use: [[{ name: 'mine', approve }]] },
+  ],
+  [
+    'a rule of humanInTheLoop()',
+    { tools: [free], use: [humanInTheLoop({ approvalOn: { free: true } })] },
+  ],
+  ['middleware with `decide`', { tools: [free], use: [{ decide: () => undefined }] }],
+  ['middleware with a tool that needs approval', { use: [{ tools: [pay] }] }],
+  [
+    'a tool that needs approval in an inactive group',
     {
       tools: new Toolkit([{ ...pay, groups: ['money'] }], {
         groups: [{ name: 'money', description: '', active: false }],
       }),
     },
   ],
-  ['a tool of joined sets', { tools: joinTools([free], new Toolkit([pay])) }],
-  ['a child agent that asks', { tools: [child({ tools: [pay] })] }],
-  ['a child agent with rules', { tools: [child({ tools: [free], use: [{ approve }] })] }],
-  ['a child agent’s child that asks', { tools: [child({ tools: [child({ tools: [pay] })] })] }],
+  [
+    'joined toolkits with a tool that needs approval',
+    { tools: joinTools([free], new Toolkit([pay])) },
+  ],
+  ['a child agent with a tool that needs approval', { tools: [child({ tools: [pay] })] }],
+  [
+    'a child agent with middleware that has `approve`',
+    { tools: [child({ tools: [free], use: [{ approve }] })] },
+  ],
+  [
+    'a child of a child agent with a tool that needs approval',
+    { tools: [child({ tools: [child({ tools: [pay] })] })] },
+  ],
 ];
 const silent: typeof asking = [
   ['no tools', {}],
   ['a tool without approval', { tools: [{ ...free, needsApproval: false }] }],
   ['an external tool', { tools: [color] }],
   ['a child agent without approvals', { tools: [child({ tools: [free] })] }],
-  ['a child agent that is made later', { tools: [laterChild([])] }],
+  ['a child agent that is created during the run', { tools: [laterChild([])] }],
   ['other middleware', { tools: new Toolkit([free]), use: [{ wrapTool: (next) => next }] }],
 ];
 
@@ -93,7 +108,7 @@ const refusal = [501, 'NEEDS_DURABLE_OBJECT'];
 
 for (const place of inKv) {
   test.for(asking)(
-    `${place}: %s needs a Durable Object, before any request`,
+    `${place}: every request to an agent with %s fails with NEEDS_DURABLE_OBJECT before the model is asked`,
     async ([, options]) => {
       const bound = boundEndpoint(place, [asksToPay, 'Done.'], options, strict);
       for (const [what, send] of requests)
@@ -102,16 +117,19 @@ for (const place of inKv) {
     },
   );
 
-  test.for(silent)(`${place}: %s needs none`, async ([, options]) => {
-    const bound = boundEndpoint(place, ['Hello.'], options, strict);
-    const response = await bound.post('/api/chat', { id: bound.id, messages: [message] });
-    expect([response.status, await response.text()]).toEqual([
-      200,
-      expect.stringContaining('Hello.'),
-    ]);
-  });
+  test.for(silent)(
+    `${place}: an agent with %s works without a Durable Object`,
+    async ([, options]) => {
+      const bound = boundEndpoint(place, ['Hello.'], options, strict);
+      const response = await bound.post('/api/chat', { id: bound.id, messages: [message] });
+      expect([response.status, await response.text()]).toEqual([
+        200,
+        expect.stringContaining('Hello.'),
+      ]);
+    },
+  );
 
-  test(`${place}: eight approvals at once run nothing; with at-least-once, the tool runs`, async () => {
+  test(`${place}: eight concurrent approvals run no tool; with approvals: at-least-once, an approval runs the tool`, async () => {
     const { paid, pay: mine } = payments();
     const bound = boundEndpoint(place, [asksToPay, 'Paid.'], { tools: [mine] });
     await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
@@ -130,14 +148,14 @@ for (const place of inKv) {
 
   const late: readonly (readonly [string, (mine: Tool) => Tool, string])[] = [
     [
-      'a child agent that is made later',
+      'of a child agent that is created during the run',
       (mine) => laterChild([mine], [asksToPay, 'Done.']),
       'call_purse',
     ],
-    ['a tool that suspends', (mine) => suspending(mine), 'pay'],
+    ['of a tool that suspends its call', (mine) => suspending(mine), 'pay'],
   ];
   test.for(late)(
-    `${place}: an approval that only shows during the run is refused: %s`,
+    `${place}: the endpoint refuses to approve a call %s, which it could not detect before`,
     async ([, make, name]) => {
       const { paid, pay: mine } = payments();
       const call = { id: 'c1', name, input: { message: 'Pay', sum: 5 } };
@@ -175,7 +193,7 @@ for (const place of inKv) {
   });
 }
 
-/** Returns a tool that asks by `suspend` instead of `needsApproval`. */
+/** Returns a tool that asks for approval with `suspend` instead of `needsApproval`. */
 function suspending(paying: Tool): Tool {
   let asked = false;
   return tool({
@@ -190,7 +208,7 @@ function suspending(paying: Tool): Tool {
   });
 }
 
-test('a Durable Object runs a call once for eight approvals at once, without the option', async () => {
+test('a Durable Object runs a call once for eight concurrent approvals, without the option `approvals`', async () => {
   const { paid, pay: mine } = payments();
   const bound = boundEndpoint('Durable Object', [asksToPay, 'Paid.'], { tools: [mine] }, strict);
   await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
@@ -202,7 +220,7 @@ test('a Durable Object runs a call once for eight approvals at once, without the
   expect(paid).toEqual([5]);
 });
 
-test('beside Durable Objects, /v1 without a session answers calls that need no approval', async () => {
+test('with a Durable Object bound, /v1 without a session answers, but does not run a tool that needs approval', async () => {
   const { paid, pay: mine } = payments();
   const bound = boundEndpoint('Durable Object', ['Hello.', asksToPay], { tools: [mine] }, strict);
   const ask = async (): Promise<Response> =>
@@ -215,7 +233,7 @@ test('beside Durable Objects, /v1 without a session answers calls that need no a
   expect(paid).toEqual([]);
 });
 
-test('another value of `approvals` is a configuration error', () => {
+test('an unknown value of `approvals` fails with CONFIGURATION', () => {
   const open = (): unknown => testEndpoint([], {}, { approvals: 'once' as never });
   expect(open).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

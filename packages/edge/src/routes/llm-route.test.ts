@@ -46,7 +46,7 @@ const ok = (): Response =>
 const events = (text: string): Response =>
   new Response(text, { headers: { 'content-type': 'text/event-stream' } });
 
-test('sends the server its key and its own name of the model', async () => {
+test('the model proxy sends the model server’s key and the server’s name of the model', async () => {
   const upstream = server(ok);
   const target = proxy({
     fetch: upstream.fetch,
@@ -75,7 +75,7 @@ test('sends the server its key and its own name of the model', async () => {
   expect(JSON.stringify([...response.headers]) + (await response.text())).not.toContain(key);
 });
 
-test('removes secrets of headers from an answer, and keeps other header values', async () => {
+test('the model proxy removes secret header values from an answer, and keeps other header values', async () => {
   const said =
     'See https://my-app.example, My weather app, since 2023-06-01, by 0123456789abcdef and fedcba9876543210.';
   const upstream = server(() => events(`data: ${JSON.stringify(said)}\n\n`));
@@ -99,7 +99,7 @@ test.each([
   [{ max_tokens: 50, max_completion_tokens: 20 }, {}, { max_tokens: 20 }],
   [{ max_completion_tokens: 1e9 }, {}, { max_tokens: 4096 }],
   [{ max_tokens: null }, {}, { max_tokens: 4096 }],
-])('limits the output: %j', async (asked, options, expected) => {
+])('the model proxy limits the output tokens: %j', async (asked, options, expected) => {
   const upstream = server(ok);
   await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }, options).post(path, {
     ...body,
@@ -108,14 +108,14 @@ test.each([
   expect(upstream.sent()).toEqual({ ...body, ...expected });
 });
 
-test("sends the limit to OpenAI's own servers in their field", async () => {
+test('the model proxy sends the token limit to OpenAI’s own servers as max_completion_tokens', async () => {
   const upstream = server(ok);
   await proxy({ fetch: upstream.fetch }).post(path, { ...body, max_tokens: 5 });
   expect(upstream.seen[0]!.url).toBe('https://api.openai.com/v1/chat/completions');
   expect(upstream.sent()).toEqual({ ...body, max_completion_tokens: 5 });
 });
 
-test('rejects unknown fields, unless they are allowed', async () => {
+test('the model proxy rejects unknown fields, unless an option allows them', async () => {
   const upstream = server(ok);
   for (const more of [
     { store: true },
@@ -135,7 +135,7 @@ test('rejects unknown fields, unless they are allowed', async () => {
   expect(upstream.sent()['enable_thinking']).toBe(true);
 });
 
-test('forwards each read of the server to the client at once', async () => {
+test('the model proxy forwards each part of the server’s answer to the client at once', async () => {
   let pulls = 0;
   let writer!: ReadableStreamDefaultController<Uint8Array>;
   const stream = new ReadableStream<Uint8Array>({
@@ -158,7 +158,7 @@ test('forwards each read of the server to the client at once', async () => {
   expect((await reader.read()).done).toBe(true);
 });
 
-test("a client that disconnects during the answer cancels the server's stream", async () => {
+test('the model proxy cancels the server’s stream when the client disconnects during the answer', async () => {
   let cancelled!: () => void;
   const gone = new Promise<void>((resolve) => (cancelled = resolve));
   const stream = new ReadableStream<Uint8Array>({
@@ -187,7 +187,7 @@ test.each([
   [503, {}, 502, 'MODEL_SERVER'],
   [302, { location: 'https://evil.test' }, 502, 'MODEL_BAD_RESPONSE'],
 ])(
-  "turns a server's %i into an error without the server's text",
+  'the model proxy turns the server’s status %i into an error without the server’s text',
   async (status, headers, expected, code) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const words = JSON.stringify({
@@ -212,7 +212,7 @@ test.each([
   },
 );
 
-test('reports a context that is too long with its own code', async () => {
+test('the model proxy reports a context that is too long with the code MODEL_CONTEXT_LENGTH', async () => {
   const message = "This model's maximum context length is 8192 tokens.";
   const upstream = server(() => Response.json({ error: { message } }, { status: 400 }));
   const response = await proxy({ fetch: upstream.fetch }).post(path, body);
@@ -230,24 +230,29 @@ test.each<[string, () => Response | Promise<Response>, number, string]>([
     'MODEL_UNREACHABLE',
   ],
   [
-    'answers with a page',
+    'answers with an HTML page',
     () => new Response('<html>', { headers: { 'content-type': 'text/html' } }),
     502,
     'MODEL_BAD_RESPONSE',
   ],
-])('reports a server that %s, without its key', async (_what, answer, status, code) => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const response = await proxy({ fetch: server(answer).fetch }).post(path, body);
-  const text = await response.text();
-  expect([response.status, JSON.parse(text)]).toMatchObject([status, { error: { code } }]);
-  const logged = log.mock.calls
-    .flat()
-    .map((each) => (each instanceof Error ? `${each.stack} ${String(each.cause)}` : String(each)));
-  expect(text + logged.join()).not.toContain(key);
-  log.mockRestore();
-});
+])(
+  'the model proxy reports a server that %s, without the server’s key',
+  async (_what, answer, status, code) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const response = await proxy({ fetch: server(answer).fetch }).post(path, body);
+    const text = await response.text();
+    expect([response.status, JSON.parse(text)]).toMatchObject([status, { error: { code } }]);
+    const logged = log.mock.calls
+      .flat()
+      .map((each) =>
+        each instanceof Error ? `${each.stack} ${String(each.cause)}` : String(each),
+      );
+    expect(text + logged.join()).not.toContain(key);
+    log.mockRestore();
+  },
+);
 
-test('gives up on a server that does not answer in time', async () => {
+test('the model proxy gives up on a server that does not answer before the timeout', async () => {
   const hangs = server(
     (init) =>
       new Promise((_resolve, reject) =>
@@ -264,7 +269,7 @@ test('gives up on a server that does not answer in time', async () => {
 });
 
 test.each([1, 2, 3, 7, 64])(
-  'removes a quoted key from the answer, however the reads split it: %i bytes a read',
+  'the model proxy removes a quoted key from the answer with %i bytes per read',
   async (size) => {
     const text = `data: {"text":"${key} sk-very ${key.slice(0, -1)}! sk-${key}${key}"}\n\ndata: sk-very-sec`;
     const bytes = new TextEncoder().encode(text);
@@ -283,7 +288,7 @@ test.each([1, 2, 3, 7, 64])(
   },
 );
 
-test('rejects unknown callers, and gives 404 without a proxy', async () => {
+test('the model proxy rejects unknown callers, and an endpoint without the option `llm` gives 404', async () => {
   const upstream = server(() => events('data: [DONE]\n\n'));
   expect((await proxy({ fetch: upstream.fetch }).post(path, body, '')).status).toBe(401);
   expect((await testEndpoint([]).post(path, body)).status).toBe(404);
@@ -294,7 +299,7 @@ test('rejects unknown callers, and gives 404 without a proxy', async () => {
   expect(listed.data.map(({ id }) => id)).toEqual(['small', 'large']);
 });
 
-test("a page's agent and OpenAI's client work through the proxy, over HTTP", async () => {
+test('an agent of a page and OpenAI’s client work through the model proxy, over HTTP', async () => {
   const target = proxy(
     { baseURL: `${inject('providerUrl')}/scripted/v1` },
     { models: ['scripted'] },
@@ -334,7 +339,7 @@ test("a page's agent and OpenAI's client work through the proxy, over HTTP", asy
   expect(echoed).not.toContain(key);
 });
 
-test('passes no headers of the client, and only the content type of the server', async () => {
+test('the model proxy forwards no header of the client, and only the content type of the server', async () => {
   const hidden = {
     'set-cookie': 'session=1',
     'transfer-encoding': 'chunked',
@@ -374,7 +379,7 @@ test('passes no headers of the client, and only the content type of the server',
   });
 });
 
-test("a client that disconnects before the answer cancels the server's request", async () => {
+test('the model proxy cancels the request to the server when the client disconnects before the answer', async () => {
   let asked!: (signal: AbortSignal) => void;
   const begun = new Promise<AbortSignal>((resolve) => (asked = resolve));
   const hangs = server(
@@ -399,7 +404,7 @@ test("a client that disconnects before the answer cancels the server's request",
   expect(signal.aborted).toBe(true);
 });
 
-test("passes the client's functions, and rejects tools that the server would run", async () => {
+test('the model proxy forwards the client’s functions, and rejects tools that the server would run', async () => {
   const upstream = server(ok);
   const tools = [{ type: 'function', function: { name: 'f' } }];
   await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, {

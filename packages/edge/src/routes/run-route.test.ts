@@ -56,7 +56,7 @@ async function refusalOf(target: TestEndpoint, body: object, user = 'ann'): Prom
   return [response.status, error.code];
 }
 
-test("streams a turn as the agent's events, without the prompts", async () => {
+test('/api/run streams the agent’s events, without the prompts', async () => {
   const replies: ScriptedReply[] = [
     { toolCalls: [{ id: 'c1', name: 'clock', input: { city: '서울' } }] },
     'It is noon.',
@@ -85,7 +85,7 @@ test("streams a turn as the agent's events, without the prompts", async () => {
   expect(messages.length).toBe(2);
 });
 
-test('a waiting call can be approved once, and only by its own user', async () => {
+test('/api/run accepts the approval of a waiting call once, and only from the session’s user', async () => {
   ran.length = 0;
   const target = testEndpoint(
     [wantsToPay, 'Paid.'],
@@ -119,7 +119,7 @@ test('a waiting call can be approved once, and only by its own user', async () =
   expect(ran).toEqual(['pay']);
 });
 
-test('a rejected call does not run, and the model gets the reason', async () => {
+test('a call that /api/run rejects does not run, and the model gets the reason', async () => {
   ran.length = 0;
   const target = testEndpoint(
     [wantsToPay, 'Then not.'],
@@ -137,7 +137,7 @@ test('a rejected call does not run, and the model gets the reason', async () => 
   expect(ran).toEqual([]);
 });
 
-test('an external call accepts its result, and no approval', async () => {
+test('/api/run accepts the result of a call that the client runs, and no approval of that call', async () => {
   const target = testEndpoint([{ toolCalls: [{ id: 'c1', name: 'ask', input: {} }] }, 'Blue.'], {
     tools: [ask],
   });
@@ -153,7 +153,7 @@ test('an external call accepts its result, and no approval', async () => {
   expect(events.at(-1)).toMatchObject({ reason: 'stop', text: 'Blue.' });
 });
 
-test('the first and the last event have the echo, and the header accepts it', async () => {
+test('the first and the last event of /api/run have the echo (the session’s token), and a header accepts it', async () => {
   const target = testEndpoint(
     ['One.', 'Two.'],
     {},
@@ -170,7 +170,7 @@ test('the first and the last event have the echo, and the header accepts it', as
   expect(target.model.requests[1]!.messages.length).toBe(3);
 });
 
-test('reports a failure without its message', async () => {
+test('/api/run reports the code of a failure without its message', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const error = new AgentError('MODEL_AUTH', 'Incorrect API key provided: sk-secret');
   const target = testEndpoint([{ text: 'Well, ', error }]);
@@ -181,7 +181,7 @@ test('reports a failure without its message', async () => {
   log.mockRestore();
 });
 
-test('in KV, a run gets a title, is settled, and does not repeat for a client that comes back', async () => {
+test('a run in KV gives its session a title, closes its agent, and does not repeat for a returning client', async () => {
   let settled = 0;
   const model = new ScriptedModel(['One.', 'Never.']);
   const target = testEndpoint(
@@ -210,7 +210,7 @@ test('in KV, a run gets a title, is settled, and does not repeat for a client th
   expect([again.status, await again.text(), model.requests.length]).toEqual([204, '', 1]);
 });
 
-test('a renamed session keeps its title when a run continues from its log', async () => {
+test('a renamed session keeps its title when a run continues from the session’s log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = testEndpoint([
     { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },

@@ -25,48 +25,58 @@ const toolsOf = (chat: TestChat): readonly unknown[] =>
 const idOf = (chat: TestChat, text: string): string =>
   chat.messages.find((message) => textOf(message) === text)!.id;
 
-test.for(places)('%s: regenerates the last answer and an earlier one', async (place) => {
-  const {
-    chat: open,
-    messages,
-    model,
-  } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'One again.', 'And one more.']);
-  const chat = open();
-  await chat.sendMessage({ text: 'A' });
-  await chat.sendMessage({ text: 'B' });
-  await chat.regenerate();
-  expect(chat.texts).toEqual(['A', 'One.', 'B', 'Two again.']);
-  expect((await messages()).map(textOf)).toEqual(chat.texts);
+test.for(places)(
+  '%s: useChat can regenerate the last answer and an earlier answer',
+  async (place) => {
+    const {
+      chat: open,
+      messages,
+      model,
+    } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'One again.', 'And one more.']);
+    const chat = open();
+    await chat.sendMessage({ text: 'A' });
+    await chat.sendMessage({ text: 'B' });
+    await chat.regenerate();
+    expect(chat.texts).toEqual(['A', 'One.', 'B', 'Two again.']);
+    expect((await messages()).map(textOf)).toEqual(chat.texts);
 
-  await chat.regenerate({ messageId: idOf(chat, 'One.') });
-  expect(chat.texts).toEqual(['A', 'One again.']);
-  expect((await messages()).map(textOf)).toEqual(chat.texts);
-  expect(model.requests.at(-1)!.messages.length).toBe(1);
+    await chat.regenerate({ messageId: idOf(chat, 'One.') });
+    expect(chat.texts).toEqual(['A', 'One again.']);
+    expect((await messages()).map(textOf)).toEqual(chat.texts);
+    expect(model.requests.at(-1)!.messages.length).toBe(1);
 
-  // For a user's message, `regenerate()` replaces the answer to it.
-  await chat.regenerate({ messageId: idOf(chat, 'A') });
-  expect((await messages()).map(textOf)).toEqual(['A', 'And one more.']);
-  expect(chat.error).toBeUndefined();
-});
-
-test.for(places)('%s: an edited message replaces all that followed it', async (place) => {
-  const { chat: open, messages, model } = boundEndpoint(place, ['One.', 'Two.', 'Three.', 'New.']);
-  const chat = open();
-  for (const text of ['A', 'B', 'C']) await chat.sendMessage({ text });
-  await chat.sendMessage({ text: 'B, rather', messageId: idOf(chat, 'B') });
-  expect(chat.texts).toEqual(['A', 'One.', 'B, rather', 'New.']);
-  const stored = await messages();
-  expect(stored.map(textOf)).toEqual(chat.texts);
-  expect(stored[2]!.id).toBe(chat.messages[2]!.id);
-  expect(model.requests.at(-1)!.messages.map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'user',
-  ]);
-});
+    // With the id of a user's message, `regenerate()` replaces the answer to that message.
+    await chat.regenerate({ messageId: idOf(chat, 'A') });
+    expect((await messages()).map(textOf)).toEqual(['A', 'And one more.']);
+    expect(chat.error).toBeUndefined();
+  },
+);
 
 test.for(places)(
-  '%s: a reloaded page regenerates and edits by the ids of its messages',
+  '%s: an edited message replaces the old message and all later messages',
+  async (place) => {
+    const {
+      chat: open,
+      messages,
+      model,
+    } = boundEndpoint(place, ['One.', 'Two.', 'Three.', 'New.']);
+    const chat = open();
+    for (const text of ['A', 'B', 'C']) await chat.sendMessage({ text });
+    await chat.sendMessage({ text: 'B, rather', messageId: idOf(chat, 'B') });
+    expect(chat.texts).toEqual(['A', 'One.', 'B, rather', 'New.']);
+    const stored = await messages();
+    expect(stored.map(textOf)).toEqual(chat.texts);
+    expect(stored[2]!.id).toBe(chat.messages[2]!.id);
+    expect(model.requests.at(-1)!.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+    ]);
+  },
+);
+
+test.for(places)(
+  '%s: a reloaded page can regenerate and edit messages by their ids',
   async (place) => {
     const { chat: open, messages } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'New.']);
     const first = open();
@@ -80,7 +90,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  "%s: regenerates the answer to the user's message, not to one that the agent added in the user's name",
+  '%s: regenerate() replaces the answer to the user’s message, not to a message that the agent added with the role user',
   async (place) => {
     const use = [textToolCalls()];
     const bound = boundEndpoint(place, [' ', 'One.', ' ', 'One again.', 'Again, and by nothing.'], {
@@ -96,7 +106,7 @@ test.for(places)(
     ).toEqual([1, 2, 1, 2]);
     expect((await bound.messages()).map(textOf)).toEqual(['A', 'One again.']);
 
-    // Without a message, the request means the last answer.
+    // A request without a message id means the last answer.
     const echo = (chat.messages.at(-1)!.metadata as { readonly echo?: string }).echo;
     const headers = echo === undefined ? {} : { 'x-isoloop-echo': echo };
     await (
@@ -115,7 +125,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: regenerates an answer by its id alone, and rejects an unknown id',
+  '%s: the endpoint regenerates an answer by its id alone, and rejects an unknown id',
   async (place) => {
     const bound = boundEndpoint(place, ['One.', 'Two.', 'One again.']);
     const chat = bound.chat();
@@ -142,7 +152,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: an approval that useChat posts on its own continues the turn',
+  '%s: an approval that useChat posts on its own continues the answer',
   async (place) => {
     const bound = boundEndpoint(place, [wantsToPay, 'Paid.'], { tools: [pay] });
     const chat = bound.chat({
@@ -158,7 +168,7 @@ test.for(places)(
   },
 );
 
-test.for(places)('%s: a result from the page continues the turn', async (place) => {
+test.for(places)('%s: a tool result from the page continues the answer', async (place) => {
   const bound = boundEndpoint(
     place,
     [{ toolCalls: [{ id: 'c2', name: 'color', input: {} }] }, 'Blue, then.'],
@@ -172,7 +182,7 @@ test.for(places)('%s: a result from the page continues the turn', async (place) 
 });
 
 test.for(places)(
-  '%s: editing or regenerating drops a waiting call, and no approval brings it back',
+  '%s: editing or regenerating removes a waiting call, and a later approval of that call has no effect',
   async (place) => {
     const bound = boundEndpoint(
       place,
@@ -213,7 +223,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  '%s: an approver’s edit reaches the model, the page, the events and the history',
+  '%s: edited arguments of an approved call reach the model, the page, the events and the history',
   async (place) => {
     const edit = { type: 'edit', input: { sum: 7 } } as const;
     const agentOptions = { tools: [pay], use: [humanInTheLoop({ decide: () => edit })] };
@@ -236,7 +246,7 @@ test.for(places)(
 );
 
 test.for(places)(
-  "%s: a hook's rejection reaches the client and stores nothing; a misused control fails with CONFIGURATION",
+  '%s: a rejection by a hook reaches the client and stores nothing; a misused control fails with CONFIGURATION',
   async (place) => {
     const rejects = {
       on: { 'pre-call': (_event: unknown, { reject }: Rejecting) => reject('No.') },

@@ -23,7 +23,7 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 
-test('turns are streamed, remembered across evictions, and shown only to their user', async () => {
+test('a session streams its answers, keeps them across evictions, and shows them only to its user', async () => {
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
     'It is noon.',
@@ -56,7 +56,7 @@ test('turns are streamed, remembered across evictions, and shown only to their u
   ]);
 });
 
-test('queues the second of two concurrent requests; each uses the model it asked for', async () => {
+test('a session queues the second of two concurrent requests, and each request uses its own model', async () => {
   const first = gate();
   const session = open([{ wait: first.passed, text: 'One.' }, 'Two.']);
   const one = session.post('/api/chat', { id: session.id, messages: [ask('A')], model: 'other' });
@@ -69,7 +69,7 @@ test('queues the second of two concurrent requests; each uses the model it asked
   expect(session.script.models).toEqual(['other', 'offline']);
 });
 
-test('queues and stores a message that is larger than a row of the database', async () => {
+test('a session queues and stores a message that is larger than a row of the database', async () => {
   const first = gate();
   const long = '旅a😀'.repeat(300_000);
   const session = open([{ wait: first.passed, text: 'One.' }, 'Long.']);
@@ -80,7 +80,7 @@ test('queues and stores a message that is larger than a row of the database', as
   expect(textOf((await session.messages())[2]) === long).toBe(true);
 });
 
-test('a queued turn that cannot begin reports it in its stream', async () => {
+test('a queued request that cannot begin reports its error in the stream', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const first = gate();
   const session = open([{ wait: first.passed, text: 'One.' }]);
@@ -103,7 +103,7 @@ test('a queued turn that cannot begin reports it in its stream', async () => {
   log.mockRestore();
 });
 
-test('a turn continues when its client disconnects, and a returning client gets it from the beginning', async () => {
+test('an answer continues when its client disconnects, and a returning client gets the answer from the beginning', async () => {
   const rest = gate();
   const session = open([[{ text: 'The begin' }, { wait: rest.passed, text: 'ning and the end.' }]]);
   await leaveAt(session, ask('Tell me'), 'begin');
@@ -115,7 +115,7 @@ test('a turn continues when its client disconnects, and a returning client gets 
   expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'The beginning and the end.']);
 });
 
-test('a reader that sends the last place it has seen gets only what follows', async () => {
+test('a reader that sends the last event id it has seen gets only the events after it', async () => {
   const rest = gate();
   const words = 'one two three four five six';
   const session = open([[{ text: words }, { wait: rest.passed, text: ' seven' }]]);
@@ -153,7 +153,7 @@ test('a reader that sends the last place it has seen gets only what follows', as
     ]);
     expect(count(text, 'text-start')).toBe(deltas(text) === `${words} seven` ? 1 : 0);
   }
-  // Each of the seven words has a place of its own, even if the run had joined the words.
+  // Each of the seven words has its own event id, even if the run has joined several words.
   expect(new Set(rests.map(deltas)).size).toBe(7);
 });
 
@@ -163,7 +163,7 @@ function chunksOf(text: string): readonly UIMessageChunk[] {
   );
 }
 
-test('any connection can interrupt or abort the turn; an abort adds no text', async () => {
+test('any connection can interrupt or abort the answer; an abort adds no text', async () => {
   const session = open([
     { text: 'So far ', hang: true },
     { text: 'And now ', hang: true },
@@ -176,7 +176,7 @@ test('any connection can interrupt or abort the turn; an abort adds no text', as
   expect(await interrupt({ message: 'Stopped.' })).toEqual({ interrupted: true });
   expect(textOf(await streamed)).toBe('So far Stopped.');
   await expect.poll(interrupt).toEqual({ interrupted: false });
-  // A client may declare JSON and post nothing.
+  // A client may declare JSON and post an empty body.
   const empty = await session.send(`/api/chat/${session.id}/interrupt`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -208,7 +208,7 @@ test('any connection can interrupt or abort the turn; an abort adds no text', as
   }
 });
 
-test('without a Durable Object, there is no stream to replay and no interrupt', async () => {
+test('without a Durable Object, requests for the stream and for an interrupt are rejected', async () => {
   const request = (path: string, method = 'GET'): Promise<Response> =>
     Promise.resolve(
       sessions.fetch(
@@ -227,7 +227,7 @@ test('without a Durable Object, there is no stream to replay and no interrupt', 
   ]);
 });
 
-test('regenerating or editing a message removes what came after it', async () => {
+test('regenerating or editing a message removes all later messages', async () => {
   const session = open(['First.', 'Second.', 'Third.', 'Fourth.']);
   const question = ask('Say something');
   const first = await session.chat([question]);
@@ -254,7 +254,7 @@ test('regenerating in an empty session fails and stores nothing', async () => {
   expect(tables).toEqual([]);
 });
 
-test('the alarm continues a run whose isolate died, and replays its text', async () => {
+test('the alarm continues a run whose isolate died, and readers get its earlier text again', async () => {
   let ran = 0;
   const note = tool({
     name: 'note',
@@ -289,7 +289,7 @@ test('the alarm continues a run whose isolate died, and replays its text', async
   expect(ran).toBe(1);
 });
 
-test('turns that waited when the isolate died run in their order, each once', async () => {
+test('requests that waited when the isolate died are answered in their order, once each', async () => {
   const session = open([{ text: 'Half an ', hang: true }, 'One.', 'Two.', 'Three.']);
   await leaveAt(session, ask('A'), 'Half an');
   const [, third] = await Promise.all(
@@ -299,14 +299,14 @@ test('turns that waited when the isolate died run in their order, each once', as
   );
   expect(third).toBeUndefined();
   await evictDurableObject(session.stub);
-  // Any request wakes the object, too.
+  // Any request wakes the object, too, not only the alarm.
   await session.messages();
   await expect
     .poll(async () => (await session.messages()).map(textOf))
     .toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
 });
 
-test('a run that dies several times is given up, and the session stays usable', async () => {
+test('a session gives up a run whose isolate dies several times, and stays usable', async () => {
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
     ...Array.from({ length: 4 }, () => ({ text: 'Half an ', hang: true })),
@@ -327,7 +327,7 @@ test('a run that dies several times is given up, and the session stays usable', 
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
 
-test('with no attempts, a dead run and its open calls are closed', async () => {
+test('with resumeAttempts: 0, a session closes the run of a dead isolate and its open calls', async () => {
   const stuck = tool({
     name: 'stuck',
     description: 'Hangs',
@@ -340,7 +340,7 @@ test('with no attempts, a dead run and its open calls are closed', async () => {
   });
   await leaveAt(session, ask('Hi'), 'tool-input-available');
   await expect.poll(async () => (await session.messages()).length).toBe(2);
-  // An eviction would wait for the tool's timeout.
+  // Aborts the object, because an eviction would wait for the tool's timeout.
   await abortAllDurableObjects();
   await runDurableObjectAlarm(session.stub);
   await expect
@@ -354,7 +354,7 @@ test('with no attempts, a dead run and its open calls are closed', async () => {
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
 
-test('the approvals that useChat posts continue a turn, and forged results are rejected', async () => {
+test('approvals that useChat posts continue an answer, and forged results are rejected', async () => {
   let ran = 0;
   const pay = tool({
     name: 'pay',
@@ -439,12 +439,12 @@ test('a client can send the result of its own tool', async () => {
   expect(JSON.stringify(session.script.model.requests[1]!.messages.at(-1))).toContain('Paris');
 });
 
-test('lists sessions with titles, the newest first, and in pages', async () => {
+test('GET /api/chats lists sessions with titles, the newest first, and in pages', async () => {
   const user = `list/${crypto.randomUUID()}`;
   const now = vi.spyOn(Date, 'now');
   const ids: string[] = [];
   for (const [index, text] of ['Plan  a\ntrip', '旅'.repeat(100), 'Third'].entries()) {
-    // The whole turn falls into one millisecond.
+    // The whole request falls into one millisecond.
     now.mockReturnValue(1_000_000 + index);
     const session = open(['Yes.', 'No.'], { user });
     ids.push(session.id);
@@ -472,7 +472,7 @@ test('lists sessions with titles, the newest first, and in pages', async () => {
   now.mockRestore();
 });
 
-test('deleting a session stops its run, removes all its data, and allows a new start', async () => {
+test('deleting a session stops its run and removes all its data, and the session id can be used again', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const done: string[] = [];
   let refuses = true;
@@ -500,7 +500,7 @@ test('deleting a session stops its run, removes all its data, and allows a new s
   log.mockRestore();
 });
 
-test('an idle session expires, and a used one does not', async () => {
+test('an idle session expires, and a session in use does not', async () => {
   const session = open(['One.'], { brief: true });
   await session.chat([ask('Hi')]);
   await expect.poll(async () => (await session.list()).length).toBe(1);
@@ -517,7 +517,7 @@ test('an idle session expires, and a used one does not', async () => {
   expect(await alarm()).toBeNull();
 });
 
-test('a rejected decision neither moves a session in the list nor delays its expiry', async () => {
+test('a rejected decision does not move a session in the list and does not delay its expiry', async () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays',
@@ -529,7 +529,7 @@ test('a rejected decision neither moves a session in the list nor delays its exp
   await session.chat([ask('Pay')]);
   const touched = (): Promise<unknown> =>
     runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
-  // Becomes `[true, []]` once the turn has ended and the list is up to date.
+  // Becomes `[true, []]` once the answer has ended and the list is up to date.
   const rest = (): Promise<unknown> =>
     runInDurableObject(session.stub, (_, { storage: { kv, sql } }) => [
       kv.get('listed') === kv.get<{ count: number }>('touched')?.count,
@@ -549,7 +549,7 @@ test('a rejected decision neither moves a session in the list nor delays its exp
   expect(await session.list()).toEqual([]);
 });
 
-test('the alarm keeps a running turn alive and does not start it again', async () => {
+test('the alarm keeps a running answer alive and does not start it again', async () => {
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }]]);
   await leaveAt(session, ask('Hi'), 'Half an');
@@ -567,7 +567,7 @@ test('the alarm keeps a running turn alive and does not start it again', async (
   expect(session.script.model.requests.length).toBe(1);
 });
 
-test('an object that cannot be reached fails with a code', async () => {
+test('a request fails with a code if the Durable Object cannot be reached', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   for (const [failure, expected] of [
     [Object.assign(new Error('busy at 10.0.0.1'), { overloaded: true }), [503, 'OVERLOADED', '10']],
@@ -591,7 +591,7 @@ test('an object that cannot be reached fails with a code', async () => {
   log.mockRestore();
 });
 
-test('the agent of a rejected turn is settled, too', async () => {
+test('the session also closes the agent of a rejected request', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const settled = vi.fn(async () => {});
   const session = open(['Hello.'], { parts: { settled } });
@@ -620,7 +620,7 @@ test('a message that a guard rejects does not become a title', async () => {
   await expect.poll(() => session.list()).toMatchObject([{ title: 'Hello' }]);
 });
 
-test('a failed expiry is tried again later, and loses nothing', async () => {
+test('a session whose expiry fails keeps its data and tries again later', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const forget = (): Promise<void> => Promise.reject(new AgentError('STORAGE_FAILED', 'not now'));
   const session = open(['One.'], { brief: true, parts: { forget } });
@@ -656,7 +656,7 @@ test('a session that never expires has no alarm while it is idle', async () => {
     .toBeNull();
 });
 
-test('rejects invalid session options', () => {
+test('createAgentHandler() rejects invalid session options', () => {
   for (const wrong of [
     { resumeAttempts: -1 },
     { expireAfterMs: 0 },

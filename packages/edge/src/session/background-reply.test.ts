@@ -7,12 +7,13 @@ import {
 } from '../../../../test/provider-server/background-provider.ts';
 import { ask, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
 
-test('a Durable Object that was aborted continues the reply that the provider still writes', async () => {
+test('a Durable Object that was aborted continues an unfinished background reply instead of asking again', async () => {
   const provider = new BackgroundProvider();
   const model = openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch });
   const { look, runs } = lookTool();
   const session = open([], { model, tools: [look] });
-  // The second reply is the answer.
+  // The provider's second reply is the answer. It stops after four events until the test continues
+  // it.
   provider.holdAnswer = 4;
   await leaveAt(session, ask('Where?'), 'It is');
   await abortAllDurableObjects();

@@ -17,7 +17,10 @@ interface Runner {
   read(sessionId: string): ReturnType<FaultHost['read']>;
 }
 
-/** Runs all processes in one Durable Object, which is evicted where a process dies. */
+/**
+ * Runs all processes of a scenario in one Durable Object. The test evicts the object at the point
+ * where a process must die.
+ */
 function objectHost({ name }: FaultScenario): FaultHost {
   const stub = runners.get(runners.newUniqueId());
   const runner = stub as unknown as Runner;

@@ -12,7 +12,10 @@ import type { SessionCommand, SessionRequest } from './session-command.ts';
 
 const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
 
-/** Fakes the namespace of the user's list and records its commands in `told`. */
+/**
+ * Fakes the Durable Object that has the user's session list, and records the commands to that
+ * object in `told`.
+ */
 function listNamespace(told: SessionCommand[]): object {
   const fetch = async (_url: string, { body }: { body: string }): Promise<Response> => {
     told.push((JSON.parse(body) as SessionRequest).command);
@@ -21,7 +24,7 @@ function listNamespace(told: SessionCommand[]): object {
   return { CHAT_SESSION: { idFromName: (name: string) => name, get: () => ({ fetch }) } };
 }
 
-test('updates the list when a session begins, when it gets its title, and once at the end of each turn', async () => {
+test('the session list is updated when a session begins, when it gets its title, and at the end of each answer', async () => {
   await runInDurableObject(stub(), async (_, { storage }) => {
     const told: SessionCommand[] = [];
     const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
@@ -65,7 +68,7 @@ test('updates the list when a session begins, when it gets its title, and once a
   });
 });
 
-test("creates the list's table once, with the first entry", async () => {
+test('ChatIndex creates its table once, with the first entry', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const statements: string[] = [];
     const exec: SqlStorage['exec'] = (query, ...bindings) => {
@@ -79,7 +82,7 @@ test("creates the list's table once, with the first entry", async () => {
   });
 });
 
-test('a page of the list includes all entries with the time of its last entry', async () => {
+test('a page of the session list includes all sessions with the same time as its last session', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const index = new ChatIndex(storage);
     for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
@@ -103,7 +106,7 @@ test('a page of the list includes all entries with the time of its last entry', 
   });
 });
 
-test('lists a session without a title, once, if its conversation cannot be read', async () => {
+test('a session whose conversation cannot be read is listed once, without a title', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   await runInDurableObject(stub(), async (_, { storage }) => {
     const told: SessionCommand[] = [];

@@ -16,7 +16,7 @@ interface Answer {
   readonly echo?: string;
 }
 
-/** Creates an endpoint that stores sessions in KV and always gives one reply. */
+/** Creates an endpoint that stores sessions in KV and always gives the same reply. */
 function endpoint(
   secrets: object = { SESSION_SECRET: secret },
   reply: ScriptedReply = 'An answer.',
@@ -95,7 +95,7 @@ const questions = (messages: readonly UIMessage[]): readonly string[] =>
     role === 'user' ? parts.map((part) => (part.type === 'text' ? part.text : '')) : [],
   );
 
-test('useChat sends the echo back on its own, and each answer ends with the new one', async () => {
+test('useChat sends the echo (the token of the session) back on its own, and each answer ends with a new echo', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
@@ -118,7 +118,7 @@ test('useChat sends the echo back on its own, and each answer ends with the new 
   ]);
 });
 
-test('a client that left in the middle of a turn continues from its outcome', async () => {
+test('a client that left in the middle of an answer continues from the stored answer', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
@@ -129,7 +129,7 @@ test('a client that left in the middle of a turn continues from its outcome', as
 });
 
 test.for([true, false])(
-  'a question after Stop, before the first turn has ended, keeps both turns in one session (start received: %s)',
+  'after Stop, a question sent before the first answer has ended stays in the same session (start received: %s)',
   async (hasCome) => {
     const id = newChat();
     const first = ask('one');
@@ -170,7 +170,7 @@ test.for([true, false])(
   },
 );
 
-test('regenerates the first answer, for which no message has an echo', async () => {
+test('the endpoint regenerates the first answer, although the request has no echo', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
@@ -181,7 +181,7 @@ test('regenerates the first answer, for which no message has an echo', async () 
   expect(payloadOf(echoIn(again)).base!.ref).toMatch(/^00000002\./);
 });
 
-test('a lost race fails with SESSION_CONFLICT; both branches can be read, and the losing one continued', async () => {
+test('the slower of two concurrent requests fails with SESSION_CONFLICT; both branches can be read, and its own branch continued', async () => {
   const target = endpoint();
   const id = newChat();
   const lost = await target.chat(id, [ask('in a tab')]);
@@ -214,9 +214,9 @@ test.for([
     'altered',
     (echo: string) => `${echo.slice(0, 8)}${echo[8] === 'A' ? 'B' : 'A'}${echo.slice(9)}`,
   ],
-  ['no echo', () => 'hello'],
-  ['no text', () => 1],
-] as const)('rejects an echo that is %s', async ([, forge]) => {
+  ['not an echo', () => 'hello'],
+  ['a number', () => 1],
+] as const)('the endpoint rejects an echo that is %s', async ([, forge]) => {
   const { fetch, chat } = endpoint();
   const id = newChat();
   const answer = await chat(id, [ask('one')]);
@@ -230,7 +230,7 @@ test.for([
   expect(await response.json()).toMatchObject({ error: { code: 'INVALID_INPUT' } });
 });
 
-test('rejects the echo of another user or another session', async () => {
+test('the endpoint rejects the echo of another user or another session', async () => {
   const { fetch, chat } = endpoint();
   const id = newChat();
   const echo = echoIn(await chat(id, [ask('one')]));
@@ -244,7 +244,7 @@ test('rejects the echo of another user or another session', async () => {
   expect(asked.map(({ status }) => status)).toEqual([400, 400, 200]);
 });
 
-test('accepts both secrets during a change, and then only the new one', async () => {
+test('the endpoint accepts echoes of both secrets during a change of the secret, and then only of the new secret', async () => {
   const id = newChat();
   const first = ask('one');
   const answer = await endpoint({ SESSION_SECRET: oldSecret }).chat(id, [first]);
@@ -263,7 +263,7 @@ test('accepts both secrets during a change, and then only the new one', async ()
   ).toBe(400);
 });
 
-test('without a secret there are no echoes, and older echoes are ignored', async () => {
+test('without a secret, the endpoint sends no echoes and ignores older echoes', async () => {
   const id = newChat();
   const first = ask('one');
   const answer = await endpoint().chat(id, [first]);

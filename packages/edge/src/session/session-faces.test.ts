@@ -16,7 +16,8 @@ import {
   textOf,
 } from '../../test-support/session-client.ts';
 
-// Runs and completions of a session in a Durable Object. The Worker has no KV.
+// These tests use `/api/run` and `/v1/chat/completions` with a session in a Durable Object. The
+// Worker has no KV.
 
 const pay = tool({
   name: 'pay',
@@ -36,7 +37,7 @@ const weather: OpenAI.ChatCompletionTool = {
   },
 };
 
-test('a run, a completion and a chat continue one conversation, which is in the list', async () => {
+test('a run, a completion and a chat continue one conversation, which the session list shows', async () => {
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
     'Noon.',
@@ -83,7 +84,7 @@ test('a run, a completion and a chat continue one conversation, which is in the 
   expect([await session.messages(), await session.list()]).toEqual([[], []]);
 });
 
-test('a completion is streamed with usage, and only its first system messages count', async () => {
+test('a completion is streamed with usage, and only system messages at its start count', async () => {
   const session = open([{ text: 'Hello, ' }, 'Bye.']);
   const runner = session.openai.chat.completions.stream({
     model: 'offline',
@@ -113,7 +114,7 @@ test('a completion is streamed with usage, and only its first system messages co
   ).rejects.toMatchObject({ status: 400, code: 'INVALID_INPUT', param: 'messages' });
 });
 
-test("offers and calls a client's tools, and accepts each result once", async () => {
+test('a completion can call tools of the client, and the session accepts each result once', async () => {
   const calls = { toolCalls: [{ id: 'call_1', name: 'weather', input: { city: 'Seoul' } }] };
   const session = open([calls, 'It rains.']);
   const create = (messages: OpenAI.ChatCompletionMessageParam[]): Promise<OpenAI.ChatCompletion> =>
@@ -149,7 +150,7 @@ test("offers and calls a client's tools, and accepts each result once", async ()
   });
 });
 
-test('a rejected request stores nothing and has the error format of its API', async () => {
+test('a rejected request stores nothing and gets an error in the format of its API', async () => {
   const session = open([]);
   const own = { ...weather, function: { ...weather.function, name: 'clock' } };
   await expect(
@@ -181,7 +182,7 @@ test('a rejected request stores nothing and has the error format of its API', as
   expect(tables).toEqual([]);
 });
 
-test('a run waits for an approval, another run gives it, and forged decisions are rejected', async () => {
+test('a run waits for an approval that another run sends, and forged decisions are rejected', async () => {
   const session = open([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'], { tools: [pay] });
   const events = eventsIn(await (await session.run({ input: 'Pay' })).text());
   expect(events.at(-1)).toMatchObject({
@@ -211,7 +212,7 @@ test('a run waits for an approval, another run gives it, and forged decisions ar
   expect(await codeOf(await session.run({}))).toEqual([400, 'INVALID_INPUT']);
 });
 
-test('a completion that waits for an approval fails with PENDING_TOOL_CALLS, and a run can approve', async () => {
+test('a completion that needs an approval fails with PENDING_TOOL_CALLS, and a run can approve', async () => {
   const session = open([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'], { tools: [pay] });
   await expect(
     session.openai.chat.completions.create({ model: 'offline', messages: [say('Pay')] }),
@@ -272,7 +273,7 @@ test('a failure before the answer sets the status, in the error format of the AP
 const header = (id: string): Record<string, string> => ({ 'x-isoloop-session': id });
 
 test.each(['run', 'streamed completion', 'whole completion'])(
-  'the turn of a %s continues when its client disconnects',
+  'a %s continues when its client disconnects',
   async (kind) => {
     const rest = gate();
     const session = open([
@@ -299,7 +300,7 @@ test.each(['run', 'streamed completion', 'whole completion'])(
         response.catch(() => {});
       }
     }
-    // The turn belongs to the session, so AI SDK's client can read it as well.
+    // The answer belongs to the session, so AI SDK's client can read it as well.
     const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
     rest.open();
     expect(textOf(await read(stream))).toBe('The beginning and the end.');
@@ -338,7 +339,7 @@ function complete(
   );
 }
 
-test('a client that returns to a run gets the events after the last one it has seen, and repeats nothing', async () => {
+test('a client that returns to a run gets only the events after the last event it has seen', async () => {
   const rest = gate();
   const words = 'one two three four';
   const session = open([[{ text: words }, { wait: rest.passed, text: ' five' }], 'Never.']);
@@ -382,7 +383,7 @@ test('a client that returns to a run gets the events after the last one it has s
   expect(session.script.model.requests.length).toBe(1);
 });
 
-test("events of an agent that is called as a tool have places in its caller's run", async () => {
+test('a client can resume after an event of an agent that is called as a tool', async () => {
   const rest = gate();
   const child = new ReActAgent({
     name: 'helper',
@@ -412,7 +413,7 @@ test("events of an agent that is called as a tool have places in its caller's ru
   expect(deltasIn(text)).toBe('you.Done.');
 });
 
-test('a run whose isolate died continues for its readers, a completion with its tools and options', async () => {
+test('a run continues after its isolate died, and a completion continues with its tools and options', async () => {
   const rest = gate();
   const session = open([
     { toolCalls: [{ name: 'clock' }] },
@@ -455,7 +456,7 @@ test('a run whose isolate died continues for its readers, a completion with its 
   expect(choices[0]!.message.content).toBe('It rains.');
 });
 
-test("a result of a client's tool counts once, even if the isolate dies after it", async () => {
+test('a result of a client’s tool counts once, even if the isolate dies after it was sent', async () => {
   const session = open(
     [{ toolCalls: [{ id: 'c1', name: 'here' }] }, { text: 'In Pa', hang: true }, 'In Paris.'],
     { tools: [here] },
@@ -487,7 +488,7 @@ test('a session in a Durable Object has no branches', async () => {
   ]);
 });
 
-test('a page that reads a run shows it as one message', async () => {
+test('a page that reads a run shows one message', async () => {
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }], 'More.']);
   await leave(await session.run({ input: 'Hi' }), 'Half');

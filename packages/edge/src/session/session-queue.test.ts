@@ -17,8 +17,8 @@ import {
   type Session,
 } from '../../test-support/session-client.ts';
 
-// Sends two requests at once to one session, by every pair of routes. Checks what happens to the
-// waiting one.
+// The tests send two requests at once to one session, for every pair of routes. The session answers
+// one request at a time, so the second request waits.
 
 const header = (id: string): Record<string, string> => ({ 'x-isoloop-session': id });
 
@@ -56,7 +56,7 @@ const untilWaiting = async (session: Session, count: number): Promise<void> => {
 const texts = async (session: Session): Promise<string[]> => (await session.messages()).map(textOf);
 
 test.each(names.flatMap((first) => names.map((second) => [first, second] as const)))(
-  'a %s and a %s at once: the second waits, and both are answered',
+  'a session answers a %s and then a %s that are sent at once',
   async (first, second) => {
     const held = gate();
     const session = open([{ wait: held.passed, text: 'One.' }, 'Two.']);
@@ -78,7 +78,7 @@ test.each(names.flatMap((first) => names.map((second) => [first, second] as cons
   },
 );
 
-test.each(streams)('a %s that waits keeps its turn when its client disconnects', async (way) => {
+test.each(streams)('a waiting %s is answered even if its client disconnects', async (way) => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
   await (await session.run({ input: 'A' }, {})).body?.cancel().catch(() => {});
@@ -91,7 +91,7 @@ test.each(streams)('a %s that waits keeps its turn when its client disconnects',
   expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
 });
 
-test('a whole completion that waits keeps its turn when its client disconnects', async () => {
+test('a waiting completion that is not streamed is answered even if its client disconnects', async () => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.']);
   const one = ways.chat(session, 'A');
@@ -111,13 +111,13 @@ test('a whole completion that waits keeps its turn when its client disconnects',
   await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test.each(names)('a %s that waits when the isolate dies still runs, once', async (way) => {
+test.each(names)('a %s that waits when the isolate dies is answered once', async (way) => {
   const session = open([{ text: 'Half', hang: true }, 'One.', 'Two.']);
   await leave(await ways.chat(session, 'A'), 'Half');
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const two = ways[way](session, 'B');
   await untilWaiting(session, 2);
-  // An eviction would wait for the requests.
+  // Aborts the object, because an eviction would wait for the requests.
   await abortAllDurableObjects();
   const told = await two;
   if (way === 'whole completion') expect(await codeOf(told)).toEqual([503, 'STORAGE_FAILED']);
@@ -130,7 +130,7 @@ test.each(names)('a %s that waits when the isolate dies still runs, once', async
 });
 
 test.each(names)(
-  'a %s that waits when its session is deleted fails with ABORTED, and nothing is left',
+  'a %s that waits when its session is deleted fails with ABORTED, and the deletion leaves no data',
   async (way) => {
     const session = open([{ text: 'Half', hang: true }, 'New.']);
     const first = await ways.chat(session, 'A');
@@ -152,7 +152,7 @@ test.each(names)(
 );
 
 test.each(names)(
-  'an interrupt ends the running turn, and a %s behind it is answered',
+  'an interrupt ends the current answer, and the session answers the waiting %s',
   async (way) => {
     const session = open([{ text: 'Half', hang: true }, 'Two.']);
     const first = await ways.run(session, 'A');
@@ -168,7 +168,7 @@ test.each(names)(
   },
 );
 
-test('concurrent requests of many connections are each answered once, in one order', async () => {
+test('a session answers concurrent requests of many connections once each, and one after the other', async () => {
   const session = open(Array.from({ length: 12 }, (_, index) => `Answer ${index}.`));
   const asked = Array.from({ length: 12 }, (_, index) => `Question ${index}`);
   const answers = await Promise.all(
@@ -181,7 +181,7 @@ test('concurrent requests of many connections are each answered once, in one ord
   expect(session.script.model.requests.length).toBe(12);
 });
 
-test("rejects turns over the queue's limit without a trace; a key still finds its waiting turn", async () => {
+test('a full queue rejects a request and stores nothing of it; a request with a known idempotency key still finds its waiting turn', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.'], { brief: true });
@@ -208,7 +208,7 @@ test("rejects turns over the queue's limit without a trace; a key still finds it
   log.mockRestore();
 });
 
-test('gives up a turn whose isolate always dies before it begins, and runs the next one', async () => {
+test('a session gives up a request whose isolate dies before each attempt, and answers the next request', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open(['One.', 'Two.']);
   await (await ways.chat(session, 'A')).text();
@@ -252,7 +252,7 @@ test('gives up a turn whose isolate always dies before it begins, and runs the n
   log.mockRestore();
 });
 
-test('a session also expires if its object was evicted meanwhile', async () => {
+test('a session expires even if its object was evicted before', async () => {
   const session = open(['One.', 'Two.'], { brief: true });
   await (await ways.run(session, 'A')).text();
   const alarm = (): Promise<number | null> =>
@@ -273,7 +273,7 @@ const one = (session: Session, text: string, id: string): Promise<Response> =>
 
 const answerIn = (text: string): string => /"messageId":"([^"]+)"/.exec(text)![1]!;
 
-test('a message that is posted again while its turn runs or waits returns that turn', async () => {
+test('a message that is posted twice gets the same answer while the first request runs or waits', async () => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.']);
   const running = one(session, 'A', 'm1');
@@ -292,7 +292,7 @@ test('a message that is posted again while its turn runs or waits returns that t
   expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test('an edited message, and one that was answered, is asked again', async () => {
+test('a message that was edited or already answered is answered again when it is posted again', async () => {
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
   const running = one(session, 'A', 'm1');
@@ -318,7 +318,7 @@ const keyed = {
 >;
 
 test.each(Object.entries(keyed))(
-  'a %s with a known key returns the turn of that key: running, waiting or last',
+  'a %s with a known idempotency key returns the answer of that key, whether it runs, waits or is the last one',
   async (_way, post) => {
     const held = gate();
     const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
@@ -344,7 +344,7 @@ test.each(Object.entries(keyed))(
   },
 );
 
-test('a failed turn runs again under its key, and a turn without a key always runs', async () => {
+test('a failed request runs again under its idempotency key, and a request without a key always runs', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open([
     { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) },
@@ -362,11 +362,11 @@ test('a failed turn runs again under its key, and a turn without a key always ru
   log.mockRestore();
 });
 
-test.each(['a b', 'x'.repeat(256)])('rejects the key %j', async (key) => {
+test.each(['a b', 'x'.repeat(256)])('a session rejects the idempotency key %j', async (key) => {
   expect(await codeOf(await keyed.run(open([]), 'A', key))).toEqual([400, 'INVALID_INPUT']);
 });
 
-test("OpenAI's client, which retries on its own, asks the model once with a key", async () => {
+test('retries of OpenAI’s client ask the model once if they have an idempotency key', async () => {
   const session = open(['One.', 'Two.']);
   let requests = 0;
   const client = session.openai.withOptions({

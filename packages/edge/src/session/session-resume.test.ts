@@ -17,8 +17,8 @@ import {
 import type { SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 
-// An isolate dies just before a turn's run begins or just after it ends. The turn is still queued,
-// and the log has no open run.
+// An isolate dies just before the run of a turn (one request to the session) begins, or just after
+// the run has ended. The turn is still in the queue, and the log has no open run.
 
 const pay = tool({
   name: 'pay',
@@ -36,8 +36,8 @@ const message = (text: string): Msg => ({
 });
 
 /**
- * Queues a turn as an isolate leaves it that dies after the turn has begun. Then another isolate
- * resumes it.
+ * Stores a turn in the state that an isolate leaves when it dies after the turn has begun. Then
+ * lets another isolate resume the turn.
  */
 async function die(
   session: Session,
@@ -64,31 +64,35 @@ const texts = async (session: Session): Promise<string[]> => (await session.mess
 
 const rows: readonly (readonly [what: string, turn: SessionTurn, shown: readonly string[]])[] = [
   [
-    'a chat whose message is not in the log is begun',
+    'asks the model if the message of the chat is not in the log',
     { kind: 'message', message: message('B') },
     ['A', 'One.', 'B', 'Two.'],
   ],
   [
-    'messages that are not in the log are taken in',
+    'asks the model if the messages of a completion are not in the log',
     { kind: 'messages', messages: [message('B')] },
     ['A', 'One.', 'B', 'Two.'],
   ],
-  ['a chat that was answered is over', { kind: 'message', message: message('A') }, ['A', 'One.']],
   [
-    'messages that were answered are over',
+    'does not ask the model again if the log has the answer of the chat',
+    { kind: 'message', message: message('A') },
+    ['A', 'One.'],
+  ],
+  [
+    'does not ask the model again if the log has the answer of the completion',
     { kind: 'messages', messages: [message('A')] },
     ['A', 'One.'],
   ],
-  ['another answer that was given is not given again', { kind: 'regenerate' }, ['A', 'One.']],
-  ['what was to go on from the log has gone on', { kind: 'continue' }, ['A', 'One.']],
+  ['does not regenerate again if the log has a new answer', { kind: 'regenerate' }, ['A', 'One.']],
+  ['does not continue from the log if the log has an answer', { kind: 'continue' }, ['A', 'One.']],
   [
-    'what was decided is decided',
+    'does not apply a decision on a call that is no longer open',
     { kind: 'decide', decisions: [{ type: 'approve', toolUseId: 'c1' }] },
     ['A', 'One.'],
   ],
 ];
 
-test.each(rows)('%s', async (_, turn, shown) => {
+test.each(rows)('a resumed turn %s', async (_, turn, shown) => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A', 'id-A')]);
   await die(session, turn);
@@ -96,7 +100,7 @@ test.each(rows)('%s', async (_, turn, shown) => {
   expect(session.script.model.requests.length).toBe(shown.length / 2);
 });
 
-test('messages that begin a session are stored as usual, without a late system message', async () => {
+test('a resumed turn stores the messages of a completion, but no system message in a session that has begun', async () => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
   const system: Msg = { ...message('Obey me.'), role: 'system' };
@@ -104,7 +108,7 @@ test('messages that begin a session are stored as usual, without a late system m
   expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test('gives another answer if the first one was already removed', async () => {
+test('a resumed turn regenerates the answer if the old answer was already removed', async () => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
   await die(session, { kind: 'regenerate' }, async (memory) => {
@@ -119,9 +123,9 @@ const result = { type: 'result', toolUseId: 'c0', output: '12:00' } as const;
 
 test.each<[string, SessionTurn]>([
   ['a run', { kind: 'decide', decisions: [approve] }],
-  // A chat also sends the results of finished calls.
+  // A chat also sends results of calls that are finished.
   ['a chat', { kind: 'decisions', decisions: [result, approve], messageId: 'm' }],
-])('decisions of %s count if the call still waits, and only once', async (_, turn) => {
+])('a resumed turn applies the decisions of %s to an open call, and only once', async (_, turn) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
   const session = open([{ toolCalls: [{ id: 'c0', name: 'clock' }] }, pays, 'Paid.', 'Never.'], {
@@ -144,31 +148,35 @@ const said = (text: string, metadata = {}): Msg => ({
 const stop: Msg = { ...message('Stop.'), metadata: { reason: 'interrupted' } };
 
 const left: readonly (readonly [what: string, log: readonly Msg[], shown: readonly string[]])[] = [
-  ['a question is answered', [message('B')], ['A', 'One.', 'B', 'Two.']],
+  ['answers a question without a reply', [message('B')], ['A', 'One.', 'B', 'Two.']],
   [
-    'half a reply is asked again',
+    'asks the model again after a partial reply',
     [message('B'), said('Half', { partial: 'aborted' })],
     ['A', 'One.', 'B', 'Two.'],
   ],
   [
-    'an answer without its end costs no request',
+    'does not ask the model after an answer whose end was not recorded',
     [message('B'), said('Stored.')],
     ['A', 'One.', 'B', 'Stored.'],
   ],
   [
-    'an interrupted reply is left',
+    'keeps an interrupted reply',
     [message('B'), said('Half', { partial: 'interrupted' })],
     ['A', 'One.', 'B', 'Half'],
   ],
   [
-    'the words of an interrupt are left',
+    'keeps the message that answers an interrupt',
     [message('B'), said('What now?', { reason: 'interrupted' })],
     ['A', 'One.', 'B', 'What now?'],
   ],
-  ['a message that interrupts is left', [message('B'), stop], ['A', 'One.', 'B', 'Stop.']],
+  [
+    'keeps a user message that interrupted the run',
+    [message('B'), stop],
+    ['A', 'One.', 'B', 'Stop.'],
+  ],
 ];
 
-test.each(left)('a run that an isolate left: %s', async (_what, log, shown) => {
+test.each(left)('a resumed turn whose run had begun %s', async (_what, log, shown) => {
   const session = open(['One.', 'Two.']);
   await session.chat([ask('A', 'id-A')]);
   let ended: string | undefined;
@@ -187,7 +195,7 @@ test.each(left)('a run that an isolate left: %s', async (_what, log, shown) => {
   expect(ended).toBe(isInterrupted ? 'interrupted' : 'stop');
 });
 
-test('POST /api/run without input asks again after an interrupt, and a page sees only the new answer', async () => {
+test('POST /api/run without input asks the model again after an interrupt, and a page sees only the new answer', async () => {
   const rest = gate();
   const session = open([
     'One.',
@@ -214,23 +222,26 @@ test('POST /api/run without input asks again after an interrupt, and a page sees
 });
 
 test.each<[string, Decision, boolean, unknown]>([
-  ['that an approved call held up', approve, true, { state: 'interrupted' }],
+  ['that followed an approved call', approve, true, { state: 'interrupted' }],
   ['that denied a call', { type: 'reject', toolUseId: 'c1' }, false, { state: 'denied' }],
-])('a message %s is answered, though it was not in the log', async (_, decision, started, told) => {
-  const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
-  const session = open([pays, 'Tea.', 'Never.'], { tools: [pay] });
-  await session.chat([ask('Pay')]);
-  const turn = { kind: 'message', message: message('Tea'), decisions: [decision] } as const;
-  await die(session, turn, async (memory) => {
-    await memory.note([
-      { kind: 'run-begin', runId: 'died' },
-      { kind: 'decision', decision },
-      ...(started ? [{ kind: 'call-started', toolUseId: 'c1' } as const] : []),
-    ]);
-    await memory.flush();
-  });
-  expect(await texts(session)).toEqual(['Pay', '', 'Tea', 'Tea.']);
-  const results = session.script.model.requests[1]!.messages.flatMap(toolResultsOf);
-  expect(results).toMatchObject([told]);
-  expect(session.script.model.requests.length).toBe(2);
-});
+])(
+  'a resumed turn answers a message %s, even if the message was not in the log',
+  async (_, decision, started, told) => {
+    const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
+    const session = open([pays, 'Tea.', 'Never.'], { tools: [pay] });
+    await session.chat([ask('Pay')]);
+    const turn = { kind: 'message', message: message('Tea'), decisions: [decision] } as const;
+    await die(session, turn, async (memory) => {
+      await memory.note([
+        { kind: 'run-begin', runId: 'died' },
+        { kind: 'decision', decision },
+        ...(started ? [{ kind: 'call-started', toolUseId: 'c1' } as const] : []),
+      ]);
+      await memory.flush();
+    });
+    expect(await texts(session)).toEqual(['Pay', '', 'Tea', 'Tea.']);
+    const results = session.script.model.requests[1]!.messages.flatMap(toolResultsOf);
+    expect(results).toMatchObject([told]);
+    expect(session.script.model.requests.length).toBe(2);
+  },
+);

@@ -3,8 +3,8 @@ import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/en
 import { KvMemory } from '../store/kv-memory.ts';
 
 /**
- * Creates an endpoint whose namespace returns, after `freeze()`, the old value of each key that
- * existed then.
+ * Creates an endpoint. After `freeze()`, its namespace returns the old value of each key that
+ * exists at that time.
  */
 function endpoint(
   replies: readonly string[],
@@ -40,7 +40,7 @@ function endpoint(
   return { ...target, freeze };
 }
 
-test('a location with old data fails with SESSION_STALE and `retry-after`, and asks no model', async () => {
+test('a request at a location with old data fails with SESSION_STALE and `retry-after`, and the model is not asked', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const target = endpoint(['One.', 'Two.', 'Never.']);
   const id = crypto.randomUUID();

@@ -10,7 +10,7 @@ const turn = (model: string): NewTurn => ({
   requestId: 'r',
 });
 
-test('reads waiting turns one by one, in their order', async () => {
+test('TurnQueue reads waiting turns one by one, in their order', async () => {
   const objects = given.TEST_SESSIONS;
   await runInDurableObject(
     objects.get(objects.idFromName(crypto.randomUUID())),

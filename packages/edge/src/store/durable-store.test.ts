@@ -9,7 +9,10 @@ interface Host {
 
 const hosts = (env as { readonly STORE_HOST: DurableObjectNamespace }).STORE_HOST;
 
-/** Returns the store of a Durable Object of its own, called from outside. */
+/**
+ * Creates a Durable Object with a store. Returns a store that calls the object's store from
+ * outside.
+ */
 function hostedStore(name: string): KeyValueStore {
   const host = hosts.get(hosts.idFromName(name)) as unknown as Host;
   return {

@@ -6,7 +6,7 @@ import { KvStore } from './kv-store.ts';
 
 const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 
-test('isolates share a long-term memory in KV; it forgets a deleted session and can be cleared', async () => {
+test('isolates share a long-term memory in KV, which forgets a deleted session and can be cleared', async () => {
   const namespace = `user ${crypto.randomUUID()}`;
   const open = (): ReturnType<typeof keywordMemory> =>
     keywordMemory({ store: new KvStore(kv), namespace });

@@ -137,7 +137,7 @@ test('sessions in another memory cannot be listed', async () => {
 });
 
 test.for(secrets)(
-  '%s: an approval that useChat posts continues the turn, and a forged one does not',
+  '%s: an approval that useChat posts continues the answer, and a forged approval does not',
   async ([, secret]) => {
     ran = 0;
     const { send, messages } = endpoint(

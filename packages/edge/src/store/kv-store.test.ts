@@ -22,8 +22,8 @@ memoryConformance(
 type Put = (key: string, value: string) => Promise<void>;
 
 /**
- * Returns the real namespace with some operations replaced, because the emulator never fails and
- * has no rate limit.
+ * Returns the emulator's namespace with some operations replaced, because the emulator never fails
+ * and has no rate limit.
  */
 function withFaults(
   faults: Partial<Pick<KVNamespace, 'get' | 'put' | 'list' | 'delete'>>,
@@ -40,20 +40,23 @@ function newId(): string {
   return `kv-${crypto.randomUUID()}`;
 }
 
-test.for([[{}], [{ secrets }]])('a turn costs two writes, with %j', async ([options]) => {
-  const put = vi.fn<Put>((key, value) => kv.put(key, value));
-  const id = newId();
-  const memory = new KvMemory(withFaults({ put: put as never }), id, options);
-  for (let turn = 1; turn <= 3; turn++) {
-    for (let step = 0; step < 5; step++) await memory.append([userMessage(`${turn}.${step}`)]);
-    expect(put).toHaveBeenCalledTimes(2 * turn - 2);
-    await memory.flush();
-    expect(put).toHaveBeenCalledTimes(2 * turn);
-  }
-  expect((await new KvMemory(kv, id).read()).length).toBe(15);
-});
+test.for([[{}], [{ secrets }]])(
+  'a turn (a question and its answer) costs two writes to KV, with %j',
+  async ([options]) => {
+    const put = vi.fn<Put>((key, value) => kv.put(key, value));
+    const id = newId();
+    const memory = new KvMemory(withFaults({ put: put as never }), id, options);
+    for (let turn = 1; turn <= 3; turn++) {
+      for (let step = 0; step < 5; step++) await memory.append([userMessage(`${turn}.${step}`)]);
+      expect(put).toHaveBeenCalledTimes(2 * turn - 2);
+      await memory.flush();
+      expect(put).toHaveBeenCalledTimes(2 * turn);
+    }
+    expect((await new KvMemory(kv, id).read()).length).toBe(15);
+  },
+);
 
-test('lists, reads and deletes more keys than fit in one page', async () => {
+test('KvStore lists, reads and deletes more keys than fit in one page', async () => {
   const store = new KvStore(kv);
   const prefix = newId();
   const entries = Array.from(
@@ -68,7 +71,7 @@ test('lists, reads and deletes more keys than fit in one page', async () => {
   expect(await store.keys(prefix)).toEqual([]);
 });
 
-test('reads values that are too large for one bulk read', async () => {
+test('KvStore reads values that are too large for one bulk read', async () => {
   const store = new KvStore(kv);
   const keys = ['a', 'b', 'c'].map((suffix) => `${newId()}:${suffix}`);
   const value = JSON.stringify('x'.repeat(12 * 1024 * 1024));
@@ -82,7 +85,7 @@ test('reads values that are too large for one bulk read', async () => {
   await store.delete(keys);
 });
 
-test('splits, reads and clears a message that is larger than a value', async () => {
+test('KvStore splits, reads and clears a message that is larger than a value may be', async () => {
   const id = newId();
   const message = userMessage('東'.repeat(9 * 1024 * 1024));
   const memory = new KvMemory(kv, id);
@@ -95,7 +98,7 @@ test('splits, reads and clears a message that is larger than a value', async () 
   expect(await new KvStore(kv).keys(`s:${id}:`)).toEqual([]);
 });
 
-test('retries a write that KV rejects for its rate, and gives up after five attempts', async () => {
+test('KvStore retries a write that KV rejects for its rate, and gives up after five attempts', async () => {
   let refusals = 4;
   const delays: number[] = [];
   const put = vi.fn<Put>(async (key, value) => {
@@ -121,7 +124,7 @@ test('retries a write that KV rejects for its rate, and gives up after five atte
   expect(put).toHaveBeenCalledTimes(10);
 });
 
-test('a turn whose write failed is kept and written by the next flush', async () => {
+test('a memory keeps messages whose write failed, and the next flush writes them', async () => {
   let failing = true;
   const put = async (key: string, value: string): Promise<void> => {
     if (failing && key.endsWith(':head'))
@@ -141,7 +144,7 @@ test('a turn whose write failed is kept and written by the next flush', async ()
   expect(idsOf(await new KvMemory(kv, id).read())).toEqual(['1', '2']);
 });
 
-test('reports the daily limit of the plan as STORAGE_QUOTA', async () => {
+test('KvStore reports the daily limit of the plan as STORAGE_QUOTA', async () => {
   const put = async (): Promise<void> => {
     throw new Error('KV put() limit exceeded for the day.');
   };
@@ -152,7 +155,7 @@ test('reports the daily limit of the plan as STORAGE_QUOTA', async () => {
   });
 });
 
-test('failed reads, lists and deletes have codes as well', async () => {
+test('failed reads, lists and deletes of KV have error codes', async () => {
   const fail = async (): Promise<never> => {
     throw new Error('KV GET failed: 503 Service Unavailable');
   };
@@ -173,7 +176,7 @@ test('failed reads, lists and deletes have codes as well', async () => {
   }
 });
 
-test('a write that KV itself rejects fails with STORAGE_FAILED', async () => {
+test('a write that KV rejects as invalid fails with STORAGE_FAILED', async () => {
   const store = new KvStore(kv);
   await expect(store.set('k'.repeat(513), '1')).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
@@ -186,7 +189,7 @@ test('a write that KV itself rejects fails with STORAGE_FAILED', async () => {
   });
 });
 
-test('passes on a time to live, which must be at least a minute', async () => {
+test('KvStore passes a time to live to KV, and rejects less than a minute', async () => {
   const key = newId();
   const before = Math.floor(Date.now() / 1000);
   await new KvStore(kv, { expirationTtl: 3600 }).set(key, '1');
@@ -197,7 +200,7 @@ test('passes on a time to live, which must be at least a minute', async () => {
   );
 });
 
-test('reads the rest of a session whose oldest turns have expired', async () => {
+test('a memory in KV reads the rest of a session whose oldest messages have expired', async () => {
   const id = newId();
   const memory = new KvMemory(kv, id, { expirationTtl: 3600 });
   for (let turn = 0; turn < 40; turn++) {

@@ -92,12 +92,15 @@ test('KV of release 0.1 shows its session and list, and the session continues fr
   expect(after.map(textOf)).toEqual([...shown.map(textOf), 'And then?', 'Third.']);
 });
 
-/** Removes the metadata, because its echo is signed anew each time. */
+/** Removes the metadata, because its echo (a signed token) is different each time. */
 function withoutMetadata({ metadata: _metadata, ...message }: UIMessage): object {
   return message;
 }
 
-/** Writes tables and values of a Durable Object without the library. */
+/**
+ * Writes tables and values directly to the storage of a Durable Object, without the code under
+ * test.
+ */
 async function restore(stub: DurableObjectStub, { tables, rows, values }: Dump): Promise<void> {
   await runInDurableObject(stub, async (_object, { storage }) => {
     for (const { sql } of tables)

@@ -56,23 +56,26 @@ async function verdict(
 }
 
 const refused: readonly (readonly [string, readonly Decision[]])[] = [
-  ['nothing', []],
+  ['no call', []],
   ['an unknown call', [approve('c9')]],
-  ['a call that is over', [approve('c0')]],
-  ['a result of a call that is over', [result('c0')]],
-  ['a right one beside a wrong one', [approve('c1'), approve('c9')]],
-  ['another tool', [{ ...approve('c1'), name: 'color' }]],
-  ['a call twice', [approve('c1'), { type: 'reject', toolUseId: 'c1' }]],
-  ['a result of a tool that runs here', [result('c1')]],
-  ['an approval for a result', [approve('c2')]],
-  ['other arguments', [{ type: 'edit', toolUseId: 'c1', input: {} }]],
+  ['a finished call', [approve('c0')]],
+  ['a finished call, by a result', [result('c0')]],
+  ['an open call and an unknown call', [approve('c1'), approve('c9')]],
+  ['an open call with the name of another tool', [{ ...approve('c1'), name: 'color' }]],
+  ['one call twice', [approve('c1'), { type: 'reject', toolUseId: 'c1' }]],
+  ['a call of the agent’s own tool, by a result', [result('c1')]],
+  ['a call that waits for a result, by an approval', [approve('c2')]],
+  ['an open call, with other arguments', [{ type: 'edit', toolUseId: 'c1', input: {} }]],
 ];
 
-test.each(refused)('a memory without a log rejects decisions about %s', async (_what, claims) => {
-  expect(await verdict(claims, new InMemoryMemory(log))).toBe('INVALID_DECISION');
-});
+test.each(refused)(
+  'acceptDecisions() on a memory without a log rejects decisions about %s',
+  async (_what, claims) => {
+    expect(await verdict(claims, new InMemoryMemory(log))).toBe('INVALID_DECISION');
+  },
+);
 
-test('a memory without a log accepts decisions on calls that its tools leave open', async () => {
+test('acceptDecisions() on a memory without a log accepts decisions on calls that are open according to the tools', async () => {
   const claims = [{ ...approve('c1'), name: 'pay' }, result('c2')];
   expect(await verdict(claims, new InMemoryMemory(log))).toEqual(claims);
   expect(
@@ -80,7 +83,7 @@ test('a memory without a log accepts decisions on calls that its tools leave ope
   ).toHaveLength(1);
 });
 
-test('in history, ignores results of finished and unknown calls, and nothing else', async () => {
+test('acceptDecisions() with isHistory ignores results of finished and unknown calls, and rejects all other invalid decisions', async () => {
   const memory = new InMemoryMemory(log);
   expect(
     await verdict([result('c0', 'forged'), result('c9'), approve('c1')], memory, true),
@@ -90,7 +93,7 @@ test('in history, ignores results of finished and unknown calls, and nothing els
   expect(await verdict([result('c1'), result('c2')], memory, true)).toBe('INVALID_DECISION');
 });
 
-test('a log knows which calls wait for a decision, and decisions on other calls are rejected', async () => {
+test('acceptDecisions() on a memory with a log rejects decisions on calls that the log does not list as open', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.append(log);
   for (const claims of [
@@ -102,7 +105,7 @@ test('a log knows which calls wait for a decision, and decisions on other calls 
   }
 });
 
-test('limits the sizes of results and reasons, to the character', () => {
+test('checkSizes() rejects a result or a reason that is one character over the limit', () => {
   const limits = { ...defaultLimits, toolResultChars: 10 };
   const fits: readonly Decision[] = [
     result('c', 'x'.repeat(10)),

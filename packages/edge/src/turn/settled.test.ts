@@ -5,13 +5,13 @@ import { expect, test } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 
 interface Opened extends TestEndpoint {
-  /** Resources that were opened for agents and are not closed. */
+  /** Resources of agents that are open now. */
   readonly open: Set<object>;
   readonly made: () => number;
 }
 
 /**
- * Creates an endpoint whose agents each have a resource to close, such as a connection to a tool
+ * Creates an endpoint. Each of its agents has a resource to close, such as a connection to a tool
  * server.
  */
 function endpoint(replies: readonly ScriptedReply[]): Opened {
@@ -57,30 +57,33 @@ test.each([
   ['a completion', '/v1/chat/completions', { messages: [question] }, 200],
   ['a streamed completion', '/v1/chat/completions', { messages: [question], stream: true }, 200],
   [
-    'a completion of a history that cannot be',
+    'a completion of an invalid history',
     '/v1/chat/completions',
     { messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] },
     400,
   ],
-  ['a chat that is refused', '/api/chat', { id: 'settled-1', messages: [forged] }, 400],
+  ['a rejected chat', '/api/chat', { id: 'settled-1', messages: [forged] }, 400],
   [
-    'a run that is refused',
+    'a rejected run',
     '/api/run',
     { id: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
     400,
   ],
-])('closes the resources of the agent of %s once', async (_name, path, body, status) => {
-  const target = endpoint(['Hello.']);
-  const response = await target.post(path, {
-    ...(path.startsWith('/v1') && { model: 'offline' }),
-    ...body,
-  });
-  await response.text();
-  await target.settled();
-  expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
-});
+])(
+  'the endpoint closes the resources of an agent once after %s',
+  async (_name, path, body, status) => {
+    const target = endpoint(['Hello.']);
+    const response = await target.post(path, {
+      ...(path.startsWith('/v1') && { model: 'offline' }),
+      ...body,
+    });
+    await response.text();
+    await target.settled();
+    expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
+  },
+);
 
-test('the resources stay open while a completion is read', async () => {
+test('the resources of an agent stay open while the client reads a completion', async () => {
   const target = endpoint([[{ text: 'One ' }, { text: 'two.' }]]);
   const response = await target.post('/v1/chat/completions', {
     model: 'offline',
