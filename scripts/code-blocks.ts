@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** A code block of a README that is a file. */
+/** A code block of a README, with the name of the file that it shows. */
 export interface Block {
   readonly file: string;
   readonly source: string;
 }
 
-/** Returns a README's TypeScript blocks. The word after `ts` names the file. */
+/**
+ * Returns the TypeScript code blocks of a README. In its first line, the word after `ts` is the
+ * file's name.
+ */
 export function codeBlocks(path = 'README.md'): readonly Block[] {
   const readme = readFileSync(`${root}/${path}`, 'utf8');
   return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(

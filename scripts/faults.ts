@@ -5,7 +5,8 @@ import type { FaultReport } from '../packages/core/src/testing/fault-injection.t
 import { ensureChromium } from './install-chromium.ts';
 import { runCommand } from './run-command.ts';
 
-// `npm run faults` kills the hosts of conversations at every point and prints the losses.
+// `npm run faults` ends the process of a conversation at every possible point and prints what was
+// lost.
 
 interface Tried extends FaultReport {
   readonly store: string;

@@ -3,8 +3,8 @@ import { chromiumCandidates } from './chromium.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /**
- * Finds Chromium or installs it: Debian's package as root, otherwise Playwright's download. On
- * success the output is the path.
+ * Finds or installs Chromium. As root on Debian or Ubuntu it installs the distribution's package,
+ * otherwise Playwright's download. If it succeeds, `output` is the path of Chromium.
  */
 export async function ensureChromium(): Promise<CommandResult> {
   const { CHROMIUM_PATH } = process.env;
@@ -46,8 +46,9 @@ async function debianPackage(): Promise<CommandResult> {
 }
 
 /**
- * Returns the first Chromium that starts. It must be started, because Ubuntu's package is a
- * script that asks for snap. On Windows the first one is returned: its Chrome has no `--version`.
+ * Returns the first Chromium that starts with `--version`. This finds out whether it works:
+ * Ubuntu's package is only a script that asks for snap. On Windows it returns the first Chromium,
+ * because Chrome has no `--version` there.
  */
 async function working(): Promise<string | undefined> {
   for (const path of chromiumCandidates()) {

@@ -35,14 +35,14 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface TypeException {
-  /** A folder, or a file relative to `packages`. */
+  /** Path of a folder or a file, relative to `packages`. */
   readonly from: string;
-  /** A file relative to `packages`. */
+  /** Path of a file, relative to `packages`. */
   readonly to: string;
   readonly reason: string;
 }
 
-/** Types that a folder may import from a later one. */
+/** Types that a folder may import from a later folder. */
 const typeExceptions: readonly TypeException[] = [
   {
     from: 'core/src/error',
@@ -76,13 +76,13 @@ const typeExceptions: readonly TypeException[] = [
   },
 ];
 
-/** A file of the repository. `path` is relative to the root and uses `/`. */
+/** A file of the repository. Its `path` is relative to the root and uses `/`. */
 export interface SourceFile {
   readonly path: string;
   readonly source: string;
 }
 
-/** The packages that a package may import, by its folder in `packages/`. */
+/** The packages that each package may import. The keys are folders in `packages/`. */
 const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   core: [],
   'web-worker': ['core'],
@@ -112,7 +112,7 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
       target.startsWith('test/') || target.startsWith(`packages/${from}/test-support/`);
     return isTest(path) && isSupport
       ? undefined
-      : `${from} reaches out of its sources to ${target}`;
+      : `${from} must not import ${target}, which is outside its sources`;
   }
   if (isTest(path) || (typeOnly && isTypeException(path, target))) return undefined;
   return folderViolation(from, path, { target, typeOnly });
@@ -135,7 +135,7 @@ function folderViolation(
 ): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (from === undefined) return undefined;
-  // Types of edge's options are declared in the entry file.
+  // The entry file of edge declares the types of its options, so type imports of it are allowed.
   if (to === undefined) {
     return typeOnly && packageName === 'edge'
       ? undefined

@@ -5,17 +5,17 @@ import { root } from './root.ts';
 
 export interface LocalEdgeOptions {
   readonly port: number;
-  /** Folder of the simulated KV and Durable Objects. Default `.wrangler/state`. */
+  /** Folder for the data of the simulated KV and Durable Objects. Default: `.wrangler/state`. */
   readonly persistTo?: string;
-  /** Wrangler's configuration file. Default `wrangler.toml`. */
+  /** Path of Wrangler's configuration file. Default: `wrangler.toml`. */
   readonly config?: string;
-  /** Variables of the Worker in addition to those of the configuration. */
+  /** Variables of the Worker, in addition to the variables in the configuration file. */
   readonly vars?: Readonly<Record<string, string>>;
 }
 
 export interface LocalEdge {
   readonly url: string;
-  /** Resolves with the exit code if the server ends by itself. */
+  /** Resolves with the exit code when the server ends. */
   readonly exited: Promise<number>;
   /** Returns the server's output so far. */
   log(): string;
@@ -23,8 +23,8 @@ export interface LocalEdge {
 }
 
 /**
- * Starts `wrangler dev` on loopback, with all services simulated on this machine. The server
- * answers once `untilHealthy` resolves.
+ * Starts `wrangler dev` on loopback, with all services simulated on this machine. Call
+ * `untilHealthy()` to wait until the server answers.
  */
 export function startLocalEdge({
   port,
@@ -76,8 +76,8 @@ export function startLocalEdge({
 }
 
 /**
- * Waits until `/healthz` answers. Rejects if the server ends first, or after `timeoutMs` (default
- * 180,000).
+ * Waits until `/healthz` answers. Rejects if the server ends before, or after `timeoutMs`
+ * milliseconds (default 180,000).
  */
 export async function untilHealthy(
   { url, exited, log }: LocalEdge,
@@ -96,7 +96,7 @@ export async function untilHealthy(
   throw new Error(`${ended ? 'The server ended' : `No answer from ${url}/healthz`}:\n${log()}`);
 }
 
-/** Returns whether a port of loopback is free. */
+/** Returns whether a port is free on loopback. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -2,14 +2,17 @@ import { parseSync } from 'vite';
 
 export interface ModuleImport {
   readonly specifier: string;
-  /** Whether it is `import type …` or `export type … from …`, which disappear with the types. */
+  /**
+   * Whether the import is `import type …` or `export type … from …`, which does not exist at run
+   * time.
+   */
   readonly typeOnly: boolean;
   readonly line: number;
 }
 
 /**
- * Returns what a module imports, re-exports or loads with `import('…')`. Throws if it cannot be
- * parsed.
+ * Returns the modules that a module imports, re-exports or loads with `import('…')`. Throws if the
+ * source cannot be parsed.
  */
 export function moduleImports(fileName: string, source: string): readonly ModuleImport[] {
   const { module, errors } = parseSync(fileName, source);

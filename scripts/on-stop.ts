@@ -1,6 +1,6 @@
 /**
- * Calls `stop` once: at Ctrl-C, at a signal to end, or when the parent process has ended. npm's
- * shell does not forward SIGTERM, so the parent is checked.
+ * Calls `stop` once: at Ctrl-C, at a signal to end, or when the parent process has ended. Checks
+ * the parent process, because npm's shell does not forward SIGTERM.
  */
 export function onStop(stop: () => void): void {
   const parent = process.ppid;

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** Folders of the published packages. Each comes after the packages it depends on. */
+/** Folders of the published packages. Each package comes after the packages that it depends on. */
 export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
 
-/** The optional peers that an entry imports. Other entries import none. */
+/**
+ * The optional peer dependencies that each entry imports. An entry that is not in this list imports
+ * none.
+ */
 export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
   'core/json-schema.js': ['@cfworker/json-schema'],

@@ -5,7 +5,10 @@ import { entryPeers, packageFolders, readManifest, type PackageManifest } from '
 import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
-/** Packs every package, unpacks it as for a user, and imports each of its entries in plain Node. */
+/**
+ * Packs and unpacks every package, as npm does for a user, and imports each of its entries in plain
+ * Node.
+ */
 export async function checkPackedImports(): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'isoloop-packed-'));
   try {
@@ -55,8 +58,8 @@ async function packAndImport(folder: string): Promise<CommandResult> {
 }
 
 /**
- * Returns the entries of a package, except `./testing`: it imports vitest, which only loads
- * inside a test run.
+ * Returns the entries of a package, except `./testing`. That entry imports vitest, which only loads
+ * while tests run.
  */
 function entriesOf({ name, exports }: PackageManifest): readonly string[] {
   return Object.keys(exports)

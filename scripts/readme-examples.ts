@@ -1,21 +1,22 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { root } from './root.ts';
 
-/** The README whose code comes from tests. */
+/** Path of the README whose code comes from tests. */
 export const examplesReadme: string = `${root}/packages/core/README.md`;
 
 const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
 
 /**
- * Returns the README with the code of its examples. A block below `<!-- example: name -->` gets
- * the region of that name.
+ * Returns the README with the current code of its examples. A code block below `<!-- example: name
+ * -->` gets the code of the region `name`.
  *
- * Throws if a block has no such line, if a name has no region, or if no block shows a region.
+ * Throws if a code block has no such line, if a name has no region, or if no block shows a region.
  */
 export function withExamples(readme: string, examples: ReadonlyMap<string, string>): string {
   const shown = new Set<string>();
   const written = readme.replaceAll(block, (_match, name: string | undefined, code: string) => {
-    if (name === undefined) throw new Error(`A block of code is not an example:\n${code}`);
+    if (name === undefined)
+      throw new Error(`A code block has no line <!-- example: name --> above it:\n${code}`);
     const example = examples.get(name);
     if (example === undefined) throw new Error(`There is no region "${name}".`);
     shown.add(name);
@@ -36,7 +37,7 @@ export function readExamples(): ReadonlyMap<string, string> {
  * Finds the code between `// #region name` and `// #endregion`, without its indentation. Regions
  * with the same name in one file are one example, with a blank line between them.
  *
- * Throws if two files use a name, or if a region does not end.
+ * Throws if two files use the same name, or if a region does not end.
  */
 export function regionsIn(sources: readonly string[]): ReadonlyMap<string, string> {
   const examples = new Map<string, string>();
@@ -55,7 +56,7 @@ function partsOf(source: string): ReadonlyMap<string, readonly string[]> {
   for (const [, name = '', code = ''] of regions)
     parts.set(name, [...(parts.get(name) ?? []), code]);
   if (regions.length !== source.split('// #region ').length - 1)
-    throw new Error(`A region does not end, or one is in another:\n${source}`);
+    throw new Error(`A region does not end, or is inside another region:\n${source}`);
   return parts;
 }
 

@@ -4,26 +4,29 @@ import { root } from './root.ts';
 
 export interface CommandResult {
   readonly ok: boolean;
-  /** Standard output and standard error, in order. */
+  /** Text of standard output and standard error, in the order of writing. */
   readonly output: string;
 }
 
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: the repository's root. */
+  /** Working directory. Default: the repository's root. */
   readonly cwd?: string;
-  /** Receives the messages that the command sends over an IPC channel. Default: no channel. */
+  /**
+   * Receives the messages that the command sends over an IPC channel. Without this function there
+   * is no channel.
+   */
   readonly onMessage?: (message: unknown) => void;
   /**
-   * Kills the command and its process group after this long without output or a message.
-   * Milliseconds; default 10 minutes. There is no limit on the total time.
+   * Maximum time without output or a message, in milliseconds. After it, the command and its
+   * process group are killed. Default: 10 minutes. The total time has no limit.
    */
   readonly silenceMs?: number;
 }
 
 /**
- * The environment of child processes: `node_modules/.bin` (with Node 24) comes first on PATH, and
- * telemetry is off.
+ * Returns the environment of child processes: `node_modules/.bin` (with Node 24) comes first on
+ * PATH, and telemetry is off.
  */
 export function quietEnvironment(): NodeJS.ProcessEnv {
   return {
@@ -44,7 +47,9 @@ export function killCommands(): void {
   for (const child of running) killGroup(child);
 }
 
-/** Runs a command to its end without a terminal, and keeps its output. Never rejects. */
+/**
+ * Runs a command without a terminal, and resolves with its output when it has ended. Never rejects.
+ */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -53,7 +58,8 @@ export function runCommand(
   const { env = {}, cwd = root, onMessage, silenceMs = 600_000 } = options;
   return new Promise((resolve) => {
     let output = '';
-    // In its own process group, so that a kill also reaches its children, such as workerd.
+    // The command gets its own process group, so that a kill also reaches its children, such as
+    // workerd.
     const child = spawn(command, args, {
       cwd,
       env: { ...quietEnvironment(), ...env },

@@ -5,11 +5,11 @@ import { root } from './root.ts';
 import { runCommand } from './run-command.ts';
 import { reachable } from './reachable-modules.ts';
 
-/** An entry of the output of `size-limit --json`. */
+/** One bundle in the output of `size-limit --json`. */
 interface Measured {
   readonly name: string;
   readonly passed: boolean;
-  /** Bytes, minified and gzipped. */
+  /** Size in bytes, minified and gzipped. */
   readonly size: number;
 }
 
@@ -21,8 +21,8 @@ interface Row {
 }
 
 /**
- * Target sizes in bytes of bundles that are still larger. Their limits in `.size-limit.json` keep
- * them from growing; lower the limit whenever a bundle shrinks.
+ * Target sizes, in bytes, of bundles that are still larger. Their limits in `.size-limit.json`
+ * prevent growth. Lower a limit when its bundle has become smaller.
  */
 const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 14_000 };
 
@@ -88,7 +88,10 @@ function dependencyRow(): Row {
   };
 }
 
-/** Checks the imports of each entry of core: no packages except its peers, and no other entries. */
+/**
+ * Checks that each entry of core imports no packages except its peer dependencies, and no other
+ * entries.
+ */
 function entryRows(): readonly Row[] {
   const dist = `${root}/packages/core/dist`;
   const entries = Object.values(readManifest('core').exports).flatMap((target) =>

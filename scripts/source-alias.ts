@@ -6,7 +6,10 @@ export interface Alias {
   readonly replacement: string;
 }
 
-/** Maps each export of a package to its source file. Tests and `npm run dev` use the sources. */
+/**
+ * Maps each export of a package to its source file, because tests and `npm run dev` use the
+ * sources.
+ */
 export const sourceAlias: Alias[] = ['core', 'web-worker', 'edge'].flatMap((name) => {
   const { exports } = JSON.parse(readFileSync(`${root}/packages/${name}/package.json`, 'utf8')) as {
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>;

@@ -5,7 +5,7 @@ import { StatusLine } from './test/status-line.ts';
 import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
 
-// Usage: npm test [-- STEP… PATH…]. With --long, every core test runs in every engine, with all
+// Usage: npm test [-- STEP… PATH…]. With --long, every test of core runs in every engine, with all
 // random cases.
 
 const args = process.argv.slice(2);

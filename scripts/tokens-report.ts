@@ -22,7 +22,7 @@ const fitted = profiles as Readonly<
   Record<string, { countText(text: string): number } | undefined>
 >;
 
-/** Estimators that are the same for all tokenizers. */
+/** Estimators that do not depend on the tokenizer. */
 const others: Readonly<Record<string, Estimator>> = {
   generic: (text) => Math.round(profiles.generic.countText(text)),
   arc: (text) => arc.countText(text),

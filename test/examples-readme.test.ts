@@ -35,7 +35,7 @@ test('withExamples() replaces code that differs from its example', () => {
 
 test('withExamples() throws for code without an example, an unused example and an unknown name', () => {
   expect(() => withExamples(fence('one();\n', ''), examples)).toThrow(
-    'A block of code is not an example',
+    'A code block has no line <!-- example: name --> above it',
   );
   expect(() => withExamples('# Title\n', examples)).toThrow('No block shows the region a.');
   expect(() => withExamples(fence('one();\n'), new Map())).toThrow('There is no region "a".');

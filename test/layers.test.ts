@@ -64,7 +64,7 @@ test('tests may import any folder and test support', () => {
   ).toEqual([]);
   expect(
     check('packages/edge/src/turn/a.ts', `import { b } from '../../test-support/b.ts';`)[0],
-  ).toContain('reaches out');
+  ).toContain('is outside its sources');
 });
 
 test('no folder may import an entry file, and each folder must be in the list', () => {
@@ -106,5 +106,5 @@ test('only tests may import their package by its name', () => {
 test('an adapter imports core through its exports, not its files', () => {
   expect(
     check('packages/edge/src/index.ts', `import { tool } from '../../core/src/index.ts';`)[0],
-  ).toContain('reaches out of its sources');
+  ).toContain('which is outside its sources');
 });

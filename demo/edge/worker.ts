@@ -6,13 +6,19 @@ import { offlineModel } from '../src/offline-model.ts';
 import type { Note, NotesStore } from '../src/tools/notes.ts';
 
 export interface Env {
-  /** Keeps the notes. The conversations are Durable Objects. */
+  /** Stores the notes. Each conversation is stored in a Durable Object. */
   readonly CHAT_KV: KVNamespace;
-  /** Model of `model: 'edge'`. Without it only the offline model is available. */
+  /**
+   * Name of the model for requests with `model: 'edge'`. Without it, only the offline model is
+   * available.
+   */
   readonly OPENAI_MODEL?: string;
-  /** Never leaves the Worker. Set it with `wrangler secret put OPENAI_API_KEY`. */
+  /**
+   * Key of the model's server. It never leaves the Worker. Set it with `wrangler secret put
+   * OPENAI_API_KEY`.
+   */
   readonly OPENAI_API_KEY?: string;
-  /** Address of the endpoint. Default: OpenAI's. */
+  /** Address of the model's server. Default: OpenAI's. */
   readonly OPENAI_BASE_URL?: string;
 }
 
@@ -20,8 +26,8 @@ const offlineOnly = demoHandler(['offline']);
 const withModel = demoHandler(['offline', 'edge']);
 
 /**
- * The Durable Object of a conversation. A handler has validated each turn before it arrives here,
- * so both handlers can share this class.
+ * The Durable Object of a conversation. A handler validates each request before it sends the
+ * request here, so both handlers can share this class.
  */
 export const ChatSession: typeof withModel.Session = withModel.Session;
 
@@ -31,8 +37,8 @@ export default {
 } satisfies ExportedHandler<Env>;
 
 /**
- * Builds the handler. Without `authorize` it only answers requests to this machine, so add yours
- * before you deploy.
+ * Builds the handler. Without `authorize`, it only answers requests to localhost. Add your own
+ * `authorize` before you deploy.
  */
 function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({

@@ -14,7 +14,7 @@ export interface DemoAgentOptions {
   readonly notes: NotesStore;
 }
 
-/** Builds the agent, which is the same in the tab's worker and at the edge. */
+/** Builds the demo's agent. It is the same in the tab's worker and at the edge. */
 export function demoAgent({ model, memory, sessionId, notes }: DemoAgentOptions): ReActAgent {
   return new ReActAgent({
     name: 'assistant',
@@ -25,8 +25,8 @@ export function demoAgent({ model, memory, sessionId, notes }: DemoAgentOptions)
     sessionId,
     use: [
       fitContext({ window: model.features.contextWindow ?? contextWindow }),
-      // If a tab closes during a tool call, the call stays open. Without this patch the next
-      // question would be refused.
+      // If a tab closes during a tool call, the call stays open. This middleware closes such calls;
+      // without it, the agent would refuse the next question.
       patchToolCalls(),
     ],
     tools: [calculator, timeInCity(), notesTool(notes), setTheme],

@@ -11,14 +11,14 @@ import { listedNotes, plan, planNext } from './offline/plan.ts';
 import { helpText, wordAnswer } from './offline/word-answer.ts';
 
 export interface OfflineModelOptions {
-  /** Milliseconds between two deltas, so that users see the answer stream. Default 15. */
+  /** Time between two deltas, in milliseconds, so that users see the answer stream. Default: 15. */
   readonly delayMs?: number;
 }
 
 /**
- * Creates a model that needs no language model, key or network. Its rules plan calls of the
- * demo's tools and turn the results into an answer. It lets users try the loop at once. It
- * explains its limits when it is asked for more.
+ * Creates a chat model that works by rules, without a language model, key or network, so that users
+ * can try the demo at once. The rules plan calls of the demo's tools and turn the results into an
+ * answer. For other questions, the answer explains the limits of the rules.
  */
 export function offlineModel({ delayMs = 15 }: OfflineModelOptions = {}): ChatModel {
   return {
@@ -42,8 +42,8 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   const since = messages.slice(asked + 1);
   const steps = since.filter(({ role }) => role === 'assistant').length;
   const results = since.flatMap(toolResultsOf);
-  // The delete flow lists the notes first. Omit that list from the answer, because the user did
-  // not ask for it.
+  // To delete notes, the rules first list all notes. The answer omits that list, because the user
+  // did not ask for it.
   const told = steps > 1 ? results.filter((result) => !listedNotes(result).length) : results;
   const known = new Set(tools.map(({ name }) => name));
   const planned = steps === 0 ? plan(question) : steps === 1 ? planNext(question, results) : [];
@@ -56,7 +56,7 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
     yield [{ type: 'tool-input', index, id, name, delta: '' }];
     for (const delta of pieces(JSON.stringify(input))) yield [{ type: 'tool-input', index, delta }];
   }
-  // Estimated, so that totals of usage are not zero.
+  // An estimate, so that the total usage is not zero.
   const inputTokens = messages.reduce(
     (sum, message) => sum + countMessage(message),
     countTools(tools),
@@ -72,8 +72,8 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
 }
 
 /**
- * Splits a text into words. Chinese and Japanese have no spaces, so their texts are split into
- * pairs of characters.
+ * Splits a text into words. Chinese and Japanese texts have no spaces, so they are split into pairs
+ * of characters.
  */
 function pieces(text: string): readonly string[] {
   return (

@@ -27,7 +27,7 @@ export function markdownProse(path: string, source: string): Prose {
 
   function readTable({ header, rows }: Tokens.Table, start: number): void {
     for (const [index, row] of [header, ...rows].entries()) {
-      // The line of dashes is between the header and the first row.
+      // Skips the line of dashes between the header and the first row.
       const line = lineAt(start) + (index === 0 ? 0 : index + 1);
       for (const cell of row) add(cell.tokens, line);
     }

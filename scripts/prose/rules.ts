@@ -1,4 +1,4 @@
-/** The prose of one file. */
+/** The prose (comments, messages or paragraphs) of one file. */
 export interface Prose {
   readonly path: string;
   readonly sentences: readonly Sentence[];
@@ -19,7 +19,7 @@ export interface ProseReport {
 /** Longest sentence, in words. A code span counts as one word. */
 export const maxWords = 25;
 
-/** Words that are hard to read, and British spelling. */
+/** Words that are hard to read, and British spellings. Each has a hint or a better word. */
 const avoided: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(?:gone|goes|go) on with\b/i, 'continue'],
   [/\bto be had\b/i, 'available'],
@@ -67,7 +67,7 @@ export function sentencesIn(text: string): readonly string[] {
     .filter((sentence) => /[a-z]{2}/i.test(sentence));
 }
 
-/** Also the separators of list items in one line. */
+/** The end of a sentence. The signs `·` and `→` also separate sentences. */
 const sentenceEnd = /(?<=[.!?]["')]?) (?=\S)| [·→] /;
 
 function wordsOf(sentence: string): number {

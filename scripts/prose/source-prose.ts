@@ -8,8 +8,8 @@ interface Text {
 }
 
 /**
- * Reads the prose of a TypeScript file: its comments and its strings of four words or more, which
- * are mostly error messages. In a test file it reads only the tests' titles.
+ * Reads the prose of a TypeScript file: its comments, and its strings of four or more words, which
+ * are mostly error messages. Of the strings in a test file it reads only the titles of tests.
  */
 export function sourceProse(path: string, source: string): Prose {
   const { comments, program } = parseSync(path, source);
@@ -26,7 +26,7 @@ export function sourceProse(path: string, source: string): Prose {
   };
 }
 
-/** Adjacent line comments are one text. */
+/** Joins adjacent line comments to one text. */
 function joinedComments(comments: ParseResult['comments'], source: string): readonly Text[] {
   const texts: { text: string; start: number; end: number }[] = [];
   for (const { type, value, start, end } of comments) {
@@ -52,10 +52,7 @@ function longStrings(program: ESTree.Program): readonly Text[] {
   return strings.filter(({ text }) => /^(?:\S+ +){3}\S/.test(text));
 }
 
-/**
- * Finds the first argument of calls such as `test('…')`, `test.for(cases)('…')` and
- * `describe('…')`.
- */
+/** Finds the titles in calls such as `test('…')`, `test.for(cases)('…')` and `describe('…')`. */
 function testTitles(program: ESTree.Program): readonly Text[] {
   const titles: Text[] = [];
   const visitor = new Visitor({

@@ -2,14 +2,14 @@ import type { Step } from './step.ts';
 
 export interface Choice {
   readonly steps: readonly Step[];
-  /** Parts of the paths of test files. Empty: all files. */
+  /** Parts of the paths of test files. An empty list selects all files. */
   readonly filters: readonly string[];
 }
 
 /**
- * Splits the arguments of `npm test` into step names and path filters. An argument with `/` or `.`
- * is a path filter. With filters only, every step with test files runs. Returns the unknown step
- * names if there are any.
+ * Splits the arguments of `npm test` into names of steps and path filters. An argument with `/` or
+ * `.` is a path filter. If all arguments are filters, selects every step with test files. If a step
+ * is unknown, returns only the unknown names.
  */
 export function chooseSteps(
   steps: readonly Step[],
@@ -31,7 +31,7 @@ export function chooseSteps(
   };
 }
 
-/** `publint` selects `publint core`, `publint edge` and so on. */
+/** Returns whether a step is wanted. `publint` selects `publint core`, `publint edge` and so on. */
 function stepMatches({ name }: Step, wanted: string): boolean {
   return name === wanted || name.startsWith(`${wanted} `);
 }

@@ -13,7 +13,7 @@ import type { TestReport } from './test-report.ts';
 /** Vitest reporter: sends each file and test result to `npm test`, and prints failures at once. */
 export class ProgressReporter implements Reporter {
   #vitest: Vitest | undefined;
-  /** Output that tests have logged, by task id. Shown if the test fails. */
+  /** Text that each test has logged, by task id. Printed if the test fails. */
   readonly #logs = new Map<string, string>();
   readonly #send: (report: TestReport) => void;
 

@@ -1,6 +1,6 @@
 import type { TestReport } from './test-report.ts';
 
-/** The reports of a running Vitest project so far, in sum. */
+/** Sum of the reports that a running Vitest project has sent so far. */
 export interface Progress {
   files: number;
   filesDone: number;

@@ -7,7 +7,7 @@ import type { TestReport } from './test-report.ts';
 
 const [project = '', ...filters] = process.argv.slice(2);
 const send = (report: TestReport): void => void process.send?.(report);
-// Vitest prints failures to stderr. They go to the parent at once, while the run continues.
+// Vitest prints failures to stderr. This stream sends them to the parent process at once.
 const errors = new Writable({
   decodeStrings: false,
   write(text: string, _encoding, done) {
@@ -28,6 +28,6 @@ const vitest = await startVitest(
   { stderr: errors },
 );
 await vitest?.close();
-// Waits only until the parent has all reports: a handle that a test left open must not hang the
-// step.
+// Exits when the parent process has all reports. An open handle of a test must not keep this
+// process alive.
 process.send?.({ type: 'output', text: '' } satisfies TestReport, () => process.exit());

@@ -1,12 +1,15 @@
-/** Minimum time between status lines without a terminal. Milliseconds. */
+/** Minimum time between two status lines if there is no terminal, in milliseconds. */
 const plainIntervalMs = 15_000;
 
-/** Shows the running step: a live line on a terminal, otherwise a line every 15 seconds. */
+/**
+ * Shows the progress of the running step. A terminal gets one line that changes, other outputs get
+ * a new line every 15 seconds.
+ */
 export class StatusLine {
   #live = '';
   #printedAt = Date.now();
 
-  /** Starts a step. Its first plain line comes after an interval. */
+  /** Starts a step. Without a terminal, its first line appears after 15 seconds. */
   begin(): void {
     this.#printedAt = Date.now();
   }
@@ -22,7 +25,7 @@ export class StatusLine {
     console.log(text);
   }
 
-  /** Prints permanent text above the live line. */
+  /** Prints text that stays, above the status line. */
   print(text: string): void {
     const live = this.#live;
     this.clear();

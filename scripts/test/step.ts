@@ -5,23 +5,26 @@ import type { StatusLine } from './status-line.ts';
 export interface StepResult {
   readonly passed: number;
   readonly failed: number;
-  /** Shown after the duration when the step passes. */
+  /** Text after the duration if the step passes. */
   readonly note?: string;
-  /** Printed when the step fails. Empty if the failures were already printed. */
+  /** Text to print if the step fails. Empty if the failures were already printed. */
   readonly output: string;
 }
 
 export interface StepContext {
-  /** Parts of paths. The Vitest steps run only the matching test files. Empty: all of them. */
+  /**
+   * Parts of paths. The Vitest steps run only test files with a matching path. An empty list
+   * selects all files.
+   */
   readonly filters: readonly string[];
   readonly status: StatusLine;
 }
 
 export interface Step {
   readonly name: string;
-  /** Whether it runs test files, which path filters can select. */
+  /** Whether the step runs test files, so that path filters apply to it. */
   readonly runsTestFiles?: boolean;
-  /** Names of steps. If one of them failed in this run, this step does not run. */
+  /** Names of earlier steps. If one of them has failed, this step does not run. */
   readonly needs?: readonly string[];
   run(context: StepContext): Promise<StepResult>;
 }

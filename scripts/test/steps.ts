@@ -43,7 +43,10 @@ async function command(name: string, ...args: readonly string[]): Promise<StepRe
   return resultOf(await runCommand(name, args));
 }
 
-/** Runs a command for all packages at the same time; the folder is its last argument. */
+/**
+ * Runs a command for all packages at the same time. The last argument of the command is the
+ * package's folder.
+ */
 async function inEachPackage(name: string, ...args: readonly string[]): Promise<StepResult> {
   const results = await Promise.all(
     packageFolders.map((folder) => command(name, ...args, `packages/${folder}`)),

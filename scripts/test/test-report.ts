@@ -1,4 +1,6 @@
-/** One message of a running Vitest project to `npm test`, sent over the process's IPC channel. */
+/**
+ * A message that a running Vitest project sends to `npm test` over the IPC channel of its process.
+ */
 export type TestReport =
   | { readonly type: 'files'; readonly count: number }
   | { readonly type: 'file-start' | 'file-end'; readonly file: string }
@@ -10,8 +12,9 @@ export type TestReport =
       readonly state: 'passed' | 'failed' | 'skipped';
     }
   /**
-   * An error outside a test: a file that does not load, a hook that fails, an unhandled rejection.
+   * An error outside a test, such as a file that does not load, a hook that fails or an unhandled
+   * rejection.
    */
   | { readonly type: 'stray-error' }
-  /** Text for the reader, such as a failing test's diff. */
+  /** Text to print, such as the diff of a failed test. */
   | { readonly type: 'output'; readonly text: string };

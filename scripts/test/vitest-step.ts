@@ -3,7 +3,10 @@ import { addReport, noProgress, progressText, type Progress } from './progress.t
 import type { Step, StepContext, StepResult } from './step.ts';
 import type { TestReport } from './test-report.ts';
 
-/** Must exceed the limits in `vitest.config.ts`, so that Vitest reports a hanging test first. */
+/**
+ * Maximum time without a report, in minutes. It must exceed the limits in `vitest.config.ts`, so
+ * that Vitest reports a hanging test first.
+ */
 const silenceMinutes = { quick: 8, long: 30 };
 
 export interface VitestStepOptions {
@@ -40,7 +43,8 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
   if (progress.passed === 0 && filters.length === 0) problems.push('No test passed.\n');
   const found = progress.failed + progress.skipped + progress.strayErrors;
   const failed = found === 0 && (!ok || problems.length > 0) ? 1 : found;
-  // The test failures are printed already. Other output explains why the process failed.
+  // If tests have failed, their failures explain why the process failed, and they are already
+  // printed. In all other cases the output is the explanation.
   const isExplained = !ok && found > 0 && progress.running.size === 0 && !/^Stopped /m.test(output);
   const explanation = isExplained ? '' : output;
   return {

@@ -11,14 +11,14 @@ export interface Segment {
 
 const folder = `${root}/test/fixtures/tokens`;
 
-/** The tokenizer families whose tokens were counted. */
+/** The tokenizer families for which the corpus has token counts. */
 export const tokenizers: readonly string[] = (
   JSON.parse(readFileSync(`${folder}/meta.json`, 'utf8')) as {
     readonly tokenizers: readonly string[];
   }
 ).tokenizers;
 
-/** The labels of the texts in each group of scripts or kinds. */
+/** The text labels of each group. A group has texts of one script or of one kind. */
 const groups: Readonly<Record<string, string>> = {
   english: 'en-doc en-agent en-prose',
   'latin-eu': 'de fr es pt it nl sv',

@@ -3,8 +3,9 @@ import type { WeightPrior } from './fit-weights.ts';
 const free = -4;
 
 /**
- * The counters of `packages/core/src/tokens/features/text-features.ts`, in its order. `value` is
- * the prior of the counter's weight. `min` is the lowest weight; default 0.
+ * The counters of `packages/core/src/tokens/features/text-features.ts`, in the same order. `value`
+ * is the prior (the expected value) of the counter's weight. `min` is the lowest weight. Default:
+ * 0.
  */
 const priors: readonly (readonly [name: string, value: number, min?: number])[] = [
   ['words', 0.6],
@@ -72,8 +73,8 @@ const priors: readonly (readonly [name: string, value: number, min?: number])[] 
 ];
 
 /**
- * Tokens of a single Hangul letter, which the corpus rarely has. Each number is the mean over 19
- * chat forms (ㅋㅋ, ㅠㅠ, ㅎㅎ, …).
+ * Number of tokens of a single Hangul letter, which is rare in the corpus. Each number is the mean
+ * of 19 forms from chats (ㅋㅋ, ㅠㅠ, ㅎㅎ, …).
  */
 const jamo: Readonly<Record<string, number>> = {
   o200k: 1.6,
@@ -98,12 +99,15 @@ export function jamoWeight(tokenizer: string): number {
 }
 
 /**
- * The families whose vocabulary has tags as single tokens. For other families the weight of tags
- * would only fit noise in the training texts.
+ * The tokenizer families whose vocabulary has tags as single tokens. For other families, a weight
+ * of tags would only fit noise in the training texts.
  */
 const tagFamilies: readonly string[] = ['gemma3'];
 
-/** Returns the priors of one fit. The weight of a single Hangul letter is fixed at `jamoTokens`. */
+/**
+ * Returns the priors of the weights of one tokenizer. The weight of a single Hangul letter is
+ * always `jamoTokens`.
+ */
 export function weightPriors(tokenizer: string, jamoTokens: number): readonly WeightPrior[] {
   const fixed = new Map([['jamo', jamoTokens]]);
   if (!tagFamilies.includes(tokenizer)) fixed.set('tags', 0);

@@ -4,7 +4,10 @@ import { jamoWeight, weightPriors } from './features.ts';
 import { fitWeights } from './fit-weights.ts';
 import { quantizeWeights } from './quantize-weights.ts';
 
-/** The families for `generic`, which is fitted to the geometric mean of their tokens. */
+/**
+ * The tokenizer families of the profile `generic`, which fits the geometric mean of their token
+ * counts.
+ */
 const genericFamilies: readonly string[] = [
   'o200k',
   'qwen3',
@@ -17,8 +20,8 @@ const genericFamilies: readonly string[] = [
 ];
 
 /**
- * Fits the weights of each tokenizer and of `generic`, to the training texts only. A weight is
- * one character.
+ * Fits the weights of each tokenizer and of `generic` to the training texts only. In the result,
+ * each character encodes one weight.
  */
 export function fitProfiles(): ReadonlyMap<string, string> {
   const segments = readSegments('train');
@@ -43,9 +46,9 @@ export function fitProfiles(): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns the importance of each text. Larger groups and longer texts count more, but less than
- * in proportion. English counts twice, because prompts, tools and comments are in English in all
- * conversations.
+ * Returns the importance of each text. It grows with the size of the group and the length of the
+ * text, but more slowly. English counts twice, because prompts, tools and comments are in English
+ * in all conversations.
  */
 function importanceOf(segments: readonly Segment[]): readonly number[] {
   const sizes = new Map<string, number>();
@@ -57,8 +60,8 @@ function importanceOf(segments: readonly Segment[]): readonly number[] {
 }
 
 /**
- * Returns the geometric mean of eight numbers. `Math.pow` may differ between machines; a square
- * root does not.
+ * Returns the geometric mean of eight numbers. Uses square roots, because the result of `Math.pow`
+ * may differ between machines.
  */
 function eighthRoot(values: readonly number[]): number {
   const product = values.reduce((a, b) => a * b, 1);

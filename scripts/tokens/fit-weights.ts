@@ -8,7 +8,7 @@ export interface FitInput {
   readonly priors: readonly WeightPrior[];
 }
 
-/** The prior of a weight, and its bounds. */
+/** The prior (the expected value) of a weight, and the bounds of the weight. */
 export interface WeightPrior {
   readonly value: number;
   readonly min: number;
@@ -20,8 +20,8 @@ const ridge = 1e-3;
 
 /**
  * Finds the weights with the smallest sum of relative absolute errors, by iteratively reweighted
- * least squares. Each weight is pulled slightly towards its prior. It equals the prior if no text
- * has its counter.
+ * least squares. A small penalty keeps each weight close to its prior. If no text has a counter,
+ * the weight equals the prior.
  *
  * Uses only sums, products, quotients and square roots, which are the same on every machine.
  */

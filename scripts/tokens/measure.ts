@@ -3,7 +3,7 @@ import { groupNames, tokenizers, type Segment } from './corpus.ts';
 /** Returns the estimated number of tokens of a text. */
 export type Estimator = (text: string) => number;
 
-/** Relative errors: 0.05 is 5%. */
+/** Relative errors of estimates. 0.05 means 5%. */
 export interface Accuracy {
   /** Mean of the absolute errors. */
   readonly mean: number;
@@ -45,7 +45,7 @@ export function accuracyByGroup(
   );
 }
 
-/** The kinds of histories. Each has the share of text groups in it. */
+/** The kinds of conversation histories. Each has the share of each text group. */
 export const histories: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   Korean: { korean: 1 },
   Japanese: { japanese: 1 },
@@ -61,8 +61,8 @@ const historyTokens = 8000;
 const historyCount = 300;
 
 /**
- * Returns the errors on random histories of 8,000 tokens. `estimates` has one number per segment.
- * Every run draws the same histories.
+ * Returns the errors on random conversation histories of 8,000 tokens. `estimates` has one number
+ * per text. The histories are the same each time.
  */
 export function historyErrors(
   segments: readonly Segment[],
@@ -91,7 +91,10 @@ export function historyErrors(
   });
 }
 
-/** Returns the index of the share that contains a number from 0 to 1. */
+/**
+ * Returns the index of a share. `at`, a number from 0 to 1, selects it: larger shares have a larger
+ * range.
+ */
 function pick(shares: readonly number[], at: number): number {
   let sum = 0;
   const found = shares.findIndex((share) => (sum += share) > at);

@@ -2,9 +2,9 @@ import { decodeWeight } from '../../packages/core/src/tokens/fitted-profile.ts';
 import { weigh, type FitInput } from './fit-weights.ts';
 
 /**
- * The printable characters from `R` to `~` and from `#` to `Q`, in the order of the weights they
- * encode. Frequent weights get small letters and signs. These are also frequent in the code, so
- * that it compresses better.
+ * The printable characters from `R` to `~` and from `#` to `Q`, in the order of the weights that
+ * they encode. Frequent weights get lower-case letters and signs. These characters are also
+ * frequent in the code, so the bundle compresses better.
  */
 const characters: readonly string[] = Array.from({ length: 92 }, (_, i) =>
   String.fromCharCode(35 + ((i + 47) % 92)),
@@ -12,8 +12,8 @@ const characters: readonly string[] = Array.from({ length: 92 }, (_, i) =>
 const grid: readonly number[] = characters.map(decodeWeight);
 
 /**
- * Rounds each weight to one character. Starts with the nearest characters. Then it moves single
- * weights by one or two steps while that reduces the sum of the errors.
+ * Rounds each weight to a value that one character can encode. Starts with the nearest values. Then
+ * moves single weights by one or two steps as long as a move reduces the sum of the errors.
  */
 export function quantizeWeights(
   weights: readonly number[],
@@ -49,7 +49,7 @@ export function quantizeWeights(
   }
   return steps.map((step) => characters[step]).join('');
 
-  /** Returns how much the sum of the errors shrinks when a weight changes. */
+  /** Returns by how much the sum of the errors decreases if a weight changes. */
   function gainOf(column: number, change: number): number {
     let gain = 0;
     for (const i of columns[column]!) {

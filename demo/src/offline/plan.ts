@@ -9,7 +9,9 @@ export interface PlannedCall {
   readonly input: JsonObject;
 }
 
-/** Most tool calls for one question. A text with more parts is probably pasted data. */
+/**
+ * Maximum number of tool calls for one question. A text with more parts is probably pasted data.
+ */
 const maxCalls = 12;
 
 /**
@@ -18,7 +20,7 @@ const maxCalls = 12;
  */
 export function plan(question: string): readonly PlannedCall[] {
   const noted = addedNote(question);
-  // The text of a note is not a question.
+  // The rules must not read the text of a note as a question.
   const rest = noted ? question.slice(0, noted.at) : question;
   return [
     ...expressionsIn(rest).map((expression) => ({ name: 'calculator', input: { expression } })),
@@ -32,7 +34,7 @@ export function plan(question: string): readonly PlannedCall[] {
   ].slice(0, maxCalls);
 }
 
-/** Returns the calls that depend on the results of the first ones. */
+/** Returns the tool calls that depend on the results of the first calls. */
 export function planNext(question: string, results: readonly ToolResult[]): readonly PlannedCall[] {
   const doomed = doomedNotes(question);
   if (doomed) {
@@ -75,8 +77,8 @@ function needsNotes(text: string): boolean {
 }
 
 /**
- * Finds which notes the text asks to delete. `about` is a part of their text in lower case; it is
- * empty for all notes.
+ * Finds which notes the text asks to delete: the notes whose text contains `about`, in lower case.
+ * An empty `about` means all notes.
  */
 function doomedNotes(text: string): { readonly about: string } | undefined {
   if (deletesAll.test(text)) return { about: '' };

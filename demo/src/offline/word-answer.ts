@@ -74,7 +74,7 @@ export function helpText(language: Language): string {
 /** Turns the tools' results into an answer in the question's language, with one line per result. */
 export function wordAnswer(results: readonly ToolResult[], language: Language): string {
   const said = results.map((result) => wordResult(result, words[language]));
-  // Several denied calls get one line.
+  // Several denied calls have the same line, which appears once.
   return [...new Set(said)].join('\n');
 }
 
@@ -107,7 +107,7 @@ function textOfNote(note: unknown): string {
 }
 
 function weekdayName(language: Language, weekday: number): string {
-  // 1 January 2023 was a Sunday.
+  // 1 January 2023 was a Sunday, so the day of the month gives the day of the week.
   return new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }).format(
     Date.UTC(2023, 0, 1 + weekday),
   );

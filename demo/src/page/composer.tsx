@@ -36,8 +36,8 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
     write('');
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Enter can end a composition of an input method; it must not send then. Safari reports this
-    // as key 229 after the composition.
+    // With an input method, Enter can end the composition of a character. Such an Enter must not
+    // send the message. Safari reports it after the composition, with the key code 229.
     if (
       event.key !== 'Enter' ||
       event.shiftKey ||
@@ -76,7 +76,7 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
             Stop
           </button>
         ) : (
-          // `aria-disabled` rather than `disabled`: the button would lose the focus when Stop
+          // Uses `aria-disabled`, because a button with `disabled` would lose the focus when Stop
           // turns into Send.
           <button type="submit" className="primary" aria-disabled={!text.trim()}>
             Send

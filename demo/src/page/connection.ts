@@ -5,32 +5,33 @@ import type { Home, ModelChoice } from './settings.ts';
 /** News about the conversation from other tabs and, at the edge, from other browsers. */
 export type News =
   /**
-   * A run has started or continues; it may be one of this page. Without an id it is a run of
-   * another tab.
+   * A run (the agent's work on one question) has started or continues. It may be a run of this
+   * page. Without an id, it is a run of another tab.
    */
   | { readonly type: 'run'; readonly runId?: string }
   | { readonly type: 'end'; readonly runId: string }
-  /**
-   * The conversation may have changed. Without notification of each change the page has to look.
-   */
+  /** The conversation may have changed. The page reads the history to find out. */
   | { readonly type: 'look' };
 
-/** A connection from a conversation to its agent. It has the same interface for both homes. */
+/**
+ * A connection from a conversation to its agent. The interface is the same for an agent in the
+ * tab's worker and for an agent at the edge.
+ */
 export interface Connection {
   readonly sessionId: string;
   readonly transport: ChatTransport<UIMessage>;
-  /** Messages of the conversation when the connection opened. */
+  /** Messages of the conversation at the time when the connection opened. */
   readonly messages: UIMessage[];
   /** Reads all messages up to now, from all tabs and browsers. */
   history(): Promise<UIMessage[]>;
-  /** Calls `listener` with news. Returns a function that stops this. */
+  /** Calls `listener` with news. Returns a function that ends these calls. */
   watch(listener: (news: News) => void): () => void;
-  /** Whether a turn continues without this page. If so, leaving the page must not end it. */
-  readonly outlivesPage: boolean;
   /**
-   * Stops the turn where it runs, whichever page asked for it. The page itself has stopped
-   * reading.
+   * Whether a run continues after the user leaves the page. If so, the page must not end the run
+   * when it closes.
    */
+  readonly outlivesPage: boolean;
+  /** Stops the current run, whichever page started it. This page has already stopped reading. */
   stop(): void;
   close(): void;
 }
@@ -45,7 +46,7 @@ export function connect(options: ConnectionOptions): Promise<Connection> {
   return options.home === 'worker' ? connectWorker(options) : connectEdge(options);
 }
 
-/** Returns the models that the edge offers, or none if it cannot be reached. */
+/** Returns the models that the edge offers, or an empty list if the edge cannot be reached. */
 export async function edgeModels(): Promise<readonly string[]> {
   try {
     const response = await fetch('/v1/models');
@@ -87,14 +88,14 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
     return ((await response.json()) as { messages: UIMessage[] }).messages;
   };
   const messages = await history();
-  // The edge does not announce a new turn. This channel tells this browser's other tabs; for
-  // other browsers the page reads the history.
+  // The edge does not announce new questions. This channel announces them to other tabs of this
+  // browser. For questions of other browsers, the page reads the history.
   const otherTabs = new BroadcastChannel(`isoloop-demo:${path}`);
   const tell = (news: News): void => otherTabs.postMessage(news.type);
   const edge = new DefaultChatTransport<UIMessage>({
     api: '/api/chat',
     body: { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' },
-    // The edge stores the history, so the last message is enough.
+    // Sends only the last message, because the edge stores the history.
     prepareSendMessagesRequest: ({ id, messages: all, trigger, messageId, body }) => ({
       body: { ...body, id, trigger, messageId, messages: all.slice(-1) },
     }),
@@ -133,20 +134,20 @@ function watchRuns(agent: RemoteAgent, listener: (news: News) => void): () => vo
     for await (const { type, runId, agentPath } of runs) {
       if (agentPath.length > 1) continue;
       if (type === 'run-end') listener({ type: 'end', runId });
-      // The question is in the log from this event on.
+      // The stored history contains the question from this event on.
       const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
       if (!isAtWork || runId === seen) continue;
       seen = runId;
       listener({ type: 'run', runId });
     }
   };
-  read().catch(() => {}); // the connection has ended
+  read().catch(() => {}); // The connection has ended.
   return () => void runs.cancel();
 }
 
 /**
- * Asks the page to look when it becomes visible or gets the focus. It may have slept, or nobody
- * may have told it of changes.
+ * Asks the page to read the history when it becomes visible or gets the focus. A hidden page may
+ * have slept, or may have received no news.
  */
 function watchFocus(listener: (news: News) => void): () => void {
   const look = (): void => {
@@ -167,8 +168,8 @@ function joined(...ends: readonly (() => void)[]): () => void {
 }
 
 /**
- * Stops the run at the edge. With conversations in KV this request fails, but there the
- * disconnect has stopped the run already.
+ * Stops the run at the edge. If conversations are in KV, this request fails, but the disconnect has
+ * already stopped the run.
  */
 async function interrupt(path: string): Promise<void> {
   const headers = { 'content-type': 'application/json' };

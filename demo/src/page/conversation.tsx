@@ -27,8 +27,9 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
   const [reading] = useState(newReading);
-  // `useChat` stops its own chat when the component unmounts. In a worker, that would end the run
-  // for all tabs. The state of this chat is also current between two renders.
+  // This component creates its own `Chat`, because `useChat` would stop a chat of its own when the
+  // component unmounts. In a worker, that would end the run for all tabs. The state of this `Chat`
+  // is also current between two renders.
   const [chat] = useState(() => {
     const made: Chat<UIMessage> = new Chat<UIMessage>({
       id: connection.sessionId,
@@ -49,10 +50,10 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     });
     return made;
   });
-  // A reload may have interrupted the answer, or left it running.
+  // After a reload, the last answer may be unfinished or still running.
   useEffect(() => void resumeRun(chat, reading), [chat, reading]);
   useEffect(() => {
-    // If the turn continues without this page, this only stops reading.
+    // If the run continues without this page, `stop()` only stops reading.
     return () => void (connection.outlivesPage && chat.stop());
   }, [connection, chat]);
   const {
@@ -88,7 +89,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   }, [connection, leave]);
   const retry = (): void => {
     const asked = messages.findLast(({ role }) => role === 'user');
-    // Sends the message again under its own id. `regenerate` would fail if the message never
+    // Sends the message again with the same id. `regenerate` would fail if the message had never
     // arrived.
     if (asked)
       void reading.resumed.then(() =>
@@ -144,8 +145,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
 }
 
 /**
- * Applies the choices of the theme tool from this visit. Choices in the loaded history are not
- * applied again.
+ * Applies the themes that the theme tool chooses during this visit. Ignores earlier choices, which
+ * are in the loaded history.
  */
 function useThemeTool(
   messages: OpenConnection['messages'],

@@ -1,6 +1,6 @@
 /**
- * Text that the user has written and not sent. It outlives the composer, which is recreated for
- * each connection.
+ * Text that the user has written and not sent. The draft outlives the message field, which is
+ * created anew for each connection.
  */
 export interface Draft {
   read(): string;
@@ -8,8 +8,8 @@ export interface Draft {
 }
 
 /**
- * Creates a draft. It is not React state, because each key would render the whole conversation
- * again.
+ * Creates a draft. A draft is not React state, because then each key press would render the whole
+ * conversation again.
  */
 export function createDraft(): Draft {
   let text = '';

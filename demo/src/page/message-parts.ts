@@ -22,8 +22,8 @@ export function isVisible({ role, parts }: UIMessage): boolean {
 }
 
 /**
- * Returns the messages with each call once: at its first place, in its latest state. When a
- * message denies a call, only the new answer contains the result.
+ * Returns the messages with each tool call once, at its first place and in its latest state. If a
+ * user message denies a call, the result of that call is only in the next answer.
  */
 export function withCallsOnce(messages: readonly UIMessage[]): readonly UIMessage[] {
   const latest = new Map(
@@ -41,8 +41,8 @@ export function withCallsOnce(messages: readonly UIMessage[]): readonly UIMessag
 }
 
 /**
- * Returns whether both lists show the same. Ids do not count: the log may use another id than the
- * stream.
+ * Returns whether both lists show the same content. Ignores ids, because the log and the stream may
+ * use different ids.
  */
 export function saysTheSame(some: readonly UIMessage[], others: readonly UIMessage[]): boolean {
   const shown = (messages: readonly UIMessage[]): string =>

@@ -12,7 +12,7 @@ export interface MessagesProps {
   readonly busy: boolean;
   readonly waiting: boolean;
   readonly onExample: (text: string) => void;
-  /** Asks for another answer. Absent if there is no answer, or if the last one failed. */
+  /** Asks for another answer. Absent if there is no answer, or if the last answer failed. */
   readonly onAgain: (() => void) | undefined;
   readonly onDecide: (approvalId: string, approved: boolean) => void;
   readonly children: ReactNode;
@@ -32,16 +32,17 @@ export function Messages({
   const following = useRef(true);
   const messages = withCallsOnce(given);
   const last = messages.at(-1);
-  // A message that was refused leaves the decisions open.
+  // If a message was refused, the calls of the answer before it can still be decided.
   const answer = messages.findLast((message) => message.role === 'assistant' && isVisible(message));
   useEffect(() => {
     const list = region.current;
-    // Do not scroll while the user reads earlier messages, until they ask something.
+    // Does not scroll while the user reads earlier messages. A new question starts the scrolling
+    // again.
     if (waiting) following.current = true;
     if (list && last && following.current) list.scrollTop = list.scrollHeight;
   });
   const isShown = (message: UIMessage): boolean => isVisible(message) || (busy && message === last);
-  // The pressed button disappears. Move the focus to the list, so that keyboard users keep their
+  // The pressed button disappears. The focus moves to the list, so that keyboard users keep their
   // place.
   const leaving =
     <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
@@ -112,6 +113,6 @@ export function Messages({
 function Text({ text }: { readonly text: string }) {
   const language = languageOf(text);
   // Fonts and screen readers treat Han characters differently in Chinese, Japanese and Korean, so
-  // these need `lang`. Other text may be in any language.
+  // these texts need `lang`. All other texts may be in any language.
   return <p lang={language === 'en' ? undefined : language}>{text}</p>;
 }

@@ -39,7 +39,8 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
           }
         : { kind },
     );
-    // `close()` returns the focus to where it was. Unmounting the dialog would not.
+    // `close()` returns the focus to the element that had it before. Unmounting the dialog would
+    // not.
     dialog.current?.close();
   };
 

@@ -14,18 +14,18 @@ export const modelChoice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('edge') }),
 ]);
 
-/** The model of the agent. Its key is never stored. */
+/** The model of the agent. The model's key is never stored. */
 export type ModelChoice = Readonly<z.infer<typeof modelChoice>>;
 
 const schema = z.object({
   home: z.enum(['worker', 'edge']),
-  /** One conversation id per home: the worker and the edge store conversations separately. */
+  /** Ids of the two conversations. The worker and the edge store conversations separately. */
   sessions: z.object({ worker: z.string(), edge: z.string() }),
   theme: z.enum(['light', 'dark', 'system']),
   endpoint: z.object({ baseURL: z.string(), model: z.string() }),
 });
 
-/** The settings that each tab has for itself. */
+/** The settings that belong to one tab. */
 const place = schema.pick({ home: true, sessions: true });
 
 export type Settings = z.infer<typeof schema>;
@@ -33,8 +33,8 @@ export type Settings = z.infer<typeof schema>;
 const key = 'isoloop-demo';
 
 /**
- * Loads the settings. A tab keeps its own conversations when another tab starts new ones. A new
- * tab takes those of the last tab that saved.
+ * Loads the settings. A tab keeps its conversations when another tab starts new conversations. A
+ * new tab uses the conversations of the tab that saved last.
  */
 export function loadSettings(): Settings {
   try {
@@ -57,6 +57,6 @@ export function saveSettings(settings: Settings): void {
     localStorage.setItem(key, JSON.stringify(settings));
     sessionStorage.setItem(key, JSON.stringify(place.parse(settings)));
   } catch {
-    // Ignored, because the conversation itself is stored elsewhere.
+    // Ignores the error, because the conversation itself is stored elsewhere.
   }
 }

@@ -19,10 +19,10 @@ export interface TimelineEntry {
   readonly detail: string;
 }
 
-/** Most events in a timeline. Older ones are dropped. */
+/** Maximum number of events in a timeline. Older events are dropped. */
 const maxEvents = 400;
 
-/** Adds an event unless it is there already: a resumed stream repeats its turn from the start. */
+/** Adds an event unless the list already has it. A resumed stream repeats all events of its run. */
 export function withEvent(
   events: readonly TimelineEvent[],
   event: TimelineEvent,
@@ -31,7 +31,7 @@ export function withEvent(
   return [...events, event].slice(-maxEvents);
 }
 
-/** Adds the end of the run: `useChat` stops reading before that event arrives. */
+/** Adds the end of a stopped run, because `useChat` stops reading before that event arrives. */
 export function stopped(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
   const last = events.at(-1);
   if (!last || last.type === 'run-end') return events;

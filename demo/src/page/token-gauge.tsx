@@ -3,7 +3,7 @@ import type { UIMessage } from 'ai';
 import { useMemo } from 'react';
 import { contextWindow } from '../context-window.ts';
 
-/** Shows an estimate of how much of the model's window the conversation takes. */
+/** Shows an estimate of the part of the model's context window that the conversation needs. */
 export function TokenGauge({ messages }: { readonly messages: readonly UIMessage[] }) {
   const tokens = useMemo(
     () => messages.reduce((sum, message) => sum + tokensOf(message), 0),

@@ -12,8 +12,8 @@ const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
 export interface ToolCardProps {
   readonly part: DynamicToolUIPart;
   /**
-   * Allows or denies a call that waits for approval. Absent when the call cannot be decided any
-   * more.
+   * Allows or denies a tool call that waits for approval. Absent if the call can no longer be
+   * decided.
    */
   readonly onDecide: ((approvalId: string, approved: boolean) => void) | undefined;
 }
@@ -63,8 +63,8 @@ function outputOf(part: DynamicToolUIPart): unknown {
 }
 
 /**
- * Formats a value for reading: the fields of an object as `city: Tokyo, time: 14:03`, of a single
- * field only its value.
+ * Formats a value for reading. An object becomes `city: Tokyo, time: 14:03`; an object with one
+ * field becomes the field's value.
  */
 function readable(value: unknown): string {
   if (Array.isArray(value)) return value.map(readable).join('; ') || 'none';

@@ -2,7 +2,10 @@ import { useEffect, useMemo, useState } from 'react';
 import { connect, type Connection, type ConnectionOptions } from './connection.ts';
 
 export interface OpenConnection extends Connection {
-  /** New for each connection, because a conversation's state must not outlive its connection. */
+  /**
+   * Unique id of the connection. A conversation's state must not outlive its connection, so the id
+   * is a React key.
+   */
   readonly id: string;
 }
 
@@ -13,8 +16,8 @@ interface Wanted extends ConnectionOptions {
 }
 
 /**
- * Opens a connection for these options and closes the previous one. The previous connection is
- * not returned after the options change: messages sent to it would be lost.
+ * Opens a connection for these options and closes the previous connection. When the options change,
+ * the previous connection is no longer returned, because messages sent to it would be lost.
  */
 export function useConnection(options: ConnectionOptions): State & { retry(): void } {
   const { home, sessionId, model } = options;

@@ -4,15 +4,15 @@ import { useEffect, useState } from 'react';
 import type { Connection, News } from './connection.ts';
 import { saysTheSame } from './message-parts.ts';
 
-/** The state of reading in one chat. */
+/** State of a chat that reads streams, its own or those of other tabs. */
 export interface Reading {
   /** Ids of the runs that this chat has started or followed. */
   readonly runs: Set<string>;
   /** Whether the user stopped the last stream before its end. */
   wasStopped: boolean;
   /**
-   * Resolves when no stream is being resumed. Messages wait for it, because AI SDK marks a chat
-   * as ready when it finds no stream.
+   * Resolves when no stream is being resumed. A new message waits for this promise, because AI SDK
+   * marks a chat as ready when it finds no stream to resume.
    */
   resumed: Promise<void>;
 }
@@ -21,7 +21,7 @@ export function newReading(): Reading {
   return { runs: new Set(), wasStopped: false, resumed: Promise.resolve() };
 }
 
-/** Reads the current run of this conversation to its end, if there is one. */
+/** Shows the current run of this conversation to its end, if there is one. */
 export function resumeRun(chat: Chat<UIMessage>, reading: Reading): Promise<void> {
   reading.wasStopped = false;
   reading.resumed = chat.resumeStream();
@@ -29,8 +29,8 @@ export function resumeRun(chat: Chat<UIMessage>, reading: Reading): Promise<void
 }
 
 /**
- * Wraps a transport so that a resumed stream replaces the shown part of the last answer. The
- * stream repeats the answer from its start, sometimes under another id.
+ * Wraps a transport so that a resumed stream replaces the shown part of the last answer. That
+ * stream repeats the answer from its start, sometimes with another message id.
  */
 export function replacingAnswer(
   transport: ChatTransport<UIMessage>,
@@ -58,8 +58,8 @@ export interface UseOtherTabsOptions {
 }
 
 /**
- * Shows other tabs' questions and answers as they stream. Waits while this chat is busy. Returns
- * true while it follows another tab's run: the user cannot send then.
+ * Shows the questions and streamed answers of other tabs in this chat. Waits while this chat is
+ * busy. Returns true while it shows another tab's run, because the user cannot send messages then.
  */
 export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions): boolean {
   const [isFollowing, setFollowing] = useState(false);
@@ -100,7 +100,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       if (runId !== undefined) followed.add(runId);
       chat.messages = messages;
       await resume();
-      // A stopped answer is not in the log yet.
+      // If the user stopped the answer, the history does not contain it yet.
       if (!reading.wasStopped) await look();
     };
     const show = async (news: News): Promise<void> => {
@@ -118,16 +118,16 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
         if (willLook) return;
         willLook = true;
       }
-      // The history is read only after the page has asked for a running answer. An answer that
-      // ended before has no stream but is in the history. If the connection has failed, the next
-      // message reports it.
+      // Reads the history only after the page has asked for a running answer. An answer that has
+      // ended before has no stream but is in the history. Ignores a failed connection, because the
+      // next message reports it.
       queue = queue
         .then(() => reading.resumed)
         .then(() => show(news))
         .catch(() => {});
     };
     const unwatch = connection.watch(hear);
-    // A run may have ended after the history was read and before the watch began.
+    // A run may have ended after the page read the history and before it began to watch.
     hear({ type: 'look' });
     return () => {
       left = true;

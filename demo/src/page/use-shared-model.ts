@@ -11,8 +11,9 @@ const note = z.discriminatedUnion('type', [
 type Note = z.infer<typeof note>;
 
 /**
- * Shares the model of a conversation between its tabs. The worker of one tab answers for all, so
- * all must use the same model. The pages pass the key to each other and never store it.
+ * Shares the chosen model between the tabs of a conversation. The worker of one tab answers for all
+ * tabs, so all tabs must use the same model. The pages send the key to each other and never store
+ * it.
  */
 export function useSharedModel(
   sessionId: string,

@@ -1,7 +1,7 @@
 export interface City {
   readonly zone: string;
   /**
-   * Names in English, Japanese, Chinese (simplified, and traditional where it differs) and
+   * Names of the city in English, Japanese, Chinese (simplified, and traditional if it differs) and
    * Korean.
    */
   readonly names: readonly string[];
@@ -41,8 +41,8 @@ export const cities: readonly City[] = [
 ];
 
 /**
- * Returns the names of the cities in a text, as written and in the text's order. Names each city
- * once.
+ * Returns the names of the cities in a text, with the text's spelling and in its order. Each city
+ * appears once.
  */
 export function citiesIn(text: string): readonly string[] {
   const found = cities.flatMap(({ names }) => {

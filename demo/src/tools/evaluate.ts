@@ -1,4 +1,6 @@
-/** Precedence of the binary operators; `^` binds to the right. */
+/**
+ * Precedence of the binary operators. A higher number binds more tightly. `^` is right-associative.
+ */
 const precedence: Readonly<Record<string, number>> = {
   '+': 1,
   '-': 1,

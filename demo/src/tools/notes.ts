@@ -13,7 +13,8 @@ export interface NotesStore {
 }
 
 export function notesTool(store: NotesStore): Tool {
-  // Calls of one reply run at the same time. Each must see the previous one's write.
+  // Tool calls of the same reply run at the same time. Each call must see the notes that the
+  // previous call has written.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work);
@@ -24,7 +25,7 @@ export function notesTool(store: NotesStore): Tool {
     name: 'notes',
     description:
       'The user’s notes, kept for the next visit: add one, list them, delete one by its id.',
-    // One flat object: providers refuse a schema whose root is a union.
+    // The schema is one flat object, because providers refuse a schema whose root is a union.
     input: z.object({
       action: z.enum(['add', 'list', 'delete']),
       text: z.string().max(1_000).optional().describe('For add: the note’s text'),
