@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region memory
 import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
@@ -6,6 +9,10 @@ import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #region durable-sessions
 import { tool } from '@isoloop/core';
 import { isCutOff } from '@isoloop/core/adapter';
+// #endregion
+// #region files
+import { unstorageStore } from '@isoloop/core/unstorage';
+import fsDriver from 'unstorage/drivers/fs';
 // #endregion
 // #region echo-memory
 import { AgentError } from '@isoloop/core';
@@ -81,6 +88,28 @@ test('a session continues a run whose host died', async () => {
 
   expect(booked).toBe(1);
   expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['trip']);
+});
+
+test('a durable agent in Node keeps its sessions in files', async () => {
+  const home = process.cwd();
+  const folder = await mkdtemp(join(tmpdir(), 'isoloop-'));
+  process.chdir(folder);
+  onTestFinished(async () => {
+    process.chdir(home);
+    await rm(folder, { recursive: true });
+  });
+  const model = new ScriptedModel(['Hello Ann.', 'Ann.']);
+
+  // #region files
+  const files = unstorageStore(fsDriver({ base: './sessions' }), { singleProcess: true });
+  const durable = (): ReActAgent =>
+    new ReActAgent({ name: 'assistant', model, memory: new SessionMemory(files, 'ann') });
+  await durable().call('I am Ann.');
+  // #endregion
+
+  expect((await durable().call('Who am I?')).text).toBe('Ann.');
+  expect(model.requests[1]?.messages).toHaveLength(3);
+  expect((await readdir(folder, { recursive: true })).length).toBeGreaterThan(2);
 });
 
 test('a session with echoes reports a conflict and shows both branches', async () => {

@@ -10,6 +10,8 @@ import { saveState } from '@isoloop/core/state';
 import { textStream } from '@isoloop/core/stream';
 import { estimateTokens } from '@isoloop/core/tokens';
 import { selectTools } from '@isoloop/core/tools';
+import { unstorageStore } from '@isoloop/core/unstorage';
+import memoryDriver from 'unstorage/drivers/memory';
 import { ReActAgent, tool, type Middleware } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { dashscope } from '@isoloop/core/dashscope';
@@ -190,6 +192,14 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
       return (await attach(agent)!.result).text;
     },
     'Hello',
+  ],
+  './unstorage': [
+    async () => {
+      const store = unstorageStore(memoryDriver());
+      await store.set('k', '1');
+      return store.get('k');
+    },
+    '1',
   ],
   './testing': [async () => new ScriptedModel(['x']).requests, []],
 };

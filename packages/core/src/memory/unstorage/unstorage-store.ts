@@ -1,0 +1,159 @@
+import type { Driver } from 'unstorage';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import type { KeyValueStore, StoreFeatures } from '../key-value-store.ts';
+import { fromDriverKey, toDriverKey } from './driver-key.ts';
+import { frame, unframe } from './framed-value.ts';
+
+export interface UnstorageStoreOptions {
+  /**
+   * Whether only this process writes to the driver. The store then also has `compareAndSet`, so
+   * that several sessions or agents of this process can write the same conversation. Default: false.
+   */
+  readonly singleProcess?: boolean;
+  /** Largest value that the driver accepts, in UTF-8 bytes. Default: no limit. */
+  readonly maxValueBytes?: number;
+}
+
+/**
+ * Returns a store for sessions in any driver of `unstorage`: files, Redis, S3 and others. Each value
+ * is stored with a checksum. A value that is overwritten is written twice, so that a process that
+ * dies while writing leaves the old value or the new one.
+ *
+ * Throws `CONFIGURATION` for a driver that cannot write or list keys.
+ */
+export function unstorageStore(driver: Driver, options: UnstorageStoreOptions = {}): KeyValueStore {
+  const functions = 'getItem,setItem,removeItem,getKeys,hasItem:function';
+  checkFields('CONFIGURATION', 'unstorageStore(): the driver', driver, functions);
+  checkOptions(
+    'CONFIGURATION',
+    'unstorageStore()',
+    options,
+    'singleProcess:boolean|? maxValueBytes:count|?',
+  );
+  const store = new UnstorageStore(driver, options);
+  if (!options.singleProcess) return store;
+  return Object.assign(store, {
+    compareAndSet: (key: string, expected: string | undefined, value: string) =>
+      store.replace(key, expected, value),
+  });
+}
+
+class UnstorageStore implements KeyValueStore {
+  readonly features: StoreFeatures;
+  readonly #driver: Driver;
+  /** The last operation on each key that has not ended. */
+  readonly #last: Map<string, Promise<unknown>> = new Map();
+
+  constructor(driver: Driver, options: UnstorageStoreOptions) {
+    const { singleProcess = false, maxValueBytes = Number.MAX_SAFE_INTEGER } = options;
+    this.#driver = driver;
+    this.features = { atomic: false, compareAndSet: singleProcess, maxValueBytes };
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#alone(key, () => this.#read(key));
+  }
+
+  async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const values = await Promise.all(keys.map((key) => this.get(key)));
+    return new Map(
+      keys.flatMap((key, index) => {
+        const value = values[index];
+        return value === undefined ? [] : [[key, value] as const];
+      }),
+    );
+  }
+
+  set(key: string, value: string): Promise<void> {
+    return this.#alone(key, () => this.#write(key, value));
+  }
+
+  async setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
+    for (const [key, value] of entries) await this.set(key, value);
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    for (const key of keys)
+      await this.#alone(key, async () => {
+        // The copy first: alone, it would be read as the value.
+        await this.#driver.removeItem!(copyOf(key), {});
+        await this.#driver.removeItem!(toDriverKey(key), {});
+      });
+  }
+
+  async keys(prefix: string): Promise<readonly string[]> {
+    const found = await this.#do(async () => this.#driver.getKeys('', {}));
+    return found
+      .flatMap((driverKey) => fromDriverKey(driverKey) ?? [])
+      .filter((key) => key.startsWith(prefix))
+      .toSorted();
+  }
+
+  /** Writes the value if the current one is `expected`. Returns whether it did. */
+  replace(key: string, expected: string | undefined, value: string): Promise<boolean> {
+    return this.#alone(key, async () => {
+      if ((await this.#read(key)) !== expected) return false;
+      await this.#write(key, value);
+      return true;
+    });
+  }
+
+  async #read(key: string): Promise<string | undefined> {
+    const text = await this.#item(toDriverKey(key));
+    const value = unframe(text);
+    if (value !== undefined || text == null) return value;
+    // The process died while it overwrote the value. The copy was written before.
+    const copy = unframe(await this.#item(copyOf(key)));
+    if (copy !== undefined) return copy;
+    const isFirst = !(await this.#driver.hasItem(copyOf(key), {}));
+    // The first value of the key was cut off, so nobody was told that it is stored.
+    if (isFirst) return undefined;
+    throw new AgentError('STORAGE_FAILED', `The value of ${key} is damaged.`);
+  }
+
+  async #write(key: string, value: string): Promise<void> {
+    const text = frame(value);
+    const isNew = !(await this.#driver.hasItem(toDriverKey(key), {}));
+    if (!isNew) await this.#driver.setItem!(copyOf(key), text, {});
+    await this.#driver.setItem!(toDriverKey(key), text, {});
+  }
+
+  async #item(driverKey: string): Promise<unknown> {
+    return this.#driver.getItem(driverKey, {});
+  }
+
+  /** Runs the operations on a key one after the other. */
+  #alone<T>(key: string, operation: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const result = before.then(() => this.#do(operation));
+    const settled = result.then(ignore, ignore).then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    });
+    this.#last.set(key, settled);
+    return result;
+  }
+
+  async #do<T>(operation: () => Promise<T>): Promise<T> {
+    try {
+      return await operation();
+    } catch (error) {
+      if (AgentError.is(error)) throw error;
+      const code = isFull(error) ? 'STORAGE_QUOTA' : 'STORAGE_FAILED';
+      const message = `The driver "${this.#driver.name ?? 'unknown'}" failed: ${messageOf(error)}`;
+      throw new AgentError(code, message, { cause: error, retryable: code === 'STORAGE_FAILED' });
+    }
+  }
+}
+
+/** Returns the key of the second place of a value. `fromDriverKey` ignores it. */
+function copyOf(key: string): string {
+  return `${toDriverKey(key)}.copy`;
+}
+
+function isFull(error: unknown): boolean {
+  const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
+  return code === 'ENOSPC' || code === 'EDQUOT' || name === 'QuotaExceededError';
+}
+
+function ignore(): void {}

@@ -1,0 +1,2 @@
+export { unstorageStore } from './memory/unstorage/unstorage-store.ts';
+export type { UnstorageStoreOptions } from './memory/unstorage/unstorage-store.ts';
