@@ -117,6 +117,8 @@ function browserProject({
         'ai',
         '@ai-sdk/openai',
         '@ai-sdk/react',
+        '@assistant-ui/react',
+        '@assistant-ui/react-ai-sdk',
         'react',
         'react-dom/client',
         'eventsource-parser',

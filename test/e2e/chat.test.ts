@@ -149,7 +149,7 @@ test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))
       .toMatch(
         yes
           ? /output-available "removed" \| It is removed\.$/
-          : /output-error “.*not today.*” \| It is .*not today/,
+          : /output-denied “not today” \| It is .*not today/,
       );
     await chat.ready();
     expect(await chat.shown()).toHaveLength(2);
@@ -373,10 +373,12 @@ test('AI SDK’s schema has read chunks of every type', () => {
     'text-end',
     'text-start',
     'tool-approval-request',
+    'tool-approval-response',
     'tool-input-available',
     'tool-input-delta',
     'tool-input-start',
     'tool-output-available',
+    'tool-output-denied',
     'tool-output-error',
   ]);
 });

@@ -5,6 +5,7 @@ const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
   'input-available': 'running',
   'output-available': 'done',
   'output-error': 'failed',
+  'output-denied': 'denied',
   'approval-requested': 'waits for you',
   'approval-responded': 'running',
 };
@@ -59,6 +60,7 @@ export function ToolCard({ part, onDecide }: ToolCardProps) {
 
 function outputOf(part: DynamicToolUIPart): unknown {
   if (part.state === 'output-error') return part.errorText;
+  if (part.state === 'output-denied') return part.approval.reason;
   return part.state === 'output-available' ? tryParse(part.output) : undefined;
 }
 

@@ -23,3 +23,4 @@ export { jsonForm } from './message/json-form.ts';
 export { parseHistory } from './message/validation/validate-history.ts';
 export { parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';
+export { deniedChunks } from './stream/ui-tool-result.ts';

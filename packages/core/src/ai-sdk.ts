@@ -9,3 +9,5 @@ export { fromUiMessage, toUiMessages } from './stream/ui-messages.ts';
 export type { UiMessage, UiPart } from './stream/ui-messages.ts';
 export { toTimelineEvent } from './stream/timeline-event.ts';
 export type { UiChunk } from './stream/ui-chunk.ts';
+export type { DataPart } from './message/data-part.ts';
+export { keepDataParts } from './middleware/keep-data-parts.ts';

@@ -1,4 +1,5 @@
 import { AgentError, ReActAgent, textOf, tool, userMessage, type Msg } from '@isoloop/core';
+import { keepDataParts } from '@isoloop/core/ai-sdk';
 import { joinTools } from '@isoloop/core/tools';
 import { humanInTheLoop, type Rejection } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
@@ -65,6 +66,7 @@ exposeAgent({
       }),
       ...(guarded && { whenBusy: 'inject' }),
       use: [
+        keepDataParts(),
         ...(guarded ? [{ guard }] : []),
         humanInTheLoop({
           approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),

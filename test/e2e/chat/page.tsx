@@ -106,7 +106,9 @@ function told(part: UIMessage['parts'][number]): string {
       ? ` ${JSON.stringify(part.output)}`
       : part.state === 'output-error'
         ? ` “${part.errorText}”`
-        : '';
+        : part.state === 'output-denied'
+          ? ` “${part.approval.reason}”`
+          : '';
   return `${part.toolName} ${JSON.stringify(part.input)} ${part.state}${said}`;
 }
 

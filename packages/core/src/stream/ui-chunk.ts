@@ -1,4 +1,6 @@
+import type { DataPart } from '../message/data-part.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { UiFile } from './ui-media.ts';
 
 /**
  * Chunks of AI SDK 7's UI message stream that the encoder creates. They are plain JSON and
@@ -26,7 +28,7 @@ export type UiChunk =
       readonly id: string;
     }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
-  | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
+  | UiFile
   | {
       readonly type: 'tool-input-start';
       readonly toolCallId: string;
@@ -61,6 +63,13 @@ export type UiChunk =
       readonly reason?: string;
     }
   | {
+      readonly type: 'tool-approval-response';
+      readonly approvalId: string;
+      readonly approved: boolean;
+      readonly reason?: string;
+    }
+  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
+  | {
       readonly type: 'tool-output-error';
       readonly toolCallId: string;
       readonly errorText: string;
@@ -80,4 +89,4 @@ export type UiChunk =
       readonly title: string;
       readonly filename?: string;
     }
-  | { readonly type: 'data-isoloop-event'; readonly data: JsonValue; readonly transient: true };
+  | DataPart;

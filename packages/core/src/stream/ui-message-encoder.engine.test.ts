@@ -310,7 +310,9 @@ test('with `events`, timeline events are transient, in order, and contain no pro
       encoder: { events: true },
     },
   );
-  const events = chunks.filter((chunk) => chunk.type === 'data-isoloop-event');
+  const events = chunks.flatMap((chunk) =>
+    chunk.type === 'data-isoloop-event' ? [{ ...chunk }] : [],
+  );
   expect(events.map(({ data }) => (data as { type: string }).type)).toEqual([
     'run-start',
     'pre-call',

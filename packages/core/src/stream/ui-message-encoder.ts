@@ -2,11 +2,14 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { waitsForApproval } from '../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../message/data-part.ts';
 import type { JsonValue } from '../message/json.ts';
-import { outputText, textOf, toolUsesOf } from '../message/message-text.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
+import { filesIn } from './ui-media.ts';
 import { hostedToolChunks, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
+import { resultChunks } from './ui-tool-result.ts';
 
 export interface UiMessageEncoderOptions {
   /** Id of the message that the client builds from the chunks. Default: the id of the run. */
@@ -27,8 +30,8 @@ export interface UiMessageEncoder {
 
 /**
  * Creates an encoder that converts agent events to AI SDK 7's UI message stream. Use one encoder
- * per run. All tools are dynamic tools. The progress of a tool (`emit`) is a preliminary output. A
- * tool call that waits for approval becomes an approval request with the same id. An error ends the
+ * per run. All tools are dynamic tools. The progress of a tool (`emit`) is a preliminary output, or a
+ * data part. Media of the model and of tools become files. A tool call that waits for approval becomes an approval request with the same id. An error ends the
  * stream. Its text is the message of the error, with the code in brackets at the end.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
@@ -66,6 +69,7 @@ class Encoder {
    * streams.
    */
   readonly #open: Map<string, JsonValue | undefined> = new Map();
+  readonly #shownData: Set<string> = new Set();
   #inStep = false;
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
 
@@ -101,7 +105,11 @@ class Encoder {
         return this.#toolInput(event.toolUseId, event.name, event.delta, chunks);
       case 'post-reasoning':
         this.#endBlock(chunks);
-        chunks.push(...hostedToolChunks(event.message), ...sourceChunks(event.message));
+        chunks.push(
+          ...filesIn(event.message.content),
+          ...hostedToolChunks(event.message),
+          ...sourceChunks(event.message),
+        );
         for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse, chunks);
         return;
       case 'post-summary':
@@ -109,6 +117,7 @@ class Encoder {
       case 'pre-acting':
         return this.#toolKnown(event.toolUse, chunks);
       case 'acting-chunk':
+        if (isDataPart(event.chunk)) return this.#data(event.chunk, chunks);
         chunks.push({
           type: 'tool-output-available',
           toolCallId: event.toolUseId,
@@ -120,7 +129,8 @@ class Encoder {
       case 'post-acting':
         this.#toolKnown(event.toolUse, chunks);
         this.#open.delete(event.toolUse.id);
-        chunks.push(toOutput(event.result));
+        this.#keptData(event.result, chunks);
+        chunks.push(...resultChunks(event.result));
         return;
       case 'suspended':
         for (const call of event.pending) {
@@ -221,6 +231,17 @@ class Encoder {
     });
   }
 
+  #data(part: DataPart, chunks: UiChunk[]): void {
+    this.#shownData.add(dataPartKey(part));
+    chunks.push(part);
+  }
+
+  /** Adds the kept data parts that no event has shown, for example because the stream was resumed. */
+  #keptData(result: ToolResult, chunks: UiChunk[]): void {
+    for (const part of dataPartsOf(result))
+      if (!this.#shownData.has(dataPartKey(part))) this.#data(part, chunks);
+  }
+
   #reset(
     { replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>,
     chunks: UiChunk[],
@@ -258,20 +279,4 @@ class Encoder {
       messageMetadata,
     });
   }
-}
-
-function toOutput({ toolUseId, output, state }: ToolResult): UiChunk {
-  if (state !== 'success')
-    return {
-      type: 'tool-output-error',
-      toolCallId: toolUseId,
-      errorText: outputText(output),
-      dynamic: true,
-    };
-  return {
-    type: 'tool-output-available',
-    toolCallId: toolUseId,
-    output: output as JsonValue,
-    dynamic: true,
-  };
 }

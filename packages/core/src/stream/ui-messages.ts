@@ -1,27 +1,26 @@
 import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type {
-  ContentBlock,
-  MediaBlock,
-  ThinkingBlock,
-  ToolResult,
-  ToolUse,
-} from '../message/content-block.ts';
+import type { ContentBlock, ThinkingBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { dataPartKey, dataPartsOf, type DataPart } from '../message/data-part.ts';
 import { hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { inlineSource } from '../message/media/media.ts';
 import { mediaKind } from '../message/media/media-kind.ts';
-import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import { filesIn, toFilePart, type UiFile } from './ui-media.ts';
 import { sourceChunks } from './ui-provider-chunks.ts';
+import { deniedReason } from './ui-tool-result.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
 export type UiPart =
   | { type: 'text'; text: string; state: 'done' }
   | { type: 'reasoning'; text: string; state: 'done' }
-  | { type: 'file'; mediaType: string; url: string; filename?: string }
+  | UiFile
+  | { type: `data-${string}`; id?: string; data: JsonValue }
   | { type: 'step-start' }
   | { type: 'source-url'; sourceId: string; url: string; title?: string }
   | {
@@ -63,6 +62,14 @@ export type UiPart =
       input: JsonValue;
       errorText: string;
       providerExecuted?: boolean;
+    }
+  | {
+      type: 'dynamic-tool';
+      toolName: string;
+      toolCallId: string;
+      state: 'output-denied';
+      input: JsonValue;
+      approval: { id: string; approved: false; reason: string };
     };
 
 export interface UiMessage {
@@ -75,7 +82,8 @@ export interface UiMessage {
 /**
  * Converts a conversation to messages for `useChat`. All replies to a user message become one
  * assistant message, with a `step-start` for each reply. A tool result becomes a part of its tool
- * call. System messages, replies that were corrected, and the corrections are left out. If a tool
+ * call, and so do its files and data parts. The `usage` in the metadata is the sum over the replies.
+ * System messages, replies that were corrected, and the corrections are left out. If a tool
  * call in `pending` waits for approval, it becomes an approval request with the same id.
  */
 export function toUiMessages(
@@ -96,16 +104,38 @@ export function toUiMessages(
         parts: message.content.flatMap((block) => toPart(block, results, asked)),
       });
     if (message.role !== 'assistant') continue;
-    const parts: UiPart[] = [
+    let answer = shown.at(-1);
+    if (answer?.role !== 'assistant') {
+      answer = { id: message.id, role: 'assistant', parts: [] };
+      shown.push(answer);
+    }
+    const made = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
+    answer.parts.push(
       { type: 'step-start' },
       ...message.content.flatMap((block) => toPart(block, results, asked)),
       ...sourceChunks(message),
-    ];
-    const last = shown.at(-1);
-    if (last?.role === 'assistant') last.parts.push(...parts);
-    else shown.push({ id: message.id, role: 'assistant', parts });
+    );
+    for (const part of made.flatMap(dataPartsOf)) addData(answer, part);
+    answer.parts.push(...made.flatMap(({ output }) => filesIn(output)));
+    addReplyUsage(answer, message);
   }
   return shown;
+}
+
+/** Adds a data part, or replaces the earlier part with the same type and id. */
+function addData({ parts }: UiMessage, { type, id = '', data }: DataPart): void {
+  const part = { type, id, data };
+  const key = dataPartKey(part);
+  const index = parts.findIndex((one) => 'data' in one && dataPartKey(one) === key);
+  if (index < 0) parts.push(part);
+  else parts[index] = part;
+}
+
+function addReplyUsage(answer: UiMessage, { metadata }: Msg): void {
+  const usage = metadata?.['usage'];
+  if (!isRecord(usage)) return;
+  const sum = (answer.metadata?.['usage'] ?? noUsage) as Usage;
+  answer.metadata = { usage: { ...addUsage(sum, usage as unknown as Usage) } };
 }
 
 /**
@@ -198,16 +228,15 @@ function toToolPart(
     };
   }
   if (!result) return { ...call, state: 'input-available' };
+  if (result.state === 'denied')
+    return {
+      ...call,
+      state: 'output-denied',
+      approval: { id, approved: false, reason: deniedReason(result) },
+    };
   if (result.state !== 'success')
     return { ...call, state: 'output-error', errorText: outputText(result.output) };
   return { ...call, state: 'output-available', output: result.output as JsonValue };
-}
-
-function toFilePart({ type, source, name }: MediaBlock): UiPart {
-  const mediaType =
-    source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
-  const url = source.type === 'url' ? source.url : `data:${mediaType};base64,${source.data}`;
-  return { type: 'file', mediaType, url, ...(name === undefined ? {} : { filename: name }) };
 }
 
 function invalid(message: string): AgentError {

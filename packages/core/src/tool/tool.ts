@@ -34,6 +34,7 @@ export interface ToolContext {
   /**
    * Sends a copy of the value to hooks and to readers of the stream (AgentScope: `ToolEmitter`).
    * The model never sees the value. Throws `INVALID_INPUT` if the value has no JSON form.
+   * A data part, such as `{ type: 'data-chart', data }`, becomes AI SDK's part of this type.
    */
   emit(progress: JsonValue): void;
   /** Names of the agents, from the outermost agent to the agent that made this tool call. */

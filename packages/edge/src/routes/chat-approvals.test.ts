@@ -59,7 +59,7 @@ test.for(places)(
     await chat.sendMessage({ text: 'Hello' });
     expect(chat.texts).toEqual(['Pay', '', 'Tea instead', 'Tea, then.', 'Hello', 'Yes?']);
     expect((await bound.messages()).map(textOf)).toEqual(chat.texts);
-    expect(states(await bound.messages())).toEqual({ c1: 'output-error' });
+    expect(states(await bound.messages())).toEqual({ c1: 'output-denied' });
     expect(paid).toEqual([]);
   },
 );
@@ -133,7 +133,7 @@ test.for(places)(
 
     // The chat still shows the rejected message after the answer with the open calls.
     await chat.addToolApprovalResponse({ id: 'c1', approved: false });
-    await expect.poll(() => states(chat.messages)['c1']).toBe('output-error');
+    await expect.poll(() => states(chat.messages)['c1']).toBe('output-denied');
     await expect.poll(() => chat.status).toBe('ready');
     // The request with the next message also contains the result of `c2`.
     await chat.addToolOutput({ tool: 'color', toolCallId: 'c2', output: 'blue' });
@@ -161,9 +161,9 @@ test.for(places)(
     await chat.addToolApprovalResponse({ id: 'c2', approved: false });
     await expect
       .poll(() => chat.status === 'ready' && states(chat.messages)['c2'])
-      .toBe('output-error');
+      .toBe('output-denied');
     expect(states(await bound.messages())).toMatchObject({
-      c2: 'output-error',
+      c2: 'output-denied',
       c3: 'approval-requested',
     });
     await chat.addToolApprovalResponse({ id: 'c3', approved: true });

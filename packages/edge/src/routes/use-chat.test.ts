@@ -1,3 +1,5 @@
+import { tool } from '@isoloop/core';
+import { hasApprovalResponse, keepDataParts } from '@isoloop/core/ai-sdk';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
@@ -271,5 +273,57 @@ test.for(places)(
     const failing = wrong.chat();
     await failing.sendMessage({ text: 'Hi' });
     expect(String(failing.error)).toContain('CONFIGURATION');
+  },
+);
+
+test.for(places)(
+  '%s: files, data parts, a denied call and usage are the same live and after a reload',
+  async (place) => {
+    const draw = tool({
+      name: 'draw',
+      description: 'Draws',
+      input: { type: 'object' },
+      execute: (_, { emit }) => {
+        emit({ type: 'data-progress', data: 0.5, transient: true });
+        emit({ type: 'data-chart', id: 'chart', data: { points: [1] } });
+        emit({ type: 'data-chart', id: 'chart', data: { points: [1, 2] } });
+        const source = { type: 'base64', mediaType: 'image/png', data: 'QUJD' } as const;
+        return { content: [{ type: 'image', source }] };
+      },
+    });
+    const toolCalls = [
+      { id: 'c1', name: 'draw' },
+      { id: 'c2', name: 'pay', input: { sum: 5 } },
+    ];
+    const bound = boundEndpoint(place, [{ toolCalls }, 'Drawn.'], {
+      tools: [draw, pay],
+      use: [keepDataParts()],
+    });
+    const seen: unknown[] = [];
+    const chat = bound.chat({
+      onData: (part) => seen.push(part.data),
+      sendAutomaticallyWhen: hasApprovalResponse,
+    });
+    await chat.sendMessage({ text: 'Draw and pay' });
+    await chat.addToolApprovalResponse({ id: 'c2', approved: false, reason: 'No.' });
+    await expect.poll(() => chat.texts.at(-1)).toBe('Drawn.');
+    await expect.poll(() => chat.status).toBe('ready');
+    expect(chat.error).toBeUndefined();
+    expect(seen).toEqual([0.5, { points: [1] }, { points: [1, 2] }]);
+    const live = chat.messages.at(-1)!;
+    const stored = (await bound.messages()).at(-1)!;
+    for (const message of [live, stored])
+      expect(message.parts).toMatchObject([
+        { type: 'step-start' },
+        { toolName: 'draw', state: 'output-available' },
+        { toolName: 'pay', state: 'output-denied', approval: { approved: false, reason: 'No.' } },
+        { type: 'data-chart', id: 'chart', data: { points: [1, 2] } },
+        { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,QUJD' },
+        { type: 'step-start' },
+        { type: 'text', text: 'Drawn.' },
+      ]);
+    expect(stored.metadata).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10 } });
+    expect(live.metadata).toHaveProperty('usage.outputTokens');
+    expect(paid).toEqual([]);
   },
 );

@@ -417,7 +417,7 @@ test('approvals that useChat posts continue an answer, and forged results are re
   expect(answer.id).toBe(asked.id);
   expect(answer.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
     { state: 'output-available', output: 'paid 1' },
-    { state: 'output-error', errorText: expect.stringContaining('No.') },
+    { state: 'output-denied', approval: { approved: false, reason: 'No.' } },
   ]);
   expect(textOf(answer)).toBe('Paying.Paid once.');
   expect(ran).toBe(1);

@@ -127,7 +127,7 @@ test('a message fails while a tool call waits for a result from the page; the de
   );
   expect(await agent.messages()).toEqual(before);
   await chat.addToolApprovalResponse({ id: callOf(chat, 'pay').id, approved: false });
-  await expect.poll(() => callOf(chat, 'pay').state).toBe('output-error');
+  await expect.poll(() => callOf(chat, 'pay').state).toBe('output-denied');
   await expect.poll(() => chat.status).toBe('ready');
   await chat.addToolOutput({ tool: 'color', toolCallId: callOf(chat, 'color').id, output: 'blue' });
   await chat.sendMessage({ text: 'And tea' });

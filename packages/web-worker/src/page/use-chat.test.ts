@@ -140,7 +140,7 @@ test('useChat shows thinking, text and tool input as they stream; stop() keeps t
 
 test.for([
   ['approved', true, 'assistant: here output-available in the worker | Yes.'],
-  ['denied', false, 'assistant: here output-error | Yes.'],
+  ['denied', false, 'assistant: here output-denied | Yes.'],
 ] as const)(
   'useChat asks for an approval, and the call can be %s',
   async ([, approved, answer]) => {

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentInput, Decision, ReActAgent } from '@isoloop/core';
-import { decideForMessage, isCutOff, messagesBefore } from '@isoloop/core/adapter';
+import { decideForMessage, deniedChunks, isCutOff, messagesBefore } from '@isoloop/core/adapter';
 import {
   fromUiDecisions,
   fromUiMessage,
@@ -131,12 +131,11 @@ function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChun
         return [known, { type: 'tool-output-available', ...about, output: part.output }];
       if (part.state === 'output-error')
         return [known, { type: 'tool-output-error', ...about, errorText: part.errorText }];
+      if (part.state === 'output-denied')
+        return [known, ...deniedChunks(toolCallId, part.approval.reason)];
       return [known];
     }
-    case 'source-url':
-    case 'source-document':
-      return [part];
     default:
-      return [{ type: 'file', mediaType: part.mediaType, url: part.url }];
+      return [part];
   }
 }

@@ -1,0 +1,275 @@
+import {
+  readUIMessageStream,
+  uiMessageChunkSchema,
+  validateUIMessages,
+  type UIMessage,
+  type UIMessageChunk,
+} from 'ai';
+import { expect, test } from 'vitest';
+import { ReActAgent, tool, type AgentInput, type ToolContext } from '@isoloop/core';
+import {
+  createUiMessageEncoder,
+  keepDataParts,
+  toUiMessages,
+  type DataPart,
+  type UiChunk,
+} from '@isoloop/core/ai-sdk';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+
+const png = { type: 'base64', mediaType: 'image/png', data: 'iVBORw==' } as const;
+const pngUrl = 'data:image/png;base64,iVBORw==';
+
+/** Tool `act` whose calls run the given functions, one after the other. */
+function acting(...steps: ((context: ToolContext) => object | string | void)[]) {
+  return tool({
+    name: 'act',
+    description: 'Acts',
+    input: { type: 'object' },
+    execute: (_, context) => steps.shift()!(context) ?? 'done',
+  });
+}
+
+const call: ScriptedReply = { toolCalls: [{ name: 'act', id: 'c1', input: {} }] };
+
+function agentOf(replies: readonly ScriptedReply[], act = acting(), use = [keepDataParts()]) {
+  return new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [act], use });
+}
+
+async function chunksOf(agent: ReActAgent, input: AgentInput = 'go'): Promise<UiChunk[]> {
+  const encoder = createUiMessageEncoder();
+  const chunks: UiChunk[] = [];
+  for await (const batch of agent.stream(input).batches()) chunks.push(...encoder.encode(batch));
+  return chunks;
+}
+
+/** Reads with AI SDK's own schema and reader. */
+async function read(chunks: readonly UiChunk[], message?: UIMessage): Promise<UIMessage> {
+  const { validate } = await uiMessageChunkSchema();
+  const stream = new ReadableStream<UIMessageChunk>({
+    async start(controller) {
+      for (const chunk of chunks) {
+        const checked = await validate!(structuredClone(chunk));
+        if (checked.success) controller.enqueue(checked.value);
+        else controller.error(checked.error);
+      }
+      controller.close();
+    },
+  });
+  const messages = readUIMessageStream({
+    stream,
+    terminateOnError: true,
+    ...(message && { message }),
+  });
+  for await (const latest of messages) message = latest;
+  return message!;
+}
+
+/** Returns the stored answer as a client sees it after a reload, checked by AI SDK. */
+async function reloaded(agent: ReActAgent): Promise<UIMessage> {
+  const messages = await validateUIMessages({
+    messages: JSON.parse(JSON.stringify(toUiMessages(await agent.messages()))) as UIMessage[],
+  });
+  return messages.at(-1)!;
+}
+
+const partsOf = ({ parts }: UIMessage, kind: string) =>
+  parts.filter(({ type }) => type.startsWith(kind));
+
+test('a picture that the model makes is a file, live and after a reload', async () => {
+  const deltas = [
+    [
+      { type: 'text', id: 't', delta: 'Here:' },
+      { type: 'file', mediaType: png.mediaType, data: png.data },
+      { type: 'finish', reason: 'stop' },
+    ],
+  ] as const;
+  const agent = agentOf([{ deltas }]);
+  const file = { type: 'file', mediaType: 'image/png', url: pngUrl };
+  expect(partsOf(await read(await chunksOf(agent)), 'file')).toEqual([file]);
+  expect(partsOf(await reloaded(agent), 'file')).toEqual([file]);
+});
+
+test('media in the output of a tool are files, live and after a reload', async () => {
+  const agent = agentOf(
+    [call, 'See above.'],
+    acting(() => ({
+      content: [
+        { type: 'text', text: 'Two:' },
+        { type: 'image', source: png },
+        { type: 'file', source: { type: 'url', url: 'https://x.test/a.pdf' }, name: 'a.pdf' },
+      ],
+    })),
+  );
+  const live = await read(await chunksOf(agent));
+  const files = [
+    { type: 'file', mediaType: 'image/png', url: pngUrl },
+    { type: 'file', mediaType: 'application/octet-stream', url: 'https://x.test/a.pdf' },
+  ];
+  expect(partsOf(live, 'file')).toEqual(files);
+  expect(partsOf(await reloaded(agent), 'file')).toMatchObject(files);
+  expect(live.parts.map(({ type }) => type)).toEqual(
+    (await reloaded(agent)).parts.map(({ type }) => type),
+  );
+});
+
+test('data parts of tools are the same live and after a reload, in order', async () => {
+  const chart = { points: [1, 2] };
+  const agent = agentOf(
+    [
+      {
+        toolCalls: [
+          { name: 'act', id: 'c1' },
+          { name: 'act', id: 'c2' },
+        ],
+      },
+      'Drawn.',
+    ],
+    acting(
+      ({ emit }) => {
+        emit({ type: 'data-chart', data: chart } satisfies DataPart<'chart'>);
+        chart.points = [];
+        emit({ type: 'data-status', id: 's', data: 'working' });
+        emit({ type: 'data-chart', data: null });
+        emit({ type: 'data-status', id: 's', data: 'ready' });
+      },
+      ({ emit }) => emit({ type: 'data-status', id: 's', data: 'over' }),
+    ),
+  );
+  const live = await read(await chunksOf(agent));
+  expect(partsOf(live, 'data-')).toEqual([
+    { type: 'data-chart', id: 'c1:0', data: { points: [1, 2] } },
+    { type: 'data-status', id: 's', data: 'over' },
+    { type: 'data-chart', id: 'c1:2', data: null },
+  ]);
+  expect(partsOf(await reloaded(agent), 'data-')).toEqual(partsOf(live, 'data-'));
+  expect(partsOf(live, 'dynamic-tool')).toMatchObject([{ output: 'done' }, { output: 'done' }]);
+});
+
+test('a transient data part is shown but not part of the message, live or after a reload', async () => {
+  const agent = agentOf(
+    [call, 'ok'],
+    acting(({ emit }) => emit({ type: 'data-progress', data: 0.5, transient: true })),
+  );
+  const chunks = await chunksOf(agent);
+  expect(chunks.filter(({ type }) => type === 'data-progress')).toEqual([
+    { type: 'data-progress', data: 0.5, transient: true },
+  ]);
+  expect(partsOf(await read(chunks), 'data-')).toEqual([]);
+  expect(JSON.stringify(await agent.messages())).not.toContain('data-progress');
+});
+
+test('without keepDataParts(), a data part is part of the message until a reload', async () => {
+  const agent = agentOf(
+    [call, 'ok'],
+    acting(({ emit }) => emit({ type: 'data-chart', data: 1 })),
+    [],
+  );
+  expect(partsOf(await read(await chunksOf(agent)), 'data-')).toEqual([
+    { type: 'data-chart', data: 1 },
+  ]);
+  expect(partsOf(await reloaded(agent), 'data-')).toEqual([]);
+});
+
+test('the data parts of a call that fails are kept too', async () => {
+  const agent = agentOf(
+    [call, 'ok'],
+    acting(({ emit }) => {
+      emit({ type: 'data-chart', id: 'x', data: 1 });
+      throw new Error('Broke.');
+    }),
+  );
+  await agent.call('go');
+  expect((await reloaded(agent)).parts).toMatchObject([
+    { type: 'step-start' },
+    { state: 'output-error', errorText: 'Error: Broke.' },
+    { type: 'data-chart', id: 'x', data: 1 },
+    { type: 'step-start' },
+    { type: 'text' },
+  ]);
+});
+
+test.for([
+  { type: 'data-', data: 1 },
+  { type: 'data-chart' },
+  { type: 'data-chart', data: 1, id: 7 },
+  { type: 'data-chart', data: 1, transient: 'yes' },
+  { type: 'chart', data: 1 },
+])('%j is progress and not a data part', async (value) => {
+  const agent = agentOf(
+    [call, 'ok'],
+    acting(({ emit }) => emit(value)),
+  );
+  const chunks = await chunksOf(agent);
+  expect(chunks.filter((chunk) => 'preliminary' in chunk)).toMatchObject([{ output: value }]);
+  expect(partsOf(await reloaded(agent), 'data-')).toEqual([]);
+});
+
+test('the model does not see data parts', async () => {
+  const model = new ScriptedModel([call, 'ok']);
+  const act = acting(({ emit }) => emit({ type: 'data-secret', data: 'SECRET' }));
+  const agent = new ReActAgent({ name: 'a', model, tools: [act], use: [keepDataParts()] });
+  await agent.call('go');
+  const shown = model.requests
+    .at(-1)!
+    .messages.flatMap(({ content }) =>
+      content.map((block) => ({ ...block, providerMetadata: undefined })),
+    );
+  expect(JSON.stringify(shown)).not.toContain('SECRET');
+});
+
+test('a resumed stream shows kept data parts whose events it does not have', async () => {
+  const act = acting(({ emit }) => emit({ type: 'data-chart', id: 'x', data: 1 }));
+  const agent = agentOf([call, 'ok'], act);
+  const encoder = createUiMessageEncoder();
+  const chunks: UiChunk[] = [];
+  for await (const batch of agent.stream('go').batches())
+    chunks.push(...encoder.encode(batch.filter(({ type }) => type !== 'acting-chunk')));
+  expect(partsOf(await read(chunks), 'data-')).toEqual([{ type: 'data-chart', id: 'x', data: 1 }]);
+});
+
+test('a call that a hook refuses is denied, with the reason, live and after a reload', async () => {
+  const agent = agentOf([call, 'Then not.'], acting(), [
+    { on: { 'pre-acting': (_, control) => control.reject('Too dear.') } },
+  ]);
+  const denied = {
+    type: 'dynamic-tool',
+    toolName: 'act',
+    toolCallId: 'c1',
+    state: 'output-denied',
+    input: {},
+    approval: { id: 'c1', approved: false, reason: 'Too dear.' },
+  };
+  expect(partsOf(await read(await chunksOf(agent)), 'dynamic-tool')).toEqual([
+    expect.objectContaining(denied),
+  ]);
+  expect(partsOf(await reloaded(agent), 'dynamic-tool')).toEqual([denied]);
+});
+
+test('a call that a person denies is denied in the message that asked', async () => {
+  const act = tool({
+    name: 'act',
+    description: 'Acts',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'done',
+  });
+  const agent = agentOf([call, 'Then not.'], act);
+  const asked = await read(await chunksOf(agent));
+  expect(partsOf(asked, 'dynamic-tool')).toMatchObject([{ state: 'approval-requested' }]);
+  const decision = { toolUseId: 'c1', type: 'reject', reason: 'No.' } as const;
+  const answered = await read(await chunksOf(agent, [decision]), asked);
+  const denied = { state: 'output-denied', approval: { id: 'c1', approved: false, reason: 'No.' } };
+  expect(partsOf(answered, 'dynamic-tool')).toMatchObject([denied]);
+  expect(partsOf(await reloaded(agent), 'dynamic-tool')).toMatchObject([denied]);
+});
+
+test('the metadata have the usage of all replies, live and after a reload', async () => {
+  const agent = agentOf(
+    [call, 'ok'],
+    acting(() => 'done'),
+  );
+  const { metadata } = await read(await chunksOf(agent));
+  const usage = { inputTokens: 20, outputTokens: 10 };
+  expect(metadata).toMatchObject({ usage });
+  expect((await reloaded(agent)).metadata).toEqual({ usage });
+});
