@@ -1,6 +1,7 @@
-// `npm run bench -- context`: the time to fit the next request of a conversation, by the
-// conversation's length. Each request has one call and its result more than the previous one. The
-// last column counts all messages in every request.
+// `npm run bench -- context` measures the time to fit the next request of a conversation into the
+// window, for several lengths of the conversation. Each request adds one tool call and its result
+// to the previous request. For comparison, the last column counts the tokens of all messages in
+// every request.
 import {
   answersOnly,
   clearToolResults,

@@ -1,5 +1,5 @@
-// `npm run bench -- guards`: CPU milliseconds of the guards for 1 MB and 10 MB (UTF-16 units) of
-// ordinary and of hostile text.
+// `npm run bench -- guards` measures the CPU milliseconds of the guards for 1 MB and 10 MB (UTF-16
+// units) of ordinary and of hostile text.
 import { userMessage } from '../packages/core/dist/index.js';
 import {
   injection,
@@ -15,8 +15,8 @@ const context = { sessionId: 's', signal: new AbortController().signal };
 const deltaLength = 20;
 
 /**
- * The guards with the texts they check. Hostile texts make a regular expression start again at many
- * places.
+ * The guards and the texts that they check. Each text is one string, repeated. Hostile texts make a
+ * regular expression start again at many places.
  */
 const sets = {
   'inputLength()': { run: checkBy(inputLength()), texts: { ordinary, blanks: ' ' } },

@@ -1,13 +1,13 @@
-// `npm run bench -- log`: the cost of an append to a session's log, by the log's length. Counts the
-// operations, keys and bytes that the store gets.
+// `npm run bench -- log` measures the cost of an append to a session's log, for several lengths of
+// the log. Counts the operations, keys and bytes at the store.
 import { MemoryStore, SessionMemory, userMessage } from '../packages/core/dist/index.js';
 
 const lengths = [10, 100, 1_000, 10_000];
 const appends = 64;
 
 /**
- * The stores by what the log can rely on. The figures are the same on the real engines, because the
- * log alone decides which operations it runs.
+ * Two kinds of stores with different guarantees. Real stores of the same kind have the same
+ * figures, because the log decides which operations it runs.
  */
 const stores = {
   'compare-and-set (memory, IndexedDB, Durable Object), step': { weak: false, durability: 'step' },

@@ -1,5 +1,5 @@
-// Measures the memory that a run holds for a reply of 100,000 deltas: `npm run build`, then
-// `node --expose-gc bench/retained.mjs`.
+// Measures the memory that a run of the agent uses for a reply of 100,000 deltas. Usage: `npm run
+// build`, then `node --expose-gc bench/retained.mjs`.
 import { ReActAgent } from '../packages/core/dist/index.js';
 
 const deltas = 100_000;
@@ -7,8 +7,8 @@ const perRead = 100;
 const text = 'word ';
 
 /**
- * Creates deltas on demand, so that only the run holds memory. `onRead` receives the number of
- * deltas so far.
+ * Creates a model whose deltas are made on demand, so that only the run uses memory. `onRead`
+ * receives the number of deltas so far.
  */
 function model(onRead) {
   return {
@@ -41,7 +41,7 @@ async function measure(read, options) {
     name: 'a',
     model: model(async (done) => {
       if (done === 0) before = heap();
-      // Lets readers catch up first.
+      // Waits until the reader has read all events so far.
       await new Promise((resolve) => setImmediate(resolve));
       if (done % 10_000 === 0) most = Math.max(most, heap() - before);
     }),
@@ -51,7 +51,7 @@ async function measure(read, options) {
   const events = await read(stream, kept);
   await stream.result;
   const after = heap() - before;
-  // Uses `kept` here, so that its events are still reachable when `after` is measured.
+  // The row below uses `kept`, so the kept events are still in memory when `after` is measured.
   return {
     'events read': events,
     'events kept': kept.length,

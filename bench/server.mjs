@@ -1,8 +1,9 @@
 // `node server.mjs [port] [static folder]`: an OpenAI-compatible server that answers with prepared
 // bytes. Prints "listening PORT".
 // - `POST /SCENARIO/v1/chat/completions`: the number of tool results in the request selects the
-//   turn
-// - `GET /static/FILE`: files for Chromium, with COOP and COEP, which make its timers fine-grained
+//   reply
+// - `GET /static/FILE`: files for Chromium, with the headers COOP and COEP, which give the page
+//   precise timers
 import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
@@ -76,7 +77,7 @@ async function sendFile(name, response) {
     .end(data);
 }
 
-/** Returns the byte pieces of each turn of a scenario. */
+/** Returns the bytes of each reply of a scenario, in pieces. */
 function turnsOf(scenario) {
   if (!prepared.has(scenario)) {
     const script = spec(scenario);
@@ -127,7 +128,10 @@ function toolTurn(script, turn) {
   return pieces(events.join('') + chunk.end('tool_calls'));
 }
 
-/** Writes a turn's events. Ids differ by turn, as a real provider's do. */
+/**
+ * Returns a function that formats the events of one reply. Each reply has its own id, as at a real
+ * provider.
+ */
 function chunksOf(turn) {
   const head = {
     id: `chatcmpl-8fVq2hT1mock000000000000${String(turn).padStart(4, '0')}`,

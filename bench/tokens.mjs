@@ -1,5 +1,6 @@
-// `npm run bench -- tokens`: the speed of the token estimators on the held-out texts, all in this
-// process, with interleaved repetitions. Then the time for 1 MB and 10 MB of unusual text.
+// `npm run bench -- tokens` measures the speed of the token estimators on the held-out texts, all
+// in this process, with interleaved repetitions. Then it measures the time for 1 MB and 10 MB of
+// unusual text.
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
 import { arc, estimateTokens, o200k } from '../packages/core/dist/tokens.js';
@@ -56,7 +57,8 @@ export function benchTokens() {
 }
 
 /**
- * Measures the speed of each estimator in each repetition, in MB per CPU second. The order rotates.
+ * Measures the speed of each estimator in each repetition, in MB per CPU second. The order of the
+ * estimators rotates.
  */
 function speeds(texts) {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
@@ -72,10 +74,7 @@ function speeds(texts) {
   return samples;
 }
 
-/**
- * Returns the CPU milliseconds of a pass over all texts: the mean of the passes that start within
- * 50 ms.
- */
+/** Returns the mean CPU milliseconds of a pass over all texts. Starts new passes for 50 ms. */
 function passMs(estimate, texts) {
   const begin = process.cpuUsage();
   let passes = 0;
@@ -88,7 +87,10 @@ function passMs(estimate, texts) {
   return cpuMs(begin) / passes;
 }
 
-/** Returns CPU time of this process, so that other processes matter little. */
+/**
+ * Returns the CPU milliseconds since `begin`. CPU time depends less on other processes than wall
+ * time.
+ */
 function cpuMs(begin) {
   const { user, system } = process.cpuUsage(begin);
   return (user + system) / 1000;
@@ -106,7 +108,8 @@ function printSpeeds(samples) {
 }
 
 function timeOf(unit, length) {
-  // `repeat` builds a rope. The round trip flattens it, so that the measured call does not.
+  // `repeat` builds a rope (a string of linked parts). The conversion to bytes and back makes a
+  // flat string, so that the measured call does not have to.
   const text = Buffer.from(
     unit.repeat(Math.ceil(length / unit.length)).slice(0, length),
     'utf16le',

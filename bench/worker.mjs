@@ -1,10 +1,10 @@
 // `npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]`
 //
-// Measures the transport of an agent's events from a worker to the page, in headless Chromium,
-// beside other ways. Repetitions are interleaved. Reports three times:
+// Compares ways to send an agent's events from a worker to the page, in headless Chromium.
+// Repetitions are interleaved. Reports three times:
 // - the wall time in the page
 // - the busy time of the page's main thread (CDP `TaskDuration`)
-// - the CPU time of that thread and of the worker, from /proc, so it needs Linux
+// - the CPU time of that thread and of the worker's thread, from /proc (Linux only)
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../scripts/chromium.ts';
@@ -15,11 +15,11 @@ import { startServer } from './lib/start-server.mjs';
 
 const deltas = 2000;
 const warm = 8;
-/** Ways whose runs take hundreds of milliseconds. Their repetitions have one run. */
+/** Ways whose runs take hundreds of milliseconds. A repetition of such a way has one run. */
 const slow = new Set(['comlink-awaited', 'stream-event']);
 const runsOf = (way) => (slow.has(way) ? 1 : 5);
 
-/** `none` measures the worker's own time: nothing crosses. */
+/** The way `none` sends no events, so it measures the worker's own time. */
 const others = [
   'none',
   'message-batch',
@@ -150,7 +150,7 @@ async function open(browser, url) {
   return page;
 }
 
-/** Counts in a separate page, because counting takes time. */
+/** Counts the messages in a separate page, because counting takes time. */
 async function countMessages({ browser, url, job, ways }) {
   const page = await open(browser, `${url}?count`);
   const counts = {};
@@ -161,8 +161,8 @@ async function countMessages({ browser, url, job, ways }) {
 }
 
 /**
- * Returns a function that reads, in milliseconds: task time of the page's main thread, CPU of that
- * thread, and CPU of the worker's.
+ * Returns a function that reads three times in milliseconds. They are the task time of the page's
+ * main thread, the CPU time of that thread, and the CPU time of the worker's thread.
  */
 async function costMeter(browser, session) {
   const root = await browser.newBrowserCDPSession();
@@ -192,8 +192,8 @@ async function costMeter(browser, session) {
 }
 
 /**
- * Returns the growth of the page's heap per run, in bytes. It is a median, because code that the
- * engine compiles meanwhile adds to single passes.
+ * Returns the growth of the page's heap per run, in bytes. Uses the median, because code that the
+ * engine compiles meanwhile enlarges the heap in single passes.
  */
 async function retained({ page, session, way, job }) {
   const times = runsOf(way) * 4;

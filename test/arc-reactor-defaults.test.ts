@@ -30,7 +30,7 @@ function arcAgent(replies: readonly ScriptedReply[], options: Partial<AgentOptio
   return { model, agent: new ReActAgent({ name: 'a', model, ...options, use }) };
 }
 
-/** Returns the largest number for which `holds` is true. */
+/** Returns the largest number in the range for which `holds` returns true. */
 async function largest(
   holds: (size: number) => Promise<boolean>,
   [low, high]: readonly [number, number],
@@ -43,13 +43,19 @@ async function largest(
   return low;
 }
 
-/** Returns a function that never resolves and records the time of its start. */
+/**
+ * Returns the function `begin`, whose promise never resolves, and the list `begun`, which gets the
+ * time of each call.
+ */
 function stall() {
   const begun: number[] = [];
   return { begun, begin: () => (begun.push(Date.now()), never) };
 }
 
-/** Returns the milliseconds on the fake clock from the recorded start to the end of the work. */
+/**
+ * Returns the milliseconds on the fake clock from the recorded start (`begun`) to the end of
+ * `work`.
+ */
 async function timeOf(work: Promise<unknown>, begun: readonly number[]): Promise<number> {
   await expect.poll(() => begun).toHaveLength(1);
   let end: number | undefined;
@@ -72,7 +78,7 @@ async function retryWaits(
   return waits;
 }
 
-/** Returns how many calls of one user succeed if they come every `ms` milliseconds. */
+/** Returns the number of successful calls of one user who makes a call every `ms` milliseconds. */
 async function callsEach(ms: number): Promise<number> {
   const { agent } = arcAgent(many(1_000));
   for (let calls = 0; ; calls += 1) {
@@ -187,8 +193,8 @@ async function breakerTimes() {
 }
 
 /**
- * Measurements by the first column of the README's table. They run the code and never read an
- * option.
+ * Functions that measure the defaults. The keys are the first column of the README's table. They
+ * run the code, because reading an option could not show that it has an effect.
  */
 const measured: Readonly<Record<string, () => Promise<number>>> = {
   async 'Tool calls in one call'() {
@@ -306,8 +312,8 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return edge / (1_000 + edge);
   },
   '`mmrRerank()`: weight of the score': async () => {
-    // The document has the same text as the first, chosen one. Only its score can keep it from
-    // the last place.
+    // The document `plain` has the same text as the document that is chosen first. Only its score
+    // can move it from the last place.
     const edge = await scoreNeeded(mmrRerank(), [
       { content: 'water', score: 9 },
       { content: 'tea', score: 0 },
@@ -334,7 +340,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
   },
 };
 
-/** Rows of the README's table as numbers: `30,000 ms` is 30000. */
+/** Rows of the README's table, with the values as numbers: `30,000 ms` becomes 30000. */
 const rows = [
   ...readFileSync(examplesReadme, 'utf8')
     .split(/<!-- (?:arc-reactor|end of the) defaults -->/)[1]!

@@ -3,8 +3,8 @@ import { root } from '../scripts/root.ts';
 import { sourceAlias } from '../scripts/source-alias.ts';
 
 /**
- * Serves each worker script of the tests as one bundle. Vite's development server would send a
- * worker its 250 modules one by one. This takes ten times as long, and tests start hundreds of
+ * Serves each worker script of the tests as one bundle. Otherwise, Vite's development server would
+ * send 250 modules to each worker, which takes ten times as long. The tests start hundreds of
  * workers.
  */
 export function bundledWorkers(): Plugin {
@@ -40,8 +40,8 @@ async function bundleWorker(path: string): Promise<string> {
       rolldownOptions: {
         input: `${root}${path}`,
         output: { format: 'es', codeSplitting: false },
-        // The packages declare no side effects. Tree shaking would drop fixtures that are
-        // imported only for theirs.
+        // The packages declare that they have no side effects. Tree shaking would therefore drop
+        // test files that are imported only for their side effects.
         treeshake: false,
       },
     },

@@ -10,7 +10,7 @@ import {
 
 const readme = readFileSync(examplesReadme, 'utf8');
 
-test('the README of core contains the code of the tests in test/examples; npm run readme updates it', () => {
+test('the README of core contains the current code of the tests in test/examples (npm run readme updates the README)', () => {
   expect(withExamples(readme, readExamples())).toBe(readme);
 });
 
@@ -33,7 +33,7 @@ test('withExamples() replaces code that differs from its example', () => {
   expect(withExamples(fence('two();\n'), examples)).toBe(fence('one();\n'));
 });
 
-test('withExamples() throws for code without an example, an unused example and an unknown name', () => {
+test('withExamples() throws for a code block without an example, for an unused example and for an unknown name', () => {
   expect(() => withExamples(fence('one();\n', ''), examples)).toThrow(
     'A code block has no line <!-- example: name --> above it',
   );

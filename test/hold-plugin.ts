@@ -1,8 +1,8 @@
 import type { Plugin } from 'vite';
 
 /**
- * Answers `GET /held/<id>` when `POST /held/<id>` arrives. A worker that sends the GET
- * synchronously is frozen until then.
+ * Answers `GET /held/<id>` when `POST /held/<id>` arrives. A test freezes a worker this way: the
+ * worker sends the GET synchronously.
  */
 export function holdPlugin(): Plugin {
   const released = new Set<string>();

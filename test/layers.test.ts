@@ -12,7 +12,7 @@ test('a folder may import itself and the folders before it', () => {
   ).toEqual([]);
 });
 
-test('a folder may not import a later one, in any form of import', () => {
+test('a folder may not import a later folder, in any form of import', () => {
   const path = 'packages/core/src/model/http.ts';
   const why = 'model/ must not import loop/, a later folder';
   expect(check(path, `// first line\nimport { run } from '../loop/loop.ts';`)).toEqual([
@@ -34,7 +34,7 @@ test('a folder may not import a later one, in any form of import', () => {
   ).toContain('wire/ must not import tabs/');
 });
 
-test('types follow the same order, except the listed ones; comments and strings are not imports', () => {
+test('type imports follow the same order, except the listed types; imports in comments and strings do not count', () => {
   const path = 'packages/core/src/model/http.ts';
   const why = 'model/ must not import types of loop/, a later folder';
   expect(check(path, `import type { Run } from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
@@ -55,7 +55,7 @@ test('types follow the same order, except the listed ones; comments and strings 
   ).toEqual([]);
 });
 
-test('tests may import any folder and test support', () => {
+test('tests may import any folder of their package and test support', () => {
   expect(
     check('packages/core/src/model/http.test.ts', `import { run } from '../loop/loop.ts';`),
   ).toEqual([]);

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 export interface LoopbackServer {
   /** Address `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly url: string;
-  /** Stops the server. Ends open connections too. */
+  /** Stops the server and ends all open connections. */
   close(): Promise<void>;
 }
 
-/** Starts a server on loopback. With port 0 it takes any free port. */
+/** Starts a server on loopback. Port 0 means any free port. */
 export async function listenOnLoopback(server: Server, port: number): Promise<LoopbackServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -3,7 +3,8 @@ import { jsonSchema } from '../packages/core/src/json-schema.ts';
 import { mcpTools } from '../packages/core/src/mcp.ts';
 import { toSchema } from '../packages/core/src/schema/to-schema.ts';
 
-// no-eval.test.ts runs this in plain Node without eval. Argument: the URL of an MCP server.
+// no-eval.test.ts runs this script in plain Node without eval. Its argument is the URL of an MCP
+// server.
 
 assert.throws(() => new Function('return 1'), EvalError);
 

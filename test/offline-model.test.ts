@@ -54,11 +54,11 @@ test.for([
     ],
   ],
   ['How are you?', []],
-] as const)('plans the tool calls for %j', ([question, calls]) => {
+] as const)('the offline model plans the tool calls for %j', ([question, calls]) => {
   expect(plan(question).map(({ name, input }) => [name, input])).toEqual(calls);
 });
 
-test('limits the tool calls for pasted data', () => {
+test('the offline model limits the number of tool calls for pasted data', () => {
   expect(plan('1+1 '.repeat(1_000)).length).toBeLessThanOrEqual(12);
 });
 
@@ -85,11 +85,14 @@ test.for([
   ['冗談を言って', /言語モデルではなく/],
   ['讲个笑话', /不是语言模型/],
   ['농담 하나 해 줘', /언어 모델이 아니라/],
-] as const)('describes itself when %j is beyond its rules', async ([question, words]) => {
-  expect(textOf(await say([userMessage(question)]))).toMatch(words);
-});
+] as const)(
+  'the offline model describes itself if no rule fits the question %j',
+  async ([question, words]) => {
+    expect(textOf(await say([userMessage(question)]))).toMatch(words);
+  },
+);
 
-test('answers with the error of one tool and the result of another', async () => {
+test('the offline model answers with the error of one tool and the result of another tool', async () => {
   const result = (toolUseId: string, name: string, output: string, state: 'success' | 'error') =>
     toolMessage({ type: 'tool_result', toolUseId, name, output, state });
   const answer = await say([
@@ -139,50 +142,56 @@ test.for([
     'That did not work: The result is not a finite number.',
     ['buy 牛乳', 'call Ann'],
   ],
-] as const)('runs a second step if needed: %s', async ([question, answer, left]) => {
-  let notes = kept;
-  const store = {
-    read: async () => notes,
-    write: async (changed: readonly Note[]) => void (notes = changed),
-  };
-  const agent = demoAgent({
-    model: offlineModel({ delayMs: 0 }),
-    memory: new InMemoryMemory(),
-    sessionId: 's',
-    notes: store,
-  });
-  const { text, pending } = await agent.call(question);
-  // Deleting needs an approval.
-  const allowed = pending.map(
-    ({ toolUseId, name }) => ({ type: 'approve', toolUseId, name }) as const,
-  );
-  expect(allowed.length ? (await agent.call(allowed)).text : text).toBe(answer);
-  expect(notes.map(({ text: note }) => note)).toEqual(left);
-});
+] as const)(
+  'the offline model calls further tools after the first results if needed: %s',
+  async ([question, answer, left]) => {
+    let notes = kept;
+    const store = {
+      read: async () => notes,
+      write: async (changed: readonly Note[]) => void (notes = changed),
+    };
+    const agent = demoAgent({
+      model: offlineModel({ delayMs: 0 }),
+      memory: new InMemoryMemory(),
+      sessionId: 's',
+      notes: store,
+    });
+    const { text, pending } = await agent.call(question);
+    // Deleting a note needs an approval.
+    const allowed = pending.map(
+      ({ toolUseId, name }) => ({ type: 'approve', toolUseId, name }) as const,
+    );
+    expect(allowed.length ? (await agent.call(allowed)).text : text).toBe(answer);
+    expect(notes.map(({ text: note }) => note)).toEqual(left);
+  },
+);
 
 test.for([
   ['Delete all my notes', 'All right, it stays as it is.'],
   ['メモを全部消して', 'わかりました。そのままにしておきます。'],
   ['删除所有笔记', '好的，保持不变。'],
   ['모든 메모를 삭제해 줘', '알겠습니다. 그대로 두겠습니다.'],
-] as const)('changes nothing when the user denies: %s', async ([question, answer]) => {
-  let written = 0;
-  const store = { read: async () => kept, write: async () => void (written += 1) };
-  const agent = demoAgent({
-    model: offlineModel({ delayMs: 0 }),
-    memory: new InMemoryMemory(),
-    sessionId: 's',
-    notes: store,
-  });
-  const { pending } = await agent.call(question);
-  expect(pending).toHaveLength(2);
-  const denied = await agent.call(
-    pending.map(({ toolUseId, name }) => ({ type: 'reject', toolUseId, name }) as const),
-  );
-  expect([denied.text, written]).toEqual([answer, 0]);
-});
+] as const)(
+  'the notes tool changes nothing if the user denies the call: %s',
+  async ([question, answer]) => {
+    let written = 0;
+    const store = { read: async () => kept, write: async () => void (written += 1) };
+    const agent = demoAgent({
+      model: offlineModel({ delayMs: 0 }),
+      memory: new InMemoryMemory(),
+      sessionId: 's',
+      notes: store,
+    });
+    const { pending } = await agent.call(question);
+    expect(pending).toHaveLength(2);
+    const denied = await agent.call(
+      pending.map(({ toolUseId, name }) => ({ type: 'reject', toolUseId, name }) as const),
+    );
+    expect([denied.text, written]).toEqual([answer, 0]);
+  },
+);
 
-test('an abort ends the wait between deltas', async () => {
+test('an abort ends the wait of the offline model between deltas', async () => {
   const controller = new AbortController();
   const stream = offlineModel({ delayMs: 1_000_000 }).stream(
     { messages: [userMessage('hi')], tools: [] },
@@ -203,18 +212,18 @@ test.for([
   ['1,234,567 + 1', 1_234_568],
   ['0.1 + 0.2', 0.3],
   ['１２÷３', 4],
-] as const)('%s = %d', ([expression, value]) => {
+] as const)('evaluate() calculates %s = %d', ([expression, value]) => {
   expect(evaluate(expression)).toBe(value);
 });
 
 test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])(
-  'rejects the invalid expression %j',
+  'evaluate() rejects the invalid expression %j',
   (expression) => {
     expect(() => evaluate(expression)).toThrow();
   },
 );
 
-test('returns the time in a city for each of its names', async () => {
+test('time_in_city returns the time of a city for each of its names', async () => {
   const tool = timeInCity(() => Date.UTC(2026, 0, 1, 15, 30));
   const run = (city: string) => tool.execute!({ city }, undefined as never);
   expect(await run('東京')).toEqual({
@@ -227,7 +236,7 @@ test('returns the time in a city for each of its names', async () => {
   expect(() => run('Atlantis')).toThrow('Atlantis');
 });
 
-test('keeps all notes that are added at the same time', async () => {
+test('the notes tool keeps all notes that are added at the same time', async () => {
   let stored: readonly Note[] = [];
   const tool = notesTool({
     read: async () => stored,

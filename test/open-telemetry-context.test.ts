@@ -52,7 +52,7 @@ const tracer = new BasicTracerProvider({
 }).getTracer('test');
 const traced = openTelemetry({ api: { trace, context }, tracer });
 
-/** Creates a child of the active span, as a platform's own instrumentation would. */
+/** Creates a child of the active span, as the instrumentation of a platform does. */
 async function request(name: string): Promise<void> {
   const span = tracer.startSpan(name);
   await new Promise((resolve) => setTimeout(resolve));
@@ -77,7 +77,7 @@ function fetching(replies: readonly ScriptedReply[], modelId: string): ChatModel
 const parentOf = (spans: readonly ReadableSpan[], span: ReadableSpan) =>
   spans.find((other) => other.spanContext().spanId === span.parentSpanContext?.spanId)?.name;
 
-test('requests, parallel tools and parallel agents are children of the span in which they run', async () => {
+test('openTelemetry() makes requests, parallel tools and parallel agents children of the span in which they run', async () => {
   const busy = Object.assign(new Error('busy'), { status: 503 });
   const one = async (n: number): Promise<void> => {
     const name = `agent${n}`;
@@ -124,7 +124,7 @@ test('requests, parallel tools and parallel agents are children of the span in w
   expect(traces.size).toBe(3);
 });
 
-test("a reader's own spans are not children of the call's span", async () => {
+test('the spans of a stream’s reader are not children of the agent call’s span', async () => {
   exporter.reset();
   const outer = tracer.startSpan('outer');
   await context.with(trace.setSpan(context.active(), outer), async () => {

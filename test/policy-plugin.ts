@@ -4,8 +4,8 @@ const page =
   '<!doctype html><script type="module" src="/packages/web-worker/test-support/csp-page.ts?csp"></script>';
 
 /**
- * Serves the page `/csp-page`, and sends a content security policy with every address that
- * contains `?csp`. It allows only scripts and workers of the site.
+ * Serves the page `/csp-page`, and adds a content security policy to the response of every address
+ * with `?csp`. The policy allows only scripts and workers of the site.
  */
 export function policyPlugin(): Plugin {
   return {

@@ -11,27 +11,27 @@ const violationsInMarkdown = (source: string): readonly string[] =>
 
 const long = Array.from({ length: maxWords + 1 }, () => 'word').join(' ');
 
-test('reports a sentence over the limit with its line', () => {
+test('checkProse() reports a sentence over the limit with its line', () => {
   expect(violationsIn(`const a = 1;\n/** Short. ${long}. */\nconst b = 2;`)).toEqual([
     `a.ts:2: ${maxWords + 1} words in one sentence, ${maxWords} at most.`,
   ]);
 });
 
-test('joins the lines of a block and adjacent line comments', () => {
+test('sourceProse() joins the lines of a block comment and adjacent line comments', () => {
   const half = Array.from({ length: 13 }, () => 'word').join(' ');
   expect(violationsIn(`/**\n * ${half}\n * ${half}.\n */\nconst a = 1;`)).toHaveLength(1);
   expect(violationsIn(`// ${half}\n// ${half}.\nconst a = 1;`)).toHaveLength(1);
   expect(violationsIn(`// ${half}\nconst a = 1;\n// ${half}.\n`)).toEqual([]);
 });
 
-test('treats each item of a list as a sentence', () => {
+test('sourceProse() treats each item of a list as a sentence', () => {
   const item = Array.from({ length: 13 }, () => 'word').join(' ');
   expect(
     violationsIn(`/**\n * - ${item}\n * - ${item}\n *\n * ${item}\n */\nconst a = 1;`),
   ).toEqual([]);
 });
 
-test('counts a code span as one word and ignores its full stops', () => {
+test('sourceProse() counts a code span as one word and ignores the full stops in it', () => {
   const span = '`a very long span. With many words in it, and none of them counts here`';
   expect(violationsIn(`/** Takes ${span} and ${span} and ${span}. */\nconst a = 1;`)).toEqual([]);
 });
@@ -40,20 +40,20 @@ test.for([
   ['The run is gone on with.', 'gone on with'],
   ['Its color and its behaviour.', 'behaviour'],
   ['A cancelled run.', 'cancelled'],
-])('reports the words in: %s', ([sentence, words]) => {
+])('checkProse() reports the avoided words in: %s', ([sentence, words]) => {
   expect(violationsIn(`/** ${sentence} */\nconst a = 1;`)).toEqual([
     expect.stringContaining(`a.ts:1: "${words}"`),
   ]);
 });
 
-test('ignores code spans and examples', () => {
+test('sourceProse() ignores code spans and examples', () => {
   expect(violationsIn(`/**\n * Runs.\n *\n * @example\n * run('${long}')\n */\nrun();`)).toEqual(
     [],
   );
   expect(violationsIn(`/** Emits \`cancelled\`. */\nrun();`)).toEqual([]);
 });
 
-test('checks messages in strings and templates, but not single words', () => {
+test('sourceProse() reads messages in strings and templates, but not single words', () => {
   expect(violationsIn(`fail('The run was cancelled by it.');`)).toHaveLength(1);
   expect(violationsIn(`\nfail(\`The run \${id} was cancelled.\`);`)).toEqual([
     'a.ts:2: "cancelled": American spelling.',
@@ -61,7 +61,7 @@ test('checks messages in strings and templates, but not single words', () => {
   expect(violationsIn(`const state = 'cancelled';`)).toEqual([]);
 });
 
-test('checks the titles of a test file, but not its other strings', () => {
+test('sourceProse() reads the titles in a test file, but not its other strings', () => {
   const source = `
     test('a run is cancelled', () => expect(say()).toBe('The run was cancelled by it.'));
     test.for([1])('a run is cancelled %i times', () => {});
@@ -73,7 +73,7 @@ test('checks the titles of a test file, but not its other strings', () => {
   ]);
 });
 
-test('Markdown: checks paragraphs, headings, lists, quotes and cells, and reports their lines', () => {
+test('markdownProse() reads paragraphs, headings, lists, quotes and table cells, with their lines', () => {
   const source = `# Cancelled
 
 Text with a [cancelled](a.md) run.
@@ -92,7 +92,7 @@ Text with a [cancelled](a.md) run.
   );
 });
 
-test('Markdown: ignores code, HTML and addresses', () => {
+test('markdownProse() ignores code, HTML and addresses', () => {
   const source = `\`cancelled\` and [this](cancelled.md)
 
 \`\`\`ts
@@ -104,7 +104,7 @@ cancelled();
   expect(violationsInMarkdown(source)).toEqual([]);
 });
 
-test('counts sentences and words', () => {
+test('checkProse() counts sentences and words', () => {
   const source = '/** Two words. And three words. */\nconst a = 1;';
   expect(checkProse([sourceProse('a.ts', source)])).toEqual({
     violations: [],

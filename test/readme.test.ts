@@ -7,7 +7,7 @@ import { runCommand } from '../scripts/run-command.ts';
 const folder = `${root}/node_modules/.cache/readme`;
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Type packages for the blocks that need others than a page: Node's or Workers'. */
+/** Type packages of the code blocks that do not run in a page, but in Node or in a Worker. */
 const typesOf: Readonly<Record<string, readonly string[]>> = {
   'agent.ts': ['node'],
   'edge.ts': ['@cloudflare/workers-types'],
@@ -58,7 +58,7 @@ test('the code in the edge package’s README compiles against the built package
   }
 });
 
-test('the README shows the hook for other tabs that browser tests run', () => {
+test('the worker package’s README shows the same hook for other tabs that browser tests run', () => {
   const block = codeBlocks('packages/web-worker/README.md').find(
     ({ file }) => file === 'other-tabs.ts',
   );
@@ -67,7 +67,7 @@ test('the README shows the hook for other tabs that browser tests run', () => {
   );
 });
 
-test('reports a mistake in a block', async () => {
+test('the compilation of a README reports a mistake in a code block', async () => {
   const { ok, output } = await compile('agent.ts', [
     {
       file: 'agent.ts',
@@ -78,7 +78,10 @@ test('reports a mistake in a block', async () => {
   expect(output).toContain("Type 'number' is not assignable to type 'string'");
 });
 
-/** Compiles one block. The other blocks are there so that it can import them. */
+/**
+ * Compiles one code block. Also writes the other blocks as files, because the block can import
+ * them.
+ */
 function compile(
   file: string,
   blocks: readonly Block[],

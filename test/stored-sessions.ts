@@ -3,8 +3,8 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect } from 'vitest';
 
 /**
- * A file of `fixtures/release-0.1/sessions`: the values of a store, and the messages that release
- * 0.1 read from it.
+ * Content of a file in `fixtures/release-0.1/sessions`: the values of a store, and the messages
+ * that release 0.1 read from this store.
  */
 export interface StoredSessions {
   readonly entries: readonly (readonly [key: string, value: string])[];
@@ -12,8 +12,8 @@ export interface StoredSessions {
 }
 
 /**
- * Checks that a store with the sessions of release 0.1 shows the same conversations. Then decides
- * the open approval and continues the crashed run.
+ * Checks that a store with the sessions of release 0.1 still has the same conversations. Then
+ * decides the open approval and continues the run that crashed.
  */
 export async function expectStoredSessions(
   store: KeyValueStore,
@@ -43,8 +43,8 @@ export async function expectStoredSessions(
 }
 
 /**
- * Opens a session with an agent that has the stored tools. `ran` lists the tools that it
- * executed.
+ * Opens a session with an agent that has the tools of the stored calls. `ran` lists the tools that
+ * the agent has executed.
  */
 function open(store: KeyValueStore, sessionId: string, replies: readonly ScriptedReply[]) {
   const ran: string[] = [];

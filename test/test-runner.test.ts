@@ -23,17 +23,17 @@ test.for<readonly [args: readonly string[], names: readonly string[], filters: r
   [['publint'], ['publint core', 'publint edge'], []],
   [['node', 'packages/core/src/message'], ['node'], ['packages/core/src/message']],
   [['packages/core/src/message'], ['node', 'workerd'], ['packages/core/src/message']],
-])('the arguments %j select %j', ([args, names, filters]) => {
+])('npm test with the arguments %j selects the steps %j', ([args, names, filters]) => {
   const choice = chooseSteps(steps, args);
   if ('unknown' in choice) throw new Error(choice.unknown.join());
   expect([choice.steps.map(({ name }) => name), choice.filters]).toEqual([names, filters]);
 });
 
-test('returns the name of an unknown step', () => {
+test('chooseSteps() returns the name of an unknown step', () => {
   expect(chooseSteps(steps, ['nod', 'node'])).toEqual({ unknown: ['nod'] });
 });
 
-test('adds up reports and keeps the names of running files and tests', () => {
+test('addReport() adds up reports and keeps the names of running files and tests', () => {
   const progress = noProgress();
   addReport(progress, { type: 'files', count: 2 });
   addReport(progress, { type: 'file-start', file: 'a.test.ts' });
@@ -55,11 +55,11 @@ test('adds up reports and keeps the names of running files and tests', () => {
 
 const silenceMs = 60_000;
 
-test('stops a command without reports, and the processes that it started', async () => {
+test('runCommand() stops a command without reports, and the processes that the command started', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const hang = 'setInterval(() => {}, 1000)';
-  // The pipes also stay open until the child of the command has ended.
+  // The child keeps the pipes open, so `runCommand()` resolves only after the child has ended, too.
   const start = `require('node:child_process').spawn(process.execPath, ['-e', '${hang}'], { stdio: 'inherit' })`;
   const onMessage = (): void => void vi.advanceTimersByTime(silenceMs);
   const { ok, output } = await runCommand(
@@ -71,7 +71,7 @@ test('stops a command without reports, and the processes that it started', async
   expect(output).toContain('Stopped after 1 minutes without a report: node -e');
 });
 
-test('a command that keeps reporting has no time limit', async () => {
+test('runCommand() has no time limit for a command that keeps reporting', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const source =

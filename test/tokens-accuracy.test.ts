@@ -19,7 +19,7 @@ const errors = new Map(
   ]),
 );
 
-/** Limits of the mean error for groups of the held-out texts. */
+/** Maximum mean error of each group of the held-out texts. */
 const limits: Readonly<Record<string, number>> = {
   korean: 0.075,
   japanese: 0.08,
@@ -32,7 +32,7 @@ const limits: Readonly<Record<string, number>> = {
   emoji: 0.085,
 };
 
-test('the corpus has nine tokenizer families and both parts', () => {
+test('the corpus has nine tokenizer families, training texts and held-out texts', () => {
   expect(tokenizers).toEqual([
     'o200k',
     'cl100k',
@@ -47,7 +47,7 @@ test('the corpus has nine tokenizer families and both parts', () => {
   expect([readSegments('train').length, held.length]).toEqual([1886, 1243]);
 });
 
-test.for(tokenizers)('%s: estimates the held-out texts within the limits', (name) => {
+test.for(tokenizers)('%s: the estimates of the held-out texts are within the limits', (name) => {
   const { mean, p95, bias } = accuracyOf(errors.get(name)!);
   expect(mean).toBeLessThan(0.07);
   expect(p95).toBeLessThan(0.21);
@@ -61,16 +61,19 @@ test.for(tokenizers)('%s: estimates the held-out texts within the limits', (name
   }
 });
 
-test.for(tokenizers)('%s: estimates histories of 8,000 tokens within the limits', (name) => {
-  for (const [history, parts] of Object.entries(histories)) {
-    const estimates = held.map(({ text }) => estimateTokens(text, profiles[name]));
-    const { mean, p95 } = accuracyOf(historyErrors(held, { parts, tokenizer: name, estimates }));
-    expect(mean, history).toBeLessThan(name === 'o200k' ? 0.02 : 0.04);
-    expect(p95, history).toBeLessThan(0.08);
-  }
-});
+test.for(tokenizers)(
+  '%s: the estimates of conversation histories of 8,000 tokens are within the limits',
+  (name) => {
+    for (const [history, parts] of Object.entries(histories)) {
+      const estimates = held.map(({ text }) => estimateTokens(text, profiles[name]));
+      const { mean, p95 } = accuracyOf(historyErrors(held, { parts, tokenizer: name, estimates }));
+      expect(mean, history).toBeLessThan(name === 'o200k' ? 0.02 : 0.04);
+      expect(p95, history).toBeLessThan(0.08);
+    }
+  },
+);
 
-test('generic is in the middle: its bias is below a third for each family', () => {
+test('the bias of the profile `generic` is below a third for each tokenizer family', () => {
   for (const name of tokenizers) {
     const { bias } = accuracyOf(
       errorsOf(held, name, (text) => estimateTokens(text, tokens.generic)),

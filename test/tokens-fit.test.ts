@@ -5,7 +5,7 @@ import { featureNames } from '../scripts/tokens/features.ts';
 import { fitProfiles } from '../scripts/tokens/fit-profiles.ts';
 import { renderWeights, weightsPath } from '../scripts/tokens/weights-file.ts';
 
-test('the generated weights match a new fit', () => {
+test('the generated weights are the same as the weights of a new fit', () => {
   expect(renderWeights(fitProfiles())).toBe(readFileSync(weightsPath, 'utf8'));
 });
 

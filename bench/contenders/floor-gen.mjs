@@ -1,5 +1,5 @@
-// The floor behind the API that a library offers: an async generator that yields one event per
-// delta.
+// The hand-written loop of floor.mjs as an async generator that yields one event per delta, because
+// a library has such an API.
 import { params } from './floor.mjs';
 export const label = 'floor as async generator';
 async function* sse(url, body) {

@@ -1,5 +1,5 @@
-// The floor, written by hand: raw fetch, a minimal loop over SSE lines, JSON.parse per event,
-// callbacks.
+// The floor: the least code that does the work. It uses raw fetch, a minimal loop over SSE lines,
+// JSON.parse per event, and callbacks.
 export const label = 'floor (fetch + SSE, callback)';
 export const params = [
   {

@@ -1,4 +1,4 @@
-// Isoloop, read event by event. An agent holds one conversation, so every run builds its own. An
+// Isoloop, read event by event. An agent has one conversation, so every run builds a new agent. An
 // adapter does the same for each session.
 import { ReActAgent, tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';

@@ -9,7 +9,10 @@ const titles = {
   '2000-paced': 'One network write per delta, every 5 ms',
 };
 
-/** Measures answers of 2,000 deltas, each in a new conversation. Only the paced answers overlap. */
+/**
+ * Measures answers of 2,000 deltas, each in a new conversation. Only answers that come at a fixed
+ * pace run at the same time.
+ */
 export async function measureAnswer({ bundles, world, reps = 15 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
@@ -19,7 +22,7 @@ export async function measureAnswer({ bundles, world, reps = 15 }) {
   const sections = [];
   try {
     for (const [model, title] of Object.entries(titles)) {
-      // A paced answer takes 10 seconds and is mostly idle, so five run at once.
+      // A paced answer takes 10 seconds and is mostly idle, so five such answers run at once.
       const paced = model.endsWith('-paced');
       const plan = paced
         ? { model, count: 5, concurrency: 5, turns: 1 }

@@ -6,12 +6,13 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
 const answers = new Map();
 
 /**
- * Opens one user's conversation with an endpoint. The returned function takes one turn with a
- * model.
+ * Opens one user's conversation with an endpoint. Returns a function that asks a model the next
+ * question.
  *
- * It resolves with times in milliseconds: to the first byte, to the first text, and to the first
- * text less the model's own time. It throws if the answer is incomplete or belongs to another
- * conversation: the answer says how many of the user's messages the model received.
+ * That function resolves with times in milliseconds: to the first byte, to the first text, and to
+ * the first text minus the model's own time. It throws if the answer is incomplete or belongs to
+ * another conversation. The answer begins with the number of the user's messages that the model
+ * received.
  */
 export function converse({ port, face, user = 'ann', posts = Infinity }) {
   const id = crypto.randomUUID();

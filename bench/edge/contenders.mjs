@@ -7,8 +7,8 @@ import { token } from './plan.mjs';
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
 /**
- * The contenders: each Worker's source, API, bindings and share of the requests. `model` calls the
- * model directly, without a Worker.
+ * The contenders. Each has a Worker (`app`), the format of its API (`face`), its bindings, and its
+ * share of the requests. The contender `model` calls the model directly, without a Worker.
  */
 export const contenders = {
   model: { face: 'model' },
@@ -32,8 +32,9 @@ export async function bundleApps(bundles, names) {
 }
 
 /**
- * Starts a Worker in its own workerd. Durable Objects are in a folder that `stop` deletes. The
- * folder is in memory where possible, because this machine's disk says nothing about Cloudflare's.
+ * Starts a Worker in its own workerd. Durable Objects are stored in a folder that `stop` deletes.
+ * If possible, the folder is in memory, because the speed of the local disk says nothing about
+ * Cloudflare.
  */
 export async function startApp(bundles, { app, binds = [] }, world) {
   const disk = mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/isoloop-bench-`);

@@ -11,8 +11,8 @@ const titles = {
 };
 
 /**
- * Measures 50 concurrent users, each in conversations of 10 turns. A round has 300 requests; the
- * order of the contenders rotates.
+ * Measures 50 concurrent users, each in conversations of 10 questions. Each round sends 300
+ * requests to each contender. The order of the contenders changes with each round.
  */
 export async function measureLoad({ bundles, world, reps = 3 }) {
   const running = [];
@@ -42,8 +42,9 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
 }
 
 /**
- * Sends `count` requests from `concurrency` users. Starts a new conversation after `turns` turns,
- * or continues `conversation`. Returns the times and the cost per request.
+ * Sends `count` requests from `concurrency` users. A user starts a new conversation after `turns`
+ * questions, or continues `conversation` if it is given. Returns the times and the CPU milliseconds
+ * per request.
  */
 export async function drive(
   { port, pid, face },

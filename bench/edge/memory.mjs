@@ -21,8 +21,8 @@ const plans = {
 };
 
 /**
- * Measures 2,000 turns in a fresh workerd: its memory before and after each 500 turns, and their
- * CPU time per turn.
+ * Measures 2,000 questions and answers in a fresh workerd: the memory before and after each 500
+ * answers, and the CPU time per answer.
  */
 export async function measureMemory({ bundles, world }) {
   const sections = [];

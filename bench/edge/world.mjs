@@ -1,8 +1,8 @@
-// `node world.mjs` runs the model and the KV store in a separate process, so that they do not count
-// as the Worker's CPU time. Prints "listening PORT".
+// `node world.mjs` runs the model and the KV store in a separate process, so that the CPU time of
+// the Worker does not include them. Prints "listening PORT".
 // - `POST /MODEL/v1/chat/completions`: a model that starts after `firstDeltaMs`; MODEL is
 //   DELTAS-burst or DELTAS-paced
-// - all other requests: Workers KV, with workerd's protocol, kept in a map
+// - all other requests: Workers KV with workerd's protocol, with all values in a map
 import http from 'node:http';
 import { words } from '../lib/scenarios.mjs';
 import { occurrences, pieces } from '../lib/server-bytes.mjs';
@@ -22,7 +22,7 @@ const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 };
 const end = `${event({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }] })}${event({ choices: [], usage })}data: [DONE]\n\n`;
 const bodies = new Map();
 const values = new Map();
-/** Streams that get a piece at each tick. They share one timer. */
+/** The open paced streams. One timer sends a piece to each of them at each tick. */
 const paced = new Set();
 
 const server = http.createServer((request, response) => {
@@ -43,8 +43,8 @@ setInterval(() => {
 }, paceMs);
 
 /**
- * Streams an answer. Its first delta has the number of the user's messages and the model's delay in
- * milliseconds.
+ * Streams an answer. The first delta contains the number of the user's messages and the model's
+ * delay in milliseconds.
  */
 async function complete(model, begin, request, response) {
   const body = Buffer.concat(await request.toArray());

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { build } from 'vite';
 
-/** Bundles a module's source into one minified file, as a browser or a Worker would get it. */
+/**
+ * Bundles a module's source into one minified file, like the file that a browser or a Worker gets.
+ */
 export async function bundle(source, { file, conditions }) {
   const entry = file.replace(/\.js$/, '.entry.mjs');
   writeFileSync(entry, source);

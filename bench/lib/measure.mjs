@@ -1,4 +1,5 @@
-// inner: runs per repetition; warm: discarded repetitions at the start; reps: measured repetitions
+// `inner` is the number of runs per repetition, `warm` the number of discarded repetitions at the
+// start, `reps` the number of measured repetitions.
 const plan = {
   s1: { inner: 3, warm: 6, reps: 11 },
   s1t: { inner: 2, warm: 3, reps: 7 },
@@ -12,8 +13,8 @@ const plan = {
 };
 
 /**
- * Runs one scenario with every contender. Repetitions take turns and the order rotates: A B C, B C
- * A, …
+ * Runs one scenario with every contender. Each repetition runs all contenders once, and the order
+ * rotates: A B C, then B C A, and so on.
  */
 export async function measure({ runtime, names, scenario, reps }) {
   const steps = plan[scenario];

@@ -1,5 +1,5 @@
-// Runs one contender and one scenario in this process. CPU time is that of the whole process: all
-// threads, garbage collection and JIT.
+// Runs one contender and one scenario in this process. Measures the CPU time of the whole process,
+// including garbage collection and the JIT compiler.
 import { clientScenario, runOnce } from './scenarios.mjs';
 
 const [file, scenario, baseURL] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** Budgets of `isoloop`, as multiples of the floor's CPU time. */
+/** Budgets of the contender `isoloop`, as multiples of the floor's CPU time. */
 const nodeBudget = { s1: 1.5, s2: 1.2, s3: 1.3, 's4-100': 1 };
 const budgets = { node: nodeBudget, 'node-settled': nodeBudget, workerd: { s1: 2 } };
 
@@ -22,8 +22,8 @@ export function table(head, rows) {
 }
 
 /**
- * Returns one row per contender: median CPU, its range, median wall time, and the ratio of CPU to
- * the floor.
+ * Returns one row per contender: median and range of the CPU time, median wall time, and the ratio of
+ * the CPU time to the floor.
  */
 function rowsOf(measured) {
   const floor = median(measured.floor.map((sample) => sample.cpu));

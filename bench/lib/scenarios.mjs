@@ -1,13 +1,17 @@
-// The scenarios, for both sides: the server renders them as bytes, a contender gets a prompt and
-// one tool.
+// The scenarios. The server turns a scenario into the bytes of its replies; a contender gets a
+// prompt and one tool.
 
 export const model = 'mock-model';
 export const toolName = 'lookup';
 
 /**
- * Returns the script of a scenario. `turns` and `calls`: tool turns, and calls per turn.
- * `fragments` and `argSize`: arguments. `answer`: deltas of the answer. `resultSize`: characters of
- * a tool's result.
+ * Returns the script of a scenario:
+ *
+ * - `turns`: number of replies with tool calls
+ * - `calls`: number of tool calls per reply
+ * - `fragments` and `argSize`: number of deltas and characters of a call's arguments
+ * - `answer`: number of deltas of the answer
+ * - `resultSize`: number of characters of a tool's result
  */
 export function spec(name) {
   if (name === 's1' || name === 's1t')
@@ -61,8 +65,8 @@ export function args({ argSize }, turn, call) {
 export const callId = (turn, call) => `call_${String(turn).padStart(4, '0')}_${call}`;
 
 /**
- * Returns what a contender gets. `tool(args)` is the tool's whole body; `want` is what the
- * contender must have seen.
+ * Returns the input of a contender. `tool(args)` runs the tool. `want` has the counts that the
+ * contender must report after the run.
  */
 export function clientScenario(name) {
   const { answer, turns, calls, resultSize } = spec(name);
@@ -81,7 +85,7 @@ export function clientScenario(name) {
   };
 }
 
-/** Runs a contender once. Throws if it did not see all of the scenario. */
+/** Runs a contender once. Throws if the contender missed a part of the scenario. */
 export async function runOnce(run, sc, baseURL) {
   const seen = await run(sc, baseURL);
   for (const key of ['chars', 'deltas', 'tools']) {

@@ -1,6 +1,6 @@
 const bytesPerWrite = 16 * 1024;
 
-/** Splits a text as a server sends it in full writes: between any two bytes. */
+/** Splits a text into writes of 16 kB, as a server does. A write may end inside a character. */
 export function pieces(text) {
   const bytes = Buffer.from(text);
   return Array.from({ length: Math.ceil(bytes.length / bytesPerWrite) }, (_, i) =>

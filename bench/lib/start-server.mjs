@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Starts the mock provider in a separate process, so that its CPU time does not count as a
- * contender's.
+ * Starts the mock provider in a separate process, so that the CPU time of a contender does not
+ * include it.
  */
 export async function startServer(staticFolder) {
   const args = [

@@ -17,9 +17,9 @@ const internet = '(name = "internet", network = (allow = ["private", "local"]))'
 export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'import'];
 
 /**
- * Starts workerd on `folder/worker.js` and waits until `GET /ready` answers. Node's modules and the
- * platform's limits are off. `worker` has further lines of the Worker's configuration, such as
- * bindings. `services` has further services.
+ * Starts workerd with `folder/worker.js` and waits until `GET /ready` answers. The Worker has no
+ * modules of Node and no limits of the platform. `worker` adds lines to the Worker's configuration,
+ * such as bindings. `services` adds services.
  */
 export async function startWorkerd({ folder, worker, services = '' }) {
   const port = await freePort();
@@ -58,7 +58,7 @@ async function untilAnswering(port, child) {
   for (let tries = 0; tries < 2000; tries++) {
     if (child.exitCode !== null) throw new Error(`workerd ended with ${child.exitCode}`);
     const response = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
-    // Any response shows that workerd is up.
+    // Any response shows that workerd is ready.
     if (response) return response.text();
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

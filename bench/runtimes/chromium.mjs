@@ -5,8 +5,8 @@ import { bundle } from '../lib/bundle.mjs';
 import { cpuTimeOf } from '../lib/cpu-time.mjs';
 
 /**
- * Runs in headless Chromium, each contender in a module worker of one page. CPU is that of the
- * page's process, including its workers.
+ * Runs the contenders in headless Chromium, each in a module worker of the same page. Measures the
+ * CPU time of the page's process, which includes the workers.
  */
 export async function openRuntime({ origin, bundles }) {
   const browser = await chromium.launch({
@@ -48,7 +48,7 @@ export async function openRuntime({ origin, bundles }) {
   };
 }
 
-/** Runs in the page. */
+/** Starts a worker. This function runs in the page. */
 function startWorker(url) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(url, { type: 'module' });
@@ -61,7 +61,7 @@ function startWorker(url) {
   });
 }
 
-/** Runs in the page. */
+/** Sends a job to a worker. This function runs in the page. */
 function ask(worker, job) {
   return new Promise((resolve) => {
     worker.addEventListener('message', ({ data }) => resolve(data), { once: true });

@@ -2,8 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Runs in Node: a fresh process per contender and scenario, and a full garbage collection before
- * each repetition.
+ * Runs the contenders in Node, with a new process per contender and scenario, and a full garbage
+ * collection before each repetition.
  */
 export async function openRuntime({ origin, collect = true }) {
   return {

@@ -5,7 +5,7 @@ import { startWorkerd, workerConditions, workerdVersion } from '../lib/workerd.m
 
 const benchFolder = `${import.meta.dirname}/..`;
 
-/** Runs in workerd as wrangler ships it, one process per contender. */
+/** Runs the contenders in the workerd that wrangler ships, with one process per contender. */
 export async function openRuntime({ origin, bundles }) {
   return {
     version: workerdVersion,

@@ -1,4 +1,4 @@
-// The page's side of each transport. Every way passes each event to `take`.
+// The page's side of each transport. Each way of transport passes each event to `take`.
 import { connectAgent } from '@isoloop/web-worker';
 import { proxy, transfer, wrap } from 'comlink';
 import { chars } from './sources.mjs';
@@ -47,7 +47,7 @@ async function forget() {
   for (const agent of agents.values()) await agent.clear();
 }
 
-/** Counts the messages of one run, to the page and back. */
+/** Counts the messages of one run in both directions. */
 async function count(way, job) {
   await run(way, job, 1);
   Object.assign(counted, { received: 0, sent: 0 });
@@ -89,7 +89,7 @@ function countMessages() {
   const { start, postMessage } = MessagePort.prototype;
   const known = new WeakSet();
   MessagePort.prototype.start = function countReceived() {
-    // Counts each port once, although Comlink starts it at every call.
+    // Adds one listener per port, although Comlink starts the port at every call.
     if (!known.has(this)) this.addEventListener('message', () => (counted.received += 1));
     known.add(this);
     start.call(this);

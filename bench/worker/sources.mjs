@@ -1,4 +1,5 @@
-// The 2,000 deltas that a run sends: as events of an agent with a local model, or as bare deltas.
+// The 2,000 deltas that a run sends, as events of an agent with a local model or as deltas without
+// an agent.
 import { ReActAgent } from '@isoloop/core';
 import { words } from '../lib/scenarios.mjs';
 
@@ -6,7 +7,8 @@ const texts = words(2000);
 export const chars = texts.join('').length;
 
 /**
- * Deltas per read of the model, and whether each read comes in a new macrotask, as from a network.
+ * Number of deltas per read of the model, and whether each read comes in a new macrotask, as reads
+ * from a network do.
  */
 const reads = {
   reads: { size: 80, apart: true },
@@ -41,7 +43,7 @@ export function makeAgent(kind) {
 
 const agents = new Map();
 
-/** Returns the batches of one run, from an agent in this thread or bare. */
+/** Returns the batches of one run, from an agent in this thread or without an agent. */
 export function batchesOf({ source, kind }) {
   if (source === 'bare')
     return readsOf(kind, (delta) => ({ type: 'text-delta', id: 'msg_1', delta }));

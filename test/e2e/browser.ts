@@ -7,15 +7,21 @@ import {
 } from 'playwright';
 import { inject } from 'vitest';
 
-/** Timeout of any page action, in milliseconds. It only detects a hang. */
+/**
+ * Timeout of every page action, in milliseconds. It is long, because it only has to detect a page
+ * that hangs.
+ */
 const timeoutMs = 120_000;
 
-/** Connects to the shared Chromium. Closing the connection closes only its own contexts. */
+/**
+ * Connects to the Chromium that all tests share. Closing the connection closes only the browser
+ * contexts that it has created.
+ */
 export function connectBrowser(): Promise<Browser> {
   return chromium.connect(inject('browserEndpoint'), { timeout: timeoutMs });
 }
 
-/** Creates a browser profile. */
+/** Creates a browser context, which acts like a new browser profile. */
 export async function newContext(
   browser: Browser,
   options: BrowserContextOptions = {},

@@ -11,8 +11,8 @@ import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
 /**
- * A page uses `useChat` with its default transport. Another app mounts the endpoint twice, with
- * sessions in KV and in Durable Objects.
+ * A page uses `useChat` with its default transport. Another app mounts the endpoint twice: at `/kv`
+ * with sessions in KV, and at `/do` with sessions in Durable Objects.
  */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number] | '/kv-brief';
@@ -112,7 +112,7 @@ const weather = [
 ];
 
 test.for(places)(
-  '%s: streams reasoning, text and a tool, and shows them again after a reload',
+  '%s: a page shows streamed reasoning, text and a tool call, and shows them again after a reload',
   async (at) => {
     const chat = await openChat(at);
     await chat.ask('weather?');
@@ -126,13 +126,13 @@ test.for(places)(
 );
 
 test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))(
-  '%s: asks for an approval, also after a reload, and applies the decision: %s',
+  '%s: a page asks for an approval, also after a reload, and the decision takes effect: %s',
   async ([at, yes]) => {
     const chat = await openChat(at);
     await chat.ask('remove it');
     const asked = ['user | remove it', 'assistant | remove {"place":"Seoul"} approval-requested'];
     expect(await chat.shown()).toEqual(asked);
-    // The reloaded page must ask for the approval again.
+    // The reloaded page asks for the approval again.
     await chat.reload();
     await chat.ready();
     expect(await chat.shown()).toEqual(asked);
@@ -160,27 +160,24 @@ test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))
   },
 );
 
-test.for(places)(
-  '%s: passes the result of a tool that runs in the page to the model',
-  async (at) => {
-    const chat = await openChat(at);
-    await chat.ask('where am I?');
-    await chat.page.evaluate(async () => {
-      const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool')!;
-      await window.chat.addToolOutput({
-        tool: part.toolName,
-        toolCallId: part.toolCallId,
-        output: 'Seoul',
-      });
+test.for(places)('%s: the model gets the result of a tool that runs in the page', async (at) => {
+  const chat = await openChat(at);
+  await chat.ask('where am I?');
+  await chat.page.evaluate(async () => {
+    const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool')!;
+    await window.chat.addToolOutput({
+      tool: part.toolName,
+      toolCallId: part.toolCallId,
+      output: 'Seoul',
     });
-    await expect
-      .poll(async () => (await chat.shown()).at(-1))
-      .toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
-  },
-);
+  });
+  await expect
+    .poll(async () => (await chat.shown()).at(-1))
+    .toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
+});
 
 test.for(places)(
-  '%s: reports a failure in the stream without the model’s error text, and answers the next question',
+  '%s: the endpoint reports a failure without the model’s error text, and answers the next question',
   async (at) => {
     const chat = await openChat(at);
     await chat.page.evaluate(() => window.chat.sendMessage({ text: 'fail' }));
@@ -195,7 +192,7 @@ test.for(places)(
 );
 
 test.for(['/kv-brief', '/do'] as const)(
-  '%s: keeps the text of a stopped answer and continues the conversation',
+  '%s: the text of a stopped answer stays, and the conversation continues',
   async (at) => {
     const chat = await openChat(at);
     const last = async (): Promise<string> => (await chat.shown()).at(-1) ?? '';
@@ -203,7 +200,7 @@ test.for(['/kv-brief', '/do'] as const)(
     await expect.poll(last).toContain('1 2 3');
     await chat.page.evaluate(() => window.chat.stop());
     await chat.ready();
-    // With `afterDisconnectMs: 0` the disconnect has ended the turn in KV.
+    // At /kv-brief, the disconnect has already ended the answer, because of `afterDisconnectMs: 0`.
     if (at === '/do') await interrupt(chat);
     await expect.poll(async () => (await stored(at, chat.id)).map(textOf).at(-1)).toMatch(/^1 2 3/);
     await chat.ask('and now?');
@@ -219,7 +216,7 @@ test.for(['/kv-brief', '/do'] as const)(
   },
 );
 
-test('/do: a turn that another connection stops also ends in the page that reads it', async () => {
+test('/do: when another connection stops an answer, the answer also ends in the page that reads it', async () => {
   const chat = await openChat('/do');
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
@@ -228,7 +225,7 @@ test('/do: a turn that another connection stops also ends in the page that reads
   expect((await chat.shown()).at(-1)).not.toContain('40');
 });
 
-/** Releases the rest of the answer to "count". */
+/** Lets the model continue its answer to "count". */
 async function release({ id }: Chat): Promise<void> {
   await fetch(`${edge.url}/release/${id}`, { method: 'POST' });
 }
@@ -241,7 +238,7 @@ async function interrupt({ page, id }: Chat): Promise<void> {
 }
 
 test.for(places)(
-  '%s: regenerates an answer, and editing a message removes all later ones',
+  '%s: a page can regenerate an answer, and editing a message removes all later messages',
   async (at) => {
     const chat = await openChat(at);
     await chat.ask('one');
@@ -276,7 +273,7 @@ test.for(places)(
   },
 );
 
-test('/kv: the client returns the latest echo in each turn, also after a reload', async () => {
+test('/kv: the page sends the latest echo (the session’s token) with each question, also after a reload', async () => {
   const chat = await openChat('/kv');
   const posted = async (): Promise<readonly (string | undefined)[]> => {
     const bodies = await chat.page.evaluate(() =>
@@ -305,7 +302,7 @@ test('/kv: the client returns the latest echo in each turn, also after a reload'
   expect((await chat.shown()).at(-1)).toBe('assistant | “three”, message 3, after 2.');
 });
 
-test('/do: a page that reloads during an answer shows all of it and continues the stream', async () => {
+test('/do: a page that reloads during an answer shows the whole answer and continues the stream', async () => {
   const chat = await openChat('/do');
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
@@ -317,19 +314,22 @@ test('/do: a page that reloads during an answer shows all of it and continues th
   expect(await chat.shown()).toEqual(['user | count', `assistant | ${all}`]);
 });
 
-test.for(places)('%s: stores the whole answer although the page closes during it', async (at) => {
-  const chat = await openChat(at);
-  await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
-  await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
-  await chat.page.close();
-  await release(chat);
-  await expect
-    .poll(async () => (await stored(at, chat.id)).map(textOf).at(-1))
-    .toMatch(/^1 2 3 .* 40 $/);
-});
+test.for(places)(
+  '%s: the endpoint stores the whole answer even if the page closes during the answer',
+  async (at) => {
+    const chat = await openChat(at);
+    await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
+    await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
+    await chat.page.close();
+    await release(chat);
+    await expect
+      .poll(async () => (await stored(at, chat.id)).map(textOf).at(-1))
+      .toMatch(/^1 2 3 .* 40 $/);
+  },
+);
 
 test.for(places)(
-  '%s: serves the list of conversations and a run’s events beside the app’s own routes',
+  '%s: the mounted endpoint lists conversations and streams the events of a run, and the app’s own routes work',
   async (at) => {
     const chat = await openChat(at);
     await chat.ask('제목이 되는 말');
@@ -356,7 +356,7 @@ test.for(places)(
   },
 );
 
-test('AI SDK’s schema has read chunks of every type', () => {
+test('the tests of this file have read chunks of every type with AI SDK’s schema', () => {
   expect([...chunks].toSorted()).toEqual([
     '(comment)',
     'abort',

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('applies the theme tool once: after a reload the user’s later choice stays', async () => {
+test('the page applies a theme of the theme tool once: after a reload, the user’s later choice stays', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'), { colorScheme: 'light' });
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);
   expect(await theme()).toBe('light');
@@ -39,7 +39,7 @@ test.for([
   ['a server that fails', '/fault/500/v1', 'The endpoint failed'],
   ['an endpoint that is down', 'down', 'can’t be reached'],
 ] as const)(
-  'explains %s in plain words, and continues the conversation with another model',
+  'the page explains %s in plain words, and the conversation continues with another model',
   async ([, path, words]) => {
     const { page } = await openDemo(browser, inject('demoUrl'));
     await ask(page, 'What is 6 * 7?');
@@ -60,7 +60,7 @@ test.for([
   },
 );
 
-test('explains a full disk in plain words, and continues the conversation once there is room', async () => {
+test('the page explains a full disk in plain words, and the conversation continues once there is space', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const devtools = await page.context().newCDPSession(page);
   // Chromium reads the quota when it opens the database, so the page reloads.
@@ -79,7 +79,7 @@ test('explains a full disk in plain words, and continues the conversation once t
   expect(await answers(page).first().innerText()).toContain('42');
 });
 
-test('Try again sends the same question once more', async () => {
+test('the button Try again sends the same question again', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseEndpoint(page, 'http://127.0.0.1:1/v1');
   await ask(page, 'Anybody there?');
@@ -89,7 +89,7 @@ test('Try again sends the same question once more', async () => {
   expect(await questions(page).allInnerTexts()).toEqual(['Anybody there?']);
 });
 
-test('the worker runs the tool calls of a real endpoint', async () => {
+test('the worker runs the tool calls of an OpenAI-compatible endpoint', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseEndpoint(page, `${inject('providerUrl')}/scripted/v1`);
   await ask(page, 'Go');
@@ -102,7 +102,7 @@ async function chooseEndpoint(page: Page, baseURL: string): Promise<void> {
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('sk-secret');
 }
 
-test('keeps unsent text when the user chooses another model, another home or a new conversation', async () => {
+test('the page keeps unsent text when the user chooses another model, another home (worker or edge) or a new conversation', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const field = page.getByLabel('Your message');
   await ask(page, 'What is 6 * 7?');
@@ -119,10 +119,10 @@ test('keeps unsent text when the user chooses another model, another home or a n
   expect(await field.inputValue()).toBe('');
 });
 
-test('removes the message field as soon as the user leaves a conversation', async () => {
+test('the page removes the message field as soon as the user leaves a conversation', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
-  // Checks before any other task of the page: a message sent now would be lost with the
-  // connection.
+  // Checks this before any other task of the page runs. A message sent at this time would be lost
+  // with the connection.
   const left = await page.evaluate(async () => {
     const field = document.querySelector('textarea')!;
     document.querySelector<HTMLElement>('[aria-label="New conversation"]')!.click();
@@ -146,7 +146,7 @@ test('on a phone the timeline is a tab, and nothing is wider than the screen', a
   expect(await page.getByLabel('Your message').isVisible()).toBe(false);
 });
 
-test('Enter that ends a composition of an input method does not send', async () => {
+test('Enter does not send the message if it ends a composition of an input method', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const field = page.getByLabel('Your message');
   await field.fill('東京');

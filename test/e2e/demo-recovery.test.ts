@@ -25,7 +25,7 @@ const fail = async (page: Page, text: string): Promise<void> => {
   await page.getByRole('alert').waitFor();
 };
 
-test('keeps the conversation while the edge is unreachable, and Try again sends the question later', async () => {
+test('the page keeps the conversation while the edge is unreachable, and Try again sends the question later', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
@@ -42,7 +42,7 @@ test('keeps the conversation while the edge is unreachable, and Try again sends 
   expect(await answers(page).first().innerText()).toContain('6 * 7 = 42.');
 });
 
-test('hides the text of a refusal by the edge’s own model, and continues the conversation', async () => {
+test('the page hides the error text of the edge’s own model, and the conversation continues', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await chooseModel(page, /The edge’s model/);
@@ -56,7 +56,7 @@ test('hides the text of a refusal by the edge’s own model, and continues the c
   expect(await questions(page).allInnerTexts()).toEqual(['Who are you?', 'What is 2 + 2?']);
 });
 
-test('Try again replaces a broken answer', async () => {
+test('the button Try again replaces a broken answer', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseModel(page, /OpenAI-compatible/, {
     baseURL: `${inject('providerUrl')}/fault/error-event/v1`,
@@ -70,7 +70,7 @@ test('Try again replaces a broken answer', async () => {
   expect(await questions(page).allInnerTexts()).toEqual(['Hello?']);
 });
 
-test('keeps the keyboard focus after a dialog, an example and a send', async () => {
+test('the page keeps the keyboard focus after a dialog, after an example question and after sending', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
     await expect
@@ -99,7 +99,10 @@ test('keeps the keyboard focus after a dialog, an example and a send', async () 
   expect(await names).toEqual(['Stop', 'Send']);
 });
 
-/** Runs in the page. Collects the texts of the focused element until it has the text `last`. */
+/**
+ * Collects the texts of the elements that get the focus, until one has the text `last`. This
+ * function runs in the page.
+ */
 function namesOfFocus(last: string): Promise<readonly string[]> {
   const names: string[] = [];
   return new Promise((resolve) => {

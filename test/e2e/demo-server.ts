@@ -13,7 +13,7 @@ export interface DemoServer {
 }
 
 /**
- * Starts `wrangler dev` for the built demo, on a free port and with empty storage. `vars` are the
+ * Starts `wrangler dev` for the built demo, on a free port and with empty storage. `vars` has the
  * Worker's variables.
  */
 export async function startDemoServer(
@@ -50,7 +50,7 @@ export async function openDemo(
   return { page, problems };
 }
 
-/** Opens the demo in another tab of a profile. Adds its errors to `problems`. */
+/** Opens the demo in another tab of a profile. Adds the tab's errors to `problems`. */
 export async function openTab(
   context: BrowserContext,
   url: string,
@@ -83,8 +83,8 @@ export async function send(page: Page, text: string): Promise<void> {
 }
 
 /**
- * Presses Enter until the message is sent. During a run the page keeps the text, also if another
- * tab has just started the run.
+ * Presses Enter until the message is sent. While an answer runs, the page keeps the text, even if
+ * another tab asked the question.
  */
 export async function sendSoon(page: Page, text: string): Promise<void> {
   const field = page.getByLabel('Your message');
@@ -97,7 +97,7 @@ export async function sendSoon(page: Page, text: string): Promise<void> {
     .toBe('');
 }
 
-/** Waits until no dialog is open, and until the conversation is loaded and has no run. */
+/** Waits until no dialog is open, the conversation is loaded and no answer is running. */
 export async function atRest(page: Page): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.locator('[role=log][aria-busy=false]').waitFor({ state: 'attached' });
@@ -117,7 +117,7 @@ export interface EndpointChoice {
   readonly key?: string;
 }
 
-/** Chooses a model in the dialog and waits until the conversation has it. */
+/** Chooses a model in the dialog and waits until the conversation uses the model. */
 export async function chooseModel(
   page: Page,
   name: RegExp,

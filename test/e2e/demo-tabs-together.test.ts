@@ -68,7 +68,7 @@ test('At the edge: a page that gets the focus shows messages of another browser'
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
   const settings = await page.evaluate(() => JSON.stringify(localStorage));
-  // Another browser shares only the edge.
+  // Another browser shares no storage with the first browser, only the edge.
   const context = await newContext(browser);
   await context.addInitScript(
     (stored) => Object.assign(localStorage, JSON.parse(stored)),

@@ -59,7 +59,7 @@ test.for(homes)(
   },
 );
 
-test.for(homes)('%s: both tabs ask for an approval, and either one can decide', async (home) => {
+test.for(homes)('%s: both tabs ask for an approval, and either tab can decide', async (home) => {
   const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
   for (const [asking, answering, word, said] of [
     [first, second, 'Deny', 'All right, it stays as it is.'],
@@ -89,7 +89,8 @@ test.for(homes)(
     await second.getByText('I am the offline').first().waitFor();
     await first.close();
     const restarts = timeline(second).getByText(/Step started over/);
-    // A closed tab's worker lives on for a moment. An answer released then could still end there.
+    // The worker of a closed tab lives for another moment. If the answer continued at once, it
+    // could still end in that worker.
     if (home !== 'At the edge') await restarts.waitFor();
     await release(speech);
     await expect.poll(() => lastAnswer(second)).toContain('top of the page');
@@ -106,7 +107,7 @@ test.for(homes)(
 );
 
 test.for(homes)(
-  '%s: a tab that opens during an answer shows it, and can ask after its end',
+  '%s: a tab that opens during an answer shows the answer, and can ask a question after its end',
   async (home) => {
     const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
     await goHome(first, home);
@@ -133,7 +134,8 @@ test('At the edge: an answer that ends while a tab opens is shown in that tab', 
   await send(first, speech);
   await first.getByText('I am the offline').first().waitFor();
   const second = await first.context().newPage();
-  // The tab reads the history during the answer. It asks for the stream after the end.
+  // The tab reads the history during the answer, and asks for the stream after the answer has
+  // ended.
   await second.route(
     '**/api/chat/*/messages',
     async (route) => {
@@ -150,7 +152,7 @@ test('At the edge: an answer that ends while a tab opens is shown in that tab', 
   expect(problems).toEqual([]);
 });
 
-test('At the edge: a page that finds no running answer reads the history after it asked', async () => {
+test('At the edge: a page that finds no running answer reads the history again', async () => {
   const { page, problems } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await chooseHeldModel(page, 'At the edge');
@@ -199,7 +201,7 @@ test('At the edge: a message waits until the page knows that no answer is runnin
   );
   await page.reload();
   await sendSoon(page, 'What is 2 + 2?');
-  // A message that did not wait would be posted before this request.
+  // If the message did not wait, the page would have posted it before this request ends.
   await page.evaluate(() => fetch('/healthz').then(({ status }) => status));
   answerLook();
   await expect.poll(() => lastAnswer(page)).toContain('2 + 2 = 4.');

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.for(homes)(
-  '%s: runs two tools, streams an answer, fills the timeline, and keeps the history after a reload',
+  '%s: the demo runs two tools, streams an answer, fills the timeline, and shows the history after a reload',
   async (home) => {
     const { page, problems } = await openDemo(browser, inject('demoUrl'));
     await goHome(page, home);
@@ -55,7 +55,7 @@ test.for(homes)(
   },
 );
 
-test('answers Japanese, Chinese and Korean questions in their language, and keeps notes after a reload', async () => {
+test('the demo answers Japanese, Chinese and Korean questions in their language, and keeps notes after a reload', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await ask(page, '東京とパリは今何時ですか？');
   expect(await answers(page).last().innerText()).toMatch(
@@ -72,7 +72,7 @@ test('answers Japanese, Chinese and Korean questions in their language, and keep
 });
 
 test.for(homes)(
-  '%s: asks before it deletes, also after a reload, and the user can ask for another answer',
+  '%s: the demo asks before it deletes notes, also after a reload, and the user can ask for another answer',
   async (home) => {
     const { page, problems } = await openDemo(browser, inject('demoUrl'));
     const call = page.getByRole('group', { name: /^Tool notes/ }).last();
@@ -90,7 +90,7 @@ test.for(homes)(
     await decide('Allow').click();
     await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “gyokuro”.');
     await atRest(page);
-    // Another question is not an approval.
+    // Another question does not approve the deletion.
     await ask(page, 'Note: matcha');
     await ask(page, 'Delete my notes about matcha');
     await ask(page, 'Show my notes');
@@ -111,35 +111,38 @@ test.for(homes)(
   },
 );
 
-test.for(homes)('%s: an answer that a reload cuts off is finished, once', async (home) => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
-  await goHome(page, home);
-  await ask(page, 'What is 1 + 1?');
-  await chooseHeldModel(page, home);
-  const speech = heldQuestion();
-  await send(page, speech);
-  await page.getByText('I am the offline').first().waitFor();
-  await page.reload();
-  await release(speech);
-  await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
-  await atRest(page);
-  const once = async (): Promise<void> => {
-    expect(await questions(page).allInnerTexts()).toEqual(['What is 1 + 1?', speech]);
-    expect(await answers(page).count()).toBe(2);
-    const text = await answers(page).last().innerText();
-    expect(text.match(/I am the offline/g)).toHaveLength(1);
-  };
-  await once();
-  await page.reload();
-  await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
-  await once();
-  await ask(page, 'What is 2 + 2?');
-  expect(await answers(page).last().innerText()).toContain('2 + 2 = 4.');
-  expect(problems).toEqual([]);
-});
+test.for(homes)(
+  '%s: an answer that a reload interrupts continues to its end, once',
+  async (home) => {
+    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    await goHome(page, home);
+    await ask(page, 'What is 1 + 1?');
+    await chooseHeldModel(page, home);
+    const speech = heldQuestion();
+    await send(page, speech);
+    await page.getByText('I am the offline').first().waitFor();
+    await page.reload();
+    await release(speech);
+    await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
+    await atRest(page);
+    const once = async (): Promise<void> => {
+      expect(await questions(page).allInnerTexts()).toEqual(['What is 1 + 1?', speech]);
+      expect(await answers(page).count()).toBe(2);
+      const text = await answers(page).last().innerText();
+      expect(text.match(/I am the offline/g)).toHaveLength(1);
+    };
+    await once();
+    await page.reload();
+    await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
+    await once();
+    await ask(page, 'What is 2 + 2?');
+    expect(await answers(page).last().innerText()).toContain('2 + 2 = 4.');
+    expect(problems).toEqual([]);
+  },
+);
 
 test.for(homes)(
-  '%s: Stop ends the run at once, keeps the streamed text and continues the conversation',
+  '%s: Stop ends the run at once, the streamed text stays and the conversation continues',
   async (home) => {
     const { page } = await openDemo(browser, inject('demoUrl'));
     await goHome(page, home);

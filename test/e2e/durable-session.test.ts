@@ -72,7 +72,7 @@ async function stored(id: string): Promise<readonly string[]> {
   return ((await response.json()) as { messages: UIMessage[] }).messages.map(textOf);
 }
 
-test('a client that disconnected resumes its turn with AI SDK’s transport', async () => {
+test('a client that disconnected resumes its answer with AI SDK’s transport', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   await leave(id, story);
@@ -87,7 +87,7 @@ test('a client that disconnected resumes its turn with AI SDK’s transport', as
   expect(await stored(id)).toEqual([story, textOf(last!)]);
 });
 
-test('another connection stops a turn, and the list has its session until it is deleted', async () => {
+test('another connection can stop an answer, and the list has the session until the session is deleted', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   await leave(id, story);
@@ -111,7 +111,7 @@ test('another connection stops a turn, and the list has its session until it is 
   expect(await chats()).not.toContainEqual(expect.objectContaining({ id }));
 });
 
-test('after a restart during a turn, the server finishes the turn', async () => {
+test('after a restart during an answer, the server finishes the answer', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   await leave(id, story);
@@ -123,7 +123,7 @@ test('after a restart during a turn, the server finishes the turn', async () => 
   expect(await stored(id)).toHaveLength(2);
 });
 
-test('a run survives a disconnect and a restart, a client watches its end, and a completion continues its session', async () => {
+test('a run survives a disconnect and a restart, a client reads its end, and a completion continues its session', async () => {
   const id = crypto.randomUUID();
   const story = heldQuestion();
   const response = await fetch(`${edge.url}/api/run`, {
@@ -156,7 +156,7 @@ test('a run survives a disconnect and a restart, a client watches its end, and a
   expect([texts[0], texts[2], texts.length]).toEqual([story, 'What is 2 + 2?', 4]);
 });
 
-test('a page that reloads during an answer shows the rest of it as it streams', async () => {
+test('a page that reloads during an answer shows the rest of the answer as it streams', async () => {
   const { page, problems } = await openDemo(browser, edge.url);
   await goHome(page, 'At the edge');
   await chooseHeldModel(page, 'At the edge');

@@ -12,8 +12,8 @@ import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
 /**
- * The project of the README, with its files unchanged. It runs on this machine instead of
- * Cloudflare, with a scripted model.
+ * Folder of the README's project, with the README's files unchanged. The project runs on this
+ * machine instead of Cloudflare, with a scripted model.
  */
 const folder = `${root}/node_modules/.cache/edge-readme`;
 const token = 'a-token-of-ann-long-enough';
@@ -65,8 +65,8 @@ interface Asked {
 }
 
 /**
- * Plays the model. Calls the tool that the question names. A question for a story gets its first
- * words at once; the rest waits until the test calls the entry of `stories`.
+ * Acts as the model. Calls the tool that the question names. If the question asks for a story,
+ * sends the first words at once, and the rest when the test calls the function in `stories`.
  */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { model: name, input } = JSON.parse(await text(request)) as Asked;
@@ -145,7 +145,7 @@ test('README’s page: calls a tool, asks for an approval, survives a reload dur
   expect(problems).toEqual([]);
 });
 
-test('README’s page: an answer that ends during a reload is shown, once', async () => {
+test('README’s page: an answer that ends during a reload is shown once', async () => {
   const page = await (await newContext(browser)).newPage();
   page.on('dialog', (dialog) => dialog.accept(token));
   await page.goto(edge.url);

@@ -8,7 +8,7 @@ const question = [
   { role: 'user' as const, content: 'What is 17 * 23, and what time is it in 서울?' },
 ];
 
-test('OpenAI’s client gets the whole answer', async () => {
+test('OpenAI’s client gets a whole answer from the demo’s endpoint', async () => {
   const completion = await client().chat.completions.create({
     model: 'offline',
     messages: question,
@@ -20,7 +20,7 @@ test('OpenAI’s client gets the whole answer', async () => {
   expect(completion.usage!.total_tokens).toBeGreaterThan(0);
 });
 
-test('OpenAI’s client streams the answer, with usage', async () => {
+test('OpenAI’s client streams an answer of the demo’s endpoint, with usage', async () => {
   const stream = await client().chat.completions.create({
     model: 'offline',
     messages: question,
@@ -41,7 +41,7 @@ test('OpenAI’s client streams the answer, with usage', async () => {
   expect(usage!.total_tokens).toBeGreaterThan(0);
 });
 
-test('OpenAI’s client gets errors for an unknown model and for a malformed body', async () => {
+test('OpenAI’s client gets errors of the demo’s endpoint for an unknown model and for a malformed body', async () => {
   await expect(
     client().chat.completions.create({ model: 'gpt-0', messages: question }),
   ).rejects.toMatchObject({ status: 404 });
@@ -54,7 +54,7 @@ test('OpenAI’s client gets errors for an unknown model and for a malformed bod
   expect((await client().models.list()).data.map(({ id }) => id)).toContain('offline');
 });
 
-test('AI SDK’s transport and reader hold a conversation of two turns', async () => {
+test('AI SDK’s transport and reader work in a conversation of two questions', async () => {
   const transport = new DefaultChatTransport<UIMessage>({ api: `${inject('demoUrl')}/api/chat` });
   const chatId = crypto.randomUUID();
   const turn = async (text: string): Promise<UIMessage> => {
@@ -91,7 +91,7 @@ test('AI SDK’s transport and reader hold a conversation of two turns', async (
   expect(JSON.stringify(history.messages.at(-1))).toMatch(/\d+\. 牛乳を買う/);
 });
 
-test('a malformed body results in a coded error', async () => {
+test('the demo’s endpoint answers a malformed body with an error code', async () => {
   const response = await fetch(`${inject('demoUrl')}/api/chat`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -18,17 +18,17 @@ interface CompletionRequest {
 }
 
 /**
- * Number of deltas before the pause in a held reply: "I am the offline model:", or the start of a
- * tool call.
+ * Number of deltas before the pause of a reply. They contain "I am the offline model:", or the
+ * start of a tool call.
  */
 const deltasBefore = 5;
 
 /**
  * Serves the demo's offline rules as an OpenAI-compatible endpoint.
  *
- * A question that begins with "Tell me" gets the first words of its reply at once. The rest
- * follows after a test posts the question to `/release`. The endpoint refuses the question "Who
- * are you?" as if its key were wrong.
+ * If a question begins with "Tell me", the endpoint sends the first words of the reply at once. It
+ * sends the rest after a test has posted the question to `/release`. It refuses the question "Who
+ * are you?" with the error for a wrong key.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
   const releases = new Releases();
@@ -38,12 +38,12 @@ export async function startHeldModel(): Promise<LoopbackServer> {
   return listenOnLoopback(server, 0);
 }
 
-/** Returns the variables with which a demo's Worker uses this model as its own. */
+/** Returns the variables with which the demo's Worker uses this model as the edge's model. */
 export function heldModelVars(url: string): Readonly<Record<string, string>> {
   return { OPENAI_MODEL: 'held', OPENAI_BASE_URL: `${url}/v1` };
 }
 
-/** Questions whose answers may continue after the pause. */
+/** The questions whose answers may continue after the pause. */
 class Releases {
   readonly #released = new Set<string>();
   readonly #waiting = new Map<string, (() => void)[]>();

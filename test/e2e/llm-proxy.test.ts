@@ -82,7 +82,7 @@ test('an agent in a worker streams and calls tools through the edge’s model, a
   const { text } = await ask('scripted');
   expect(text).toMatch(/^The tools say: sum \d/);
   expect((await ask('deltas/500')).deltas).toBeGreaterThan(100);
-  // The model's server echoes its request. The edge must hide its key even there.
+  // The model's server echoes its request. The edge must hide its key even in such an answer.
   const echoed = JSON.parse((await ask('echo')).text!) as {
     readonly headers: { readonly authorization: string };
   };
@@ -92,7 +92,7 @@ test('an agent in a worker streams and calls tools through the edge’s model, a
   expect(seen()).not.toContain(modelKey);
 });
 
-test('refusals of the proxy are errors with codes', async () => {
+test('the model proxy refuses requests with error codes', async () => {
   const { ask, seen } = await visit();
   expect(await ask('scripted', { token: 'token-of-nobody-012345' })).toEqual({
     code: 'MODEL_AUTH',
@@ -102,7 +102,7 @@ test('refusals of the proxy are errors with codes', async () => {
   expect(seen()).not.toContain(modelKey);
 });
 
-test('refuses a page whose origin is not on the list', async () => {
+test('the model proxy refuses a page whose origin is not on the list', async () => {
   const { ask } = await visit(site.origin.replace('localhost', '127.0.0.1'));
   expect(await ask('scripted')).toEqual({ code: 'MODEL_UNREACHABLE' });
 });

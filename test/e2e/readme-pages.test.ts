@@ -5,7 +5,7 @@ import { codeBlocks } from '../../scripts/code-blocks.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import { startSite, type Site } from './site.ts';
 
-/** Files that a reader adds to the README's code. */
+/** Files that a reader of the README has to add to its code. */
 const added = {
   'chat-main.tsx': `import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -43,8 +43,7 @@ afterAll(async () => {
 interface OpenedPage {
   readonly page: Page;
   /**
-   * Sets the model's answers from now on: a path of the provider server, or the steps of a
-   * script.
+   * Sets the model's next answers. `by` is a path of the provider server, or the steps of a script.
    */
   answer(by: string | readonly unknown[]): void;
   /** Errors that the page threw or logged to its console. */
@@ -77,14 +76,14 @@ const open = (page: Page, path: string) => page.goto(`${site.origin}/${path}.htm
 const text = (page: Page) => page.locator('body').innerText();
 const sections = (page: Page) => page.locator('section').allInnerTexts();
 
-test('the vanilla page streams the answer', async () => {
+test('the README’s page without a framework streams the answer', async () => {
   const { page, problems } = await newPage(['A worker runs scripts beside the page.']);
   await open(page, 'page');
   await expect.poll(() => text(page)).toBe('A worker runs scripts beside the page.');
   expect(problems).toEqual([]);
 });
 
-test('the React page in StrictMode holds two turns and shows them after a reload', async () => {
+test('the README’s React page in StrictMode answers two questions and shows them after a reload', async () => {
   const { page, problems } = await newPage(['Good morning.']);
   await open(page, 'chat');
   const hello = page.getByRole('button', { name: 'Say hello' });
@@ -98,7 +97,7 @@ test('the React page in StrictMode holds two turns and shows them after a reload
   expect(problems).toEqual([]);
 });
 
-test('the React page keeps the text of a stopped answer and answers the next message', async () => {
+test('the README’s React page keeps the text of a stopped answer and answers the next message', async () => {
   const { page, answer, problems } = await newPage('fault/hang-mid');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -111,7 +110,7 @@ test('the React page keeps the text of a stopped answer and answers the next mes
   expect(problems).toEqual([]);
 });
 
-test('the React page asks again for an answer that a reload interrupted', async () => {
+test('the README’s React page asks again for an answer that a reload interrupted', async () => {
   const { page, answer, problems } = await newPage('fault/hang-mid');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -123,7 +122,7 @@ test('the React page asks again for an answer that a reload interrupted', async 
   expect(problems).toEqual([]);
 });
 
-test('the React page shows an error and works again after it', async () => {
+test('the README’s React page shows an error, and the next message works', async () => {
   const { page, answer } = await newPage('fault/401');
   await open(page, 'chat');
   await page.getByRole('button', { name: 'Say hello' }).click();
@@ -134,7 +133,7 @@ test('the React page shows an error and works again after it', async () => {
   await expect.poll(() => sections(page)).toContain('Hello!');
 });
 
-test('the page with typed answers gets the value', async () => {
+test('the README’s page with typed answers gets the value', async () => {
   const call = { name: 'generate_response', arguments: { total: 42, due: '2027-03-01' } };
   const { page, problems } = await newPage([[call], 'done']);
   await open(page, 'invoice');
@@ -142,7 +141,7 @@ test('the page with typed answers gets the value', async () => {
   expect(problems).toEqual([]);
 });
 
-test('the sessions page renames, copies and deletes the conversation of the first page', async () => {
+test('the README’s sessions page renames, copies and deletes the conversation of the first page', async () => {
   const { page, problems } = await newPage(['Noted.']);
   await open(page, 'page');
   await expect.poll(() => text(page)).toBe('Noted.');
@@ -165,7 +164,7 @@ test('the sessions page renames, copies and deletes the conversation of the firs
   expect(problems).toEqual([]);
 });
 
-test('the page with parts provides the model, a tool, an approval and a hook', async () => {
+test('the README’s page with page parts provides the model, a tool, an approval and a hook', async () => {
   const { page, problems } = await newPage([]);
   const logged: string[] = [];
   const asked: string[] = [];
@@ -174,7 +173,7 @@ test('the page with parts provides the model, a tool, an approval and a hook', a
     asked.push(dialog.message());
     void dialog.accept();
   });
-  // The Chromium of the tests has no built-in model, so this replaces it.
+  // Adds a fake of the browser's built-in model, which the Chromium of the tests does not have.
   await page.addInitScript(() => {
     const replies = [
       '{"tool_name": "set_title", "arguments": {"title": "Example 2"}}',

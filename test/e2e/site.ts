@@ -22,7 +22,7 @@ export interface SiteFiles {
  * them on loopback.
  */
 export async function startSite({ name, sources, pages }: SiteFiles): Promise<Site> {
-  // Below the repository, so that Node resolves the packages.
+  // The folder is inside the repository, so that Node resolves the packages.
   const folder = `${root}/node_modules/.cache/${name}`;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -2,13 +2,16 @@ import { connectAgent } from '@isoloop/web-worker';
 import type { JsonValue } from '@isoloop/core';
 import type { TabsFixtureOptions, Witnessed } from '../../packages/web-worker/test-support/tabs.ts';
 
-/** One tab of the test: what it has received and shown, and what a test can do in it. */
+/**
+ * One tab of the test: the events and the text that it has received, and the functions that a test
+ * can call in it.
+ */
 export interface TestTab {
   readonly told: Witnessed[];
-  /** The text that a reader of the session's runs shows. */
+  /** Text of the session's current run. */
   text: string;
   readonly ends: string[];
-  /** Connects the tab. `replies` is JSON. */
+  /** Connects the tab to the session. `replies` is the list of the model's replies as JSON. */
   start(sessionId: string, replies: string): Promise<void>;
   ask(text: string): void;
   open(gate: string): void;

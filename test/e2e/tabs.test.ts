@@ -54,7 +54,7 @@ async function openTab(
   return page;
 }
 
-/** Returns the page's tab. Only scripts in a page can call it. */
+/** Returns the `TestTab` of the page. Only scripts in a page can call this function. */
 declare function tabOf(): TestTab;
 
 const ask = (page: Page): Promise<void> => page.evaluate(() => tabOf().ask('go'));
@@ -112,10 +112,10 @@ test('when a tab closes during a run, another tab takes over and no tool runs ag
   await context.close();
 });
 
-test('another tab takes over from a tab that freezes during a run, and the resumed tab shows the new answer', async () => {
+test('another tab takes over when a tab freezes during a run, and the frozen tab shows the new answer after it resumes', async () => {
   const { context, leader, follower } = await inTheMiddle();
-  // Browsers freeze only hidden pages, and without a screen no page is hidden. So the test
-  // dispatches the event that a page would see.
+  // Browsers freeze only hidden pages, and a headless browser hides no page. The test therefore
+  // dispatches the event that a frozen page gets.
   await leader.evaluate(() => document.dispatchEvent(new Event('freeze')));
   await reaches(follower, 'new');
   await leader.evaluate(() => document.dispatchEvent(new Event('resume')));

@@ -16,8 +16,9 @@ interface TwoTabs {
   /** The first question. Default: "What is 1 + 1?" */
   readonly begin?: string;
   /**
-   * Whether the held model answers. The first tab chooses it before the second opens and stays
-   * the leader: a change of the model makes each tab reconnect.
+   * Whether the model of `held-model.ts` answers. The first tab chooses the model before the second
+   * tab opens, because each tab reconnects when the model changes. The first tab thus stays the
+   * leader.
    */
   readonly held?: boolean;
 }

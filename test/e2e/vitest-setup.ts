@@ -6,9 +6,9 @@ import { startDemoServer } from './demo-server.ts';
 import { heldModelVars, startHeldModel } from './held-model.ts';
 
 /**
- * Starts the servers that the end-to-end tests share: one Chromium, a model, and the demo behind
- * `wrangler dev`. The demo's users at the edge share their notes, so each test file takes notes of
- * its own words.
+ * Starts the servers that the end-to-end tests share: one Chromium, a model, and the demo with
+ * `wrangler dev`. All users of the demo share the notes at the edge, so each test file uses other
+ * words in its notes.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const options = {

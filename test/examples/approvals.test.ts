@@ -11,7 +11,7 @@ import { humanInTheLoop } from '@isoloop/core/middleware';
 // #endregion
 import { assistantMessage, InMemoryMemory, toolResultsOf, userMessage } from '@isoloop/core';
 
-test('a call suspends for approvals, external tools and suspended tools, and continues with decisions', async () => {
+test('an agent call suspends for approvals, external tools and suspended tools, and continues with decisions', async () => {
   const model = new ScriptedModel([
     {
       toolCalls: [
@@ -89,7 +89,7 @@ test('a call suspends for approvals, external tools and suspended tools, and con
   ]);
 });
 
-test('rejects new questions and wrong decisions while calls are open', async () => {
+test('an agent rejects new questions and wrong decisions while tool calls are open', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask_user' }] }, 'Never mind.']);
   const askUser = tool({ name: 'ask_user', description: 'Asks the user', input: {} });
   const agent = new ReActAgent({ name: 'assistant', model, tools: [askUser] });
@@ -116,7 +116,7 @@ test('rejects new questions and wrong decisions while calls are open', async () 
   expect((await forgiving.call('Never mind.')).text).toBe('Never mind.');
 });
 
-test('replays, reports or asks about interrupted tool calls, as each tool says', async () => {
+test('an agent repeats an interrupted tool call, reports it or asks about it, as the option `replay` of the tool says', async () => {
   const ran: string[] = [];
   const names = ['read_page', 'send_mail', 'book_room'];
   const open = names.map((name) => ({ type: 'tool_use', id: name, name, input: {} }) as const);

@@ -85,7 +85,7 @@ test('context policies form a chain: clear old tool results, then summarize', as
   expect(await store.keys('')).toEqual([]);
 });
 
-test('views show the model a part of the history', async () => {
+test('history views such as lastTurns() send the model a part of the history', async () => {
   const down = { error: new AgentError('MODEL_SERVER', 'down') };
   const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
   const model = new ScriptedModel(
@@ -117,7 +117,7 @@ test('views show the model a part of the history', async () => {
   ]);
 });
 
-test('a custom context policy removes messages', async () => {
+test('a custom context policy can remove messages', async () => {
   const model = new ScriptedModel(['Here.']);
 
   // #region context-policy

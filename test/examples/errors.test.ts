@@ -7,7 +7,7 @@ import { AgentError, ReActAgent } from '@isoloop/core';
 import { tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/openai';
 
-test('failures are coded errors, or results with `throwOnError: false`', async () => {
+test('a failed agent call rejects with an error code, or resolves with a result if `throwOnError` is false', async () => {
   redirectFetch('https://api.openai.com/v1', '/fault/401/v1');
   const model = openaiResponses({ model: 'gpt-5-mini' });
   const log = vi.spyOn(console, 'log').mockReturnValue();

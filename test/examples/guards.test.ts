@@ -56,7 +56,7 @@ test('inputGuards() rejects an injection and masks personal data', async () => {
   expect((await agent.messages()).map(textOf)).toEqual(['Mail me at [EMAIL].', 'Noted.']);
 });
 
-test('stages check permissions, spending and topics', async () => {
+test('input stages check permissions, spending and topics', async () => {
   const model = new ScriptedModel(['Hello.'], { modelId: 'gpt-5-mini' });
   const kv = new MemoryStore();
   const isMember = async (userId: string | undefined): Promise<boolean> => userId === 'ann';
@@ -126,7 +126,7 @@ test('outputGuards() masks, replaces and rejects parts of a reply', async () => 
   ]);
 });
 
-test('custom stages and rules check input and output', async () => {
+test('custom input stages and output rules check input and output', async () => {
   const moderate = async (text: string): Promise<boolean> => !text.includes('!');
 
   // #region own-rules

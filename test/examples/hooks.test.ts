@@ -125,7 +125,7 @@ test('hooks control the loop', async () => {
   model.assertDone();
 });
 
-test('a hook that changes a notification fails the call', async () => {
+test('an agent call fails if a hook changes an event that hooks cannot change', async () => {
   const hooks: readonly Hook[] = [
     {
       name: 'writer',

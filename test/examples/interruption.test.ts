@@ -6,7 +6,7 @@ import { ReActAgent } from '@isoloop/core';
 // #endregion
 import { textOf } from '@isoloop/core';
 
-test('a call can be interrupted, paused, given messages, and aborted', async () => {
+test('an agent call can be interrupted, paused and aborted, and can get further messages', async () => {
   const model = new ScriptedModel([
     [{ text: 'Once upon ' }, { hang: true }],
     [{ text: 'Once ' }, { hang: true }],

@@ -10,7 +10,7 @@ import { outputText, toolResultsOf } from '@isoloop/core';
 
 const find = (place: unknown): string => `Found ${String(place)}.`;
 
-test('jsonSchema() validates a tool’s input by a plain JSON Schema', async () => {
+test('jsonSchema() validates a tool’s input with a plain JSON Schema', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'find', input: { place: { city: 7 } } }] },
     { toolCalls: [{ name: 'find', input: { place: { city: 'Paris' } } }] },

@@ -42,7 +42,7 @@ test('summarize() answers at the limit of iterations', async () => {
   expect((await agent.messages()).map(textOf)).not.toContain('Say what you have found.');
 });
 
-test('a call has limits of tool calls, tokens and time', async () => {
+test('an agent call has limits for tool calls, tokens and time', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'look' }, { name: 'look' }, { name: 'look' }] },
     'I looked twice.',
@@ -65,7 +65,7 @@ test('a call has limits of tool calls, tokens and time', async () => {
   expect(looked).toMatchObject({ reason: 'limit', text: 'I looked twice.' });
 });
 
-test('a busy agent rejects, queues or injects a new call', async () => {
+test('a busy agent rejects a new agent call, queues it, or adds its messages to the current one', async () => {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.', 'Both.']);
 
   // #region busy

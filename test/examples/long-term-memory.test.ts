@@ -82,7 +82,7 @@ test('a session recalls what another session recorded', async () => {
   expect(await memory.retrieve('モモ')).toEqual([]);
 });
 
-test('a custom long-term memory whose failure does not fail a call', async () => {
+test('a failure of a custom long-term memory does not fail the agent call', async () => {
   const model = new ScriptedModel(['Hi.', 'Hi again.']);
   const failures: string[] = [];
   const records: LongTermRecord[] = [];

@@ -24,7 +24,7 @@ function redirectToServer(kind = 'mcp'): string {
   return server;
 }
 
-test('an agent uses an MCP server’s tools beside its own', async () => {
+test('an agent uses the tools of an MCP server and its own tools', async () => {
   redirectToServer();
   const getToken = async (): Promise<string> => 'secret';
   const model = new ScriptedModel([
@@ -74,7 +74,7 @@ test('an agent uses an MCP server’s tools beside its own', async () => {
   expect(results.join()).toContain('b: must be number, is string');
 });
 
-test('an optional MCP server may be down at first', async () => {
+test('an optional MCP server may be down when the agent starts', async () => {
   const server = redirectToServer();
   const warned: string[] = [];
   const report = (message: string): void => void warned.push(message);

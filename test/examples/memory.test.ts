@@ -47,7 +47,7 @@ test('a session in a store continues in another agent', async () => {
   expect(await new SessionMemory(store, 'notes').read()).toEqual([]);
 });
 
-test('a session continues a run whose host died', async () => {
+test('a session continues a run after its host died', async () => {
   const store = new MemoryStore();
   const calls = [
     { name: 'book', input: {}, id: 'booked' },
@@ -112,7 +112,7 @@ test('a durable agent in Node keeps its sessions in files', async () => {
   expect((await readdir(folder, { recursive: true })).length).toBeGreaterThan(2);
 });
 
-test('a session with echoes reports a conflict and shows both branches', async () => {
+test('a memory with echoes (session tokens) reports a conflict and shows both branches', async () => {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
   const store = new MemoryStore();
   const secret = 'of 32 characters or more ........';

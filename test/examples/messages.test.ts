@@ -13,7 +13,7 @@ import { parseHistory, parseMessages } from '@isoloop/core/adapter';
 // #endregion
 import { systemMessage, toolMessage } from '@isoloop/core';
 
-test('messages carry images and files, and parsing validates stored ones', async () => {
+test('messages can contain images and files, and parseMessages() validates stored messages', async () => {
   const model = new ScriptedModel(['A cat.', 'Still a cat.']);
   const data = 'iVBORw0KGgo=';
 

@@ -56,7 +56,7 @@ test('custom middleware wraps the run, the model and the tools', async () => {
   log.mockRestore();
 });
 
-test('toolError() and patchToolCalls() word the results of failed and open calls', async () => {
+test('toolError() and patchToolCalls() set the result texts of failed and open tool calls', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'print' }] },
     'Off.',

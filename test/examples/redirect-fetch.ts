@@ -10,8 +10,9 @@ export interface Sent {
 }
 
 /**
- * Redirects requests for the server at `from` to a path of the provider server. `change` can add
- * a script to the body. Returns the requests that the library sent.
+ * Replaces `fetch` during a test: requests for the server at `from` go to a path of the provider
+ * server. `change` can change the body, for example add a script. Returns the list of redirected
+ * requests.
  */
 export function redirectFetch(
   from: string,

@@ -29,7 +29,7 @@ const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', {
   details: { retryAfterMs: 1 },
 });
 
-// Makes the waits between retries instant. Timeouts keep their length.
+// Skips the waits between retries. Timeouts keep their length.
 beforeEach(() => {
   const { setTimeout: later } = globalThis;
   vi.stubGlobal('setTimeout', (run: () => void, ms: number) => later(run, ms < 2_000 ? 0 : ms));
@@ -113,7 +113,7 @@ test('responseCache() repeats an earlier answer', async () => {
   ]);
 });
 
-test('concurrency() limits the number of running calls', async () => {
+test('concurrency() limits the number of agent calls that run at the same time', async () => {
   const model = new ScriptedModel(['Hello.']);
 
   // #region concurrency

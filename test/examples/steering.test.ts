@@ -56,7 +56,7 @@ test('returnDirect makes a tool’s result the answer', async () => {
   model.assertDone();
 });
 
-test('hooks jump to the end or to the tools', async () => {
+test('hooks can jump to the end of the agent call or to the tools', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }] }, 'Seen.']);
   const closed = { now: true };
 
@@ -130,7 +130,7 @@ test('positionHooks() run before and after the agent and the model', async () =>
   expect(log).toEqual(['asked: 1', ...each, ...each, 'answered: assistant']);
 });
 
-test('modelCallLimit() and toolCallLimit() end a call', async () => {
+test('modelCallLimit() and toolCallLimit() end an agent call', async () => {
   const model = new ScriptedModel([looks, looks, 'Three.']);
 
   // #region counted-limits
@@ -230,7 +230,7 @@ async function timeOfTool(): Promise<number> {
   return Number(/timed out after (\d+) ms/.exec(JSON.stringify(model.requests[1]?.messages))?.[1]);
 }
 
-test('springAiAlibaba() has the numbers of the README', async () => {
+test('springAiAlibaba() has the limits that the README lists', async () => {
   const model = new ScriptedModel([looks, 'Done.']);
 
   // #region spring-ai-alibaba

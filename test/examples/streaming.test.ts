@@ -75,7 +75,7 @@ test('stream() yields events; a detached run continues without a reader', async 
   model.assertDone();
 });
 
-test('a run paced by its reader has only one reader', async () => {
+test('a run that waits for its reader accepts only one reader', async () => {
   const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one two']) });
   const stream = agent.stream('Hi');
   const first = stream[Symbol.asyncIterator]();
@@ -87,7 +87,7 @@ test('a run paced by its reader has only one reader', async () => {
   await first.return?.();
 });
 
-test('cancel() ends a normal run; interrupt() and the signal end a detached one', async () => {
+test('cancel() ends a normal run; interrupt() and the signal end a detached run', async () => {
   const model = new ScriptedModel([
     [{ text: 'one' }, { hang: true }],
     [{ text: 'two' }, { hang: true }],
@@ -119,7 +119,7 @@ test('cancel() ends a normal run; interrupt() and the signal end a detached one'
   expect((await signalled.result).reason).toBe('aborted');
 });
 
-test('readable() reads nothing ahead', async () => {
+test('readable() does not read ahead of its reader', async () => {
   const model = new ScriptedModel(['one two three']);
   const agent = new ReActAgent({ name: 'assistant', model });
   const readable = agent.stream('Hi').readable();

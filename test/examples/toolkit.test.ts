@@ -12,7 +12,7 @@ const find = (query: string): string => `found ${query}`;
 const offered = (model: ScriptedModel): readonly (readonly string[])[] =>
   model.requests.map(({ tools }) => tools.map(({ name }) => name));
 
-test('the program and the model switch groups of tools', async () => {
+test('the program and the model can switch groups of tools on and off', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'web_search', input: { query: 'tea' } }] },
     { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'] } }] },
@@ -76,7 +76,7 @@ test('the program and the model switch groups of tools', async () => {
   expect(() => toolkit.updateGroups(['none'], true)).toThrow('There is no tool group "none"');
 });
 
-test('presets fix parameters that the model cannot set', async () => {
+test('a preset sets parameters of a tool that the model cannot change', async () => {
   const said: ScriptedReply = {
     toolCalls: [{ name: 'query', input: { sql: 'select 1', tenant: 'evil' } }],
   };

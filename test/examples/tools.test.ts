@@ -66,7 +66,7 @@ test('tools read values from the context and emit progress', async () => {
   expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual(['list_orders']);
 });
 
-test('tool errors become results, except fatal ones', async () => {
+test('errors of tools become tool results, except TOOL_ERROR, which ends the agent call', async () => {
   const calls = (...inputs: (object | string)[]) => ({
     toolCalls: inputs.map((input) => ({ name: 'pay', input: input as {} })),
   });
@@ -127,7 +127,7 @@ test('tool errors become results, except fatal ones', async () => {
   expect((await agent.call()).text).toBe('Closed, I hear.');
 });
 
-test('tools return media, take plain JSON Schema, and run one at a time if limited', async () => {
+test('tools can return media, use plain JSON Schema, and run one at a time if limited', async () => {
   const model = new ScriptedModel([
     {
       toolCalls: [

@@ -46,7 +46,7 @@ const faults: Readonly<Record<string, Fault>> = {
   hang: () => {},
 };
 
-/** Answers like something that is not a working MCP server. */
+/** Answers a request with the fault `name`, as a broken server does. */
 export function fault(name: string, request: IncomingMessage, response: ServerResponse): void {
   const known = faults[name];
   if (known) known(request, response);

@@ -1,4 +1,4 @@
-/** Counts what happened, so that tests can wait for it. */
+/** Counts events by name, so that tests can wait for them. */
 export class Happenings {
   readonly #counts = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -13,7 +13,7 @@ export class Happenings {
     return this.#counts.get(what) ?? 0;
   }
 
-  /** Resolves when it has happened. With `what:3` it waits for the third time. */
+  /** Resolves when the event has happened. The name `what:3` means the third time. */
   async wait(asked: string): Promise<{ readonly happened: string }> {
     const [what = '', times = 1] = asked.split(':');
     while (this.count(what) < Number(times)) {

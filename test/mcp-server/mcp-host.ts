@@ -16,10 +16,10 @@ interface Session {
   readonly changed: () => Promise<void>;
 }
 
-/** One MCP server with its sessions. Tests control it. */
+/** One MCP server with its sessions. Tests control the server with `control()`. */
 export class McpHost {
   readonly happenings: Happenings = new Happenings();
-  /** Tools added by `control`. */
+  /** Tools that tests have added with `control()`. */
   readonly added: Tool[] = [];
   readonly #sessions = new Map<string, Session>();
   readonly #open = new Set<ServerResponse>();

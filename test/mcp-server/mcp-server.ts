@@ -4,8 +4,8 @@ import { fault } from './faults.ts';
 import { McpHost } from './mcp-host.ts';
 
 /**
- * Starts MCP servers on loopback, one per key, with the SDK's own server. README.md lists the
- * routes.
+ * Starts an HTTP server on loopback with any number of MCP servers, one per key in the path. They
+ * use the server of the MCP SDK. README.md lists the routes.
  */
 export async function startMcpServer({
   port = 0,

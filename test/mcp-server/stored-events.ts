@@ -2,7 +2,7 @@ import type { EventStore } from '@modelcontextprotocol/sdk/server/streamableHttp
 
 type Message = Parameters<EventStore['storeEvent']>[1];
 
-/** Keeps a server's events in order, so that a client can resume a stream after any of them. */
+/** Stores a server's events in order, so that a client can resume a stream after any event. */
 export class StoredEvents implements EventStore {
   readonly #events: { readonly streamId: string; readonly message: Message }[] = [];
 

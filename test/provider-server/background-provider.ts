@@ -33,18 +33,25 @@ const textEvents = itemEvents(
 );
 
 /**
- * Provider that writes replies in the background: first a tool call, then an answer. It counts
- * generations. `hold` is the number of events after which a connection hangs; `cut` is the number
- * after which it breaks.
+ * Fakes a provider of the Responses API that writes replies in the background: first a tool call,
+ * then an answer.
  */
 export class BackgroundProvider {
   readonly answer = answer;
+  /** The replies that the provider has begun to write. */
   readonly generations: Generation[] = [];
+  /**
+   * One text per request that resumes a reply, such as `resp_1 after 3`. The number is the last event
+   * that the client has.
+   */
   readonly resumed: string[] = [];
+  /** Number of events of a reply after which the connection hangs. */
   hold = Infinity;
   /** Same as `hold`, for answers only. */
   holdAnswer = Infinity;
+  /** Number of events after which the next connection breaks, once. */
   cut = Infinity;
+  /** Whether the provider has forgotten all replies and answers 404. */
   isGone = false;
 
   readonly fetch: Fetch = async (url, init) => {
@@ -99,8 +106,9 @@ export class BackgroundProvider {
   }
 }
 
-/** Number of events of each reply. */
+/** Number of events of the reply with the tool call. */
 export const callLength = callEvents.length + 2;
+/** Number of events of the answer. */
 export const textLength = textEvents.length + 2;
 
 /** Returns the tool that the provider calls, and the number of times it ran. */

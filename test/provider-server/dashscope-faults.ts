@@ -19,7 +19,7 @@ const events = (service: Service): string[] =>
     'stop',
   );
 
-/** Faults at `/dashscope/NAME/api/v1`. Each misbehaves in one way. */
+/** Handlers of `/dashscope/NAME/api/v1`. Each handler shows one fault of a server. */
 export const dashScopeFaults: Readonly<
   Record<string, (exchange: DashScopeExchange) => void | Promise<void>>
 > = {

@@ -1,8 +1,8 @@
 import type { DashScopeMessage, DashScopeRequest, Service } from './dashscope-wire.ts';
 
 /**
- * Returns why the service refuses a request, in the words of its documentation. Returns undefined
- * if the service accepts it.
+ * Returns the reason for which DashScope refuses a request, in the words of its documentation.
+ * Returns undefined if DashScope accepts the request.
  */
 export function refusal(
   { model, input, parameters = {} }: DashScopeRequest,

@@ -16,7 +16,10 @@ export interface DashScopeRequest {
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-/** New content of a reply. The service sends `text` as a string or as an array of parts. */
+/**
+ * A piece of a reply. The text service sends `text` as a string, the multimodal service as an array
+ * of parts.
+ */
 export interface Piece {
   readonly text?: string;
   readonly thinking?: string;
@@ -26,8 +29,8 @@ export interface Piece {
 const requestId = '7a1f5c0e-0000-9000-8000-c0ffee000001';
 
 /**
- * Formats an event as DashScope does: an id, a name, the HTTP status as a comment, no space after
- * the colons.
+ * Formats an event as DashScope does: with an id, a name and the HTTP status as a comment, and
+ * without spaces after the colons.
  */
 export function dashScopeEvent(id: number, data: unknown, name = 'result', status = 200): string {
   return `id:${id}\nevent:${name}\n:HTTP_STATUS/${status}\ndata:${JSON.stringify(data)}\n\n`;
@@ -62,8 +65,8 @@ export function dashScopeChunk(
 }
 
 /**
- * Formats a whole reply. The reason is the text `null` until the last piece. Usage grows from
- * event to event.
+ * Formats a whole reply as events. Until the last event, the finish reason is the string `null`.
+ * The usage grows from event to event.
  */
 export function dashScopeEvents(
   service: Service,

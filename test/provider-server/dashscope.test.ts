@@ -13,7 +13,7 @@ const plain = [{ role: 'user', content: 'Hi' }];
 const inParts = [{ role: 'user', content: [{ text: 'Hi' }, { image: 'https://x.test/a.png' }] }];
 const parameters = { result_format: 'message', incremental_output: true };
 
-test('writes events in DashScope’s format', async () => {
+test('the DashScope server writes events in DashScope’s format', async () => {
   const response = await post('scripted', 'text', {
     model: 'm',
     input: { messages: plain },
@@ -29,7 +29,7 @@ test('writes events in DashScope’s format', async () => {
   expect(rest).toBe('');
 });
 
-test('the multimodal service answers in parts', async () => {
+test('the multimodal service of the DashScope server sends content as parts', async () => {
   const request = {
     model: 'm',
     input: { messages: inParts },
@@ -83,14 +83,17 @@ test.each<[problem: string, service: string, body: Record<string, unknown>]>([
       parameters: { ...parameters, enable_thinking: true, tool_choice: { type: 'function' } },
     },
   ],
-])('refuses a request: %s', async (problem, service, body) => {
-  const response = await post('scripted', service, body);
-  const { code, message, request_id } = await response.json();
-  expect([response.status, code, typeof request_id]).toEqual([400, 'InvalidParameter', 'string']);
-  expect(message).toContain(problem);
-});
+])(
+  'the DashScope server refuses a bad request with the message: %s',
+  async (problem, service, body) => {
+    const response = await post('scripted', service, body);
+    const { code, message, request_id } = await response.json();
+    expect([response.status, code, typeof request_id]).toEqual([400, 'InvalidParameter', 'string']);
+    expect(message).toContain(problem);
+  },
+);
 
-test('answers 404 for an unknown name or service', async () => {
+test('the DashScope server answers 404 for an unknown name or service', async () => {
   expect((await post('none', 'text', { model: 'm', input: { messages: plain } })).status).toBe(404);
   expect(
     (await post('scripted', 'speech', { model: 'm', input: { messages: plain } })).status,

@@ -13,7 +13,8 @@ import { sendJson, type ChatRequest, type Exchange } from './exchange.ts';
 import { callId, halves, nextStep, words } from './scripted.ts';
 
 /**
- * Serves `/dashscope/NAME/api/v1`: DashScope's native protocol, imitated from its documentation.
+ * Serves `/dashscope/NAME/api/v1` with DashScope's native protocol, as its documentation describes
+ * it.
  */
 export async function dashScope(exchange: Exchange): Promise<void> {
   const { request, response, parameters } = exchange;
@@ -50,7 +51,7 @@ function serviceOf(url: string): Service | undefined {
     | undefined;
 }
 
-/** Returns the request as the answer's text: `{ path, headers, body }`. */
+/** Returns a reply whose text is the request as JSON: `{ path, headers, body }`. */
 function echoReply({ request, body }: Exchange): Reply {
   return {
     pieces: [{ text: JSON.stringify({ path: request.url, headers: request.headers, body }) }],
@@ -72,7 +73,7 @@ function scriptedReply({ input, parameters = {} }: DashScopeRequest): Reply {
     parameters['enable_thinking'] === true ? [{ thinking: 'Let me ' }, { thinking: 'think.' }] : [];
   if (calls.length === 0)
     return { pieces: [...thoughts, ...words(answer).map((text) => ({ text }))], reason: 'stop' };
-  // The first fragment of a call has its id. The id is empty in later fragments.
+  // Only the first fragment of a tool call has its id. Later fragments have an empty id.
   const fragments = calls.flatMap(({ name, arguments: given }, index): Piece[] => {
     const [head, tail] = halves(JSON.stringify(given));
     const call = (id: string, fragment: object): Piece => ({

@@ -1,7 +1,7 @@
 import { completion, openEventStream, textEvents, write } from './event-stream.ts';
 import { sendJson, type Exchange } from './exchange.ts';
 
-/** Serves `/echo/v1`. The answer's text is the request as JSON: `{ path, headers, body }`. */
+/** Serves `/echo/v1`. The text of the answer is the request as JSON: `{ path, headers, body }`. */
 export async function echo({ request, response, body }: Exchange): Promise<void> {
   const text = JSON.stringify({ path: request.url, headers: request.headers, body });
   const model = body.model ?? 'echo';
@@ -11,7 +11,7 @@ export async function echo({ request, response, body }: Exchange): Promise<void>
   response.end();
 }
 
-/** Serves `/deltas/COUNT/v1`: an answer of COUNT deltas in one write. */
+/** Serves `/deltas/COUNT/v1`. The answer has COUNT deltas, all in one write. */
 export async function deltas({
   response,
   parameters: [count = '2000'],

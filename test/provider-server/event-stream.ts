@@ -56,7 +56,10 @@ export function usage(promptTokens: number, completionTokens: number): Record<st
   };
 }
 
-/** Returns the events of a streamed answer: one per piece, the finish, usage, `[DONE]`. */
+/**
+ * Returns the events of a streamed answer: one event per piece, then the finish reason, the usage
+ * and `[DONE]`.
+ */
 export function textEvents(model: string, pieces: readonly string[]): string[] {
   return [
     event(chunk(model, { role: 'assistant', content: '' })),
@@ -67,7 +70,7 @@ export function textEvents(model: string, pieces: readonly string[]): string[] {
   ];
 }
 
-/** Returns the same answer as one JSON body. */
+/** Returns an answer that is not streamed, as a JSON body. */
 export function completion(model: string, text: string): Record<string, unknown> {
   return {
     id: 'chatcmpl-provider-server',
@@ -79,7 +82,10 @@ export function completion(model: string, text: string): Record<string, unknown>
   };
 }
 
-/** Writes, and waits while the socket's buffer is full: large streams would fill the memory. */
+/**
+ * Writes bytes, and waits while the socket's buffer is full. Otherwise large streams would fill the
+ * memory.
+ */
 export async function write(response: ServerResponse, bytes: string | Uint8Array): Promise<void> {
   if (response.destroyed || response.write(bytes)) return;
   await new Promise<void>((resolve) => {
@@ -89,7 +95,7 @@ export async function write(response: ServerResponse, bytes: string | Uint8Array
 }
 
 /**
- * Writes each piece in a new turn of the event loop, so that the client usually reads it
+ * Writes each piece in a new turn of the event loop, so that the client usually reads each piece
  * separately.
  */
 export async function writePieces(

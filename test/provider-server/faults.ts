@@ -18,7 +18,7 @@ export const hugeText = '0123456789abcdef'.repeat(256 * 1024);
 const answer = ['Hello', ', ', 'world', '.'];
 const encoder = new TextEncoder();
 
-/** Faults at `/fault/NAME/v1`. Each misbehaves in one way. */
+/** Handlers of `/fault/NAME/v1`. Each handler shows one fault of a server. */
 export const faults: Readonly<Record<string, Handler>> = {
   '400': ({ response }) =>
     sendError(response, 400, {
@@ -74,7 +74,7 @@ export const faults: Readonly<Record<string, Handler>> = {
     openEventStream(response);
     response.end(events(body.model).slice(0, 3).join('').slice(0, -30));
   },
-  /** Ends between two events, with neither a finish reason nor `[DONE]`. */
+  /** The stream ends between two events, without a finish reason and without `[DONE]`. */
   'no-finish': ({ response, body }) => stream(response, events(body.model).slice(0, 3)),
   'no-done': ({ response, body }) => stream(response, events(body.model).slice(0, -1)),
   empty: ({ response }) => stream(response, []),
@@ -90,8 +90,8 @@ export const faults: Readonly<Record<string, Handler>> = {
     stream(response, [events(body.model).join('').replaceAll('\n', '\r')]),
   bom: ({ response, body }) => stream(response, ['\uFEFF', ...events(body.model)]),
   /**
-   * Chinese, Japanese, Korean and emoji, cut after every second byte, so that no such character
-   * arrives whole.
+   * Chinese, Japanese and Korean text and emoji, in writes of two bytes, so that no such character
+   * arrives in one piece.
    */
   'split-utf8': async ({ response, body }) => {
     openEventStream(response);
@@ -121,14 +121,14 @@ export const faults: Readonly<Record<string, Handler>> = {
       `data: {"choices":[{"delta":{"content": oops ${'x'.repeat(1000)}}}]}\n\n`,
       done,
     ]),
-  /** The format of Groq. */
+  /** An error in the stream, in the format of Groq. */
   'error-event': ({ response, body }) =>
     stream(response, [
       ...events(body.model).slice(0, 3),
       `event: error\n${event({ error: { message: 'Failed to call a function.', code: 'tool_use_failed', status_code: 400 } })}`,
       done,
     ]),
-  /** The format of OpenRouter. */
+  /** An error in the stream, in the format of OpenRouter. */
   'error-object': ({ response, body }) =>
     stream(response, [
       ...events(body.model).slice(0, 3),

@@ -20,7 +20,7 @@ const client = (path: string): OpenAI =>
 const tool = (name: string, properties: Record<string, unknown>) =>
   ({ type: 'function', function: { name, parameters: { type: 'object', properties } } }) as const;
 
-test('OpenAI’s client holds a scripted conversation, with and without streaming', async () => {
+test('OpenAI’s client works with the scripted model, with and without streaming', async () => {
   const tools = [
     tool('weather', { city: { type: 'string' } }),
     tool('clock', { zone: { enum: ['UTC'] } }),
@@ -57,7 +57,7 @@ test('OpenAI’s client holds a scripted conversation, with and without streamin
   }
 });
 
-test('a script in the body sets the steps, and a new user message restarts it', async () => {
+test('a script in the body sets the steps of the model, and a new user message restarts the script', async () => {
   const script = [[{ name: 'a', arguments: {} }], [{ name: 'b', arguments: {} }], 'done {results}'];
   const ask = async (...messages: unknown[]) =>
     (await (await post('/scripted/v1', { script, messages })).json()).choices[0].message as {
@@ -77,7 +77,7 @@ test('a script in the body sets the steps, and a new user message restarts it', 
   ]);
 });
 
-test('replays every recorded stream', async () => {
+test('the provider server replays every recorded stream', async () => {
   const names = await recordedNames();
   expect(names.length).toBeGreaterThanOrEqual(9);
   for (const name of names) {
@@ -88,7 +88,7 @@ test('replays every recorded stream', async () => {
   expect((await post('/replay/..%2Fsecret/v1')).status).toBe(404);
 });
 
-test('serves the faults by name', async () => {
+test('the provider server serves each fault by its name', async () => {
   expect(Object.keys(faults).length).toBeGreaterThan(20);
   const limited = await post('/fault/429/v1');
   expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '2']);
@@ -99,7 +99,7 @@ test('serves the faults by name', async () => {
   expect((await post('/fault/none/v1')).status).toBe(404);
 });
 
-test('the echo returns the request', async () => {
+test('the route /echo returns the request', async () => {
   const { choices } = await (
     await post('/echo/v1', { model: 'm', a: 1 }, { authorization: 'Bearer k' })
   ).json();
@@ -110,7 +110,7 @@ test('the echo returns the request', async () => {
   });
 });
 
-test('detects a client that disconnects', async () => {
+test('the provider server detects a client that disconnects', async () => {
   const url = inject('providerUrl');
   const controller = new AbortController();
   const response = await fetch(`${url}/fault/hang-mid/v1/chat/completions`, {
@@ -124,7 +124,7 @@ test('detects a client that disconnects', async () => {
   expect(await (await fetch(`${url}/departed/departure`)).json()).toEqual({ departed: true });
 });
 
-test('a browser may send requests from any origin, with a key', async () => {
+test('the provider server lets pages of any origin send requests with a key', async () => {
   const response = await fetch(`${inject('providerUrl')}/echo/v1/chat/completions`, {
     method: 'OPTIONS',
     headers: { 'access-control-request-headers': 'authorization,content-type' },
@@ -133,7 +133,7 @@ test('a browser may send requests from any origin, with a key', async () => {
   expect(response.headers.get('access-control-allow-origin')).toBe('*');
 });
 
-test('the openai package reads the scripted Responses API, streamed and whole', async () => {
+test('OpenAI’s client works with the scripted Responses API, with and without streaming', async () => {
   const baseURL = `${inject('providerUrl')}/scripted/v1`;
   const { responses } = new OpenAI({ baseURL, apiKey: 'k', dangerouslyAllowBrowser: true });
   const request = { model: 'm', input: 'Hi', script: ['Hello you.'] };

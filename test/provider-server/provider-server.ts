@@ -72,7 +72,7 @@ async function answer(
 
 function handlerOf(route: string, pathname: string): Handler | undefined {
   if (/^\/(scripted\/)?v1\/responses$/.test(pathname)) return scriptedResponses;
-  // An error by HTTP status is the same for both protocols of OpenAI.
+  // A fault that is only an HTTP status is the same for both APIs of OpenAI.
   if (/^\/fault\/\d+\/v1\/responses$/.test(pathname)) return fault;
   const path = route === 'dashscope' ? '/generation' : '/chat/completions';
   if (!pathname.endsWith(path)) return undefined;
@@ -81,8 +81,8 @@ function handlerOf(route: string, pathname: string): Handler | undefined {
 }
 
 /**
- * Allows all origins. Browsers ask before they send `authorization`, and `*` does not cover that
- * header.
+ * Allows all origins. Browsers send a preflight request before a request with `authorization`, and
+ * `*` does not allow that header.
  */
 function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', '*');

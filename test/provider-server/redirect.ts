@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * Answers `/redirect/STATUS/TARGET/PATH` with a redirect to `/PATH`. `near` stays on this origin,
- * `far` has the same server at another origin, and `loop` comes back to the same address. `nowhere`
- * names no address.
+ * Answers `/redirect/STATUS/TARGET/PATH` with a redirect to `/PATH`. The target `near` is on the
+ * same origin, `far` is the same server at another origin, and `loop` is the same address. The
+ * target `nowhere` sends no address.
  */
 export function redirect(
   request: IncomingMessage,

@@ -5,8 +5,8 @@ import { sendError, type Exchange } from './exchange.ts';
 const folder = new URL('../fixtures/provider-streams/', import.meta.url);
 
 /**
- * Serves `/replay/NAME/v1`: a recorded stream as its provider sent it. NAME is the file's name
- * without extensions.
+ * Serves `/replay/NAME/v1` with a recorded stream, as its provider sent it. NAME is the name of the
+ * file without extensions.
  */
 export async function replay({ response, parameters: [name = ''] }: Exchange): Promise<void> {
   const stream = await recordedStream(name);

@@ -13,7 +13,10 @@ interface ResponsesRequest {
   readonly script?: unknown;
 }
 
-/** Serves `/scripted/v1/responses`: the model of `scripted()`, in the events of the Responses API. */
+/**
+ * Serves `/scripted/v1/responses` with the model of `scripted()` and the events of the Responses
+ * API.
+ */
 export async function scriptedResponses({ response, body }: Exchange): Promise<void> {
   const request = body as ResponsesRequest;
   const { answer, calls, offset } = nextStep(toChatRequest(request));

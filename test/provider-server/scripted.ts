@@ -15,18 +15,16 @@ export interface ScriptedCall {
   readonly arguments: unknown;
 }
 
-/**
- * An answer, or parallel calls. `{results}` in an answer is replaced by the tool results so far.
- */
+/** An answer or parallel tool calls. In an answer, the tool results so far replace `{results}`. */
 type Step = string | readonly ScriptedCall[];
 
 /**
- * Serves `/scripted/v1`: a model that calls tools. The number of tool results after the last user
- * message selects the step.
+ * Serves `/scripted/v1` with a model that calls tools. The number of tool results after the last
+ * user message selects the step of the script.
  *
- * The body's `script` has the steps. By default the model makes two calls at once, then quotes
- * their results in an answer. It calls the first two tools, or the only tool twice. The schema
- * determines the arguments.
+ * The field `script` of the body sets the steps. By default, the model makes two tool calls at
+ * once, then quotes their results in an answer. It calls the first two tools, or the only tool
+ * twice. It makes up arguments that fit the schema.
  */
 export async function scripted({ response, body }: Exchange): Promise<void> {
   const model = body.model ?? 'scripted';
@@ -42,8 +40,8 @@ export async function scripted({ response, body }: Exchange): Promise<void> {
 }
 
 /**
- * Returns the next step of the conversation. `offset` is the number of calls in the turn that
- * have results.
+ * Returns the next step of the conversation. `offset` is the number of tool calls since the last
+ * user message that have results.
  */
 export function nextStep(body: ChatRequest): {
   readonly answer: string;
@@ -112,7 +110,10 @@ function sample(schema: unknown): unknown {
   );
 }
 
-/** Opens both calls first and interleaves their arguments, as OpenAI may send parallel calls. */
+/**
+ * Returns the events of parallel tool calls. All calls begin first, then their arguments are
+ * interleaved, as OpenAI may send them.
+ */
 function callEvents(model: string, calls: readonly ScriptedCall[], offset: number): string[] {
   const opened = calls.map((call, index) => ({
     index,

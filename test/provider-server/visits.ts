@@ -9,9 +9,10 @@ interface Visit {
 }
 
 /**
- * Reports to a test what happened to its request with the header `x-test-key: KEY`.
- * `GET /arrived/KEY` answers when the request has arrived, `GET /departed/KEY` when it has ended.
- * `{ departed: true }` means that the client closed the connection before the end of the answer.
+ * Tells a test when its request with the header `x-test-key: KEY` arrives and ends. `GET
+ * /arrived/KEY` answers when the request has arrived, `GET /departed/KEY` when the request has
+ * ended. `{ departed: true }` means that the client closed the connection before the end of the
+ * answer.
  */
 export class Visits {
   readonly #visits = new Map<string, Visit>();

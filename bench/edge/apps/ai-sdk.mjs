@@ -1,4 +1,4 @@
-// Answers `useChat` the way AI SDK documents it. The client holds the history.
+// Answers `useChat` as AI SDK's documentation shows. The client sends the whole history.
 import { createOpenAI } from '@ai-sdk/openai';
 import { convertToModelMessages, streamText } from 'ai';
 import { seenTurns, system } from '../plan.mjs';

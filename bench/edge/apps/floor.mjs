@@ -1,6 +1,6 @@
 // The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI
-// message stream. The client holds the history. The Worker stores nothing, validates nothing, has
-// no limits and does not report a failure of the model.
+// message stream. The client sends the whole history. The Worker has no storage, no validation and
+// no limits, and it does not report a failure of the model.
 import { seenTurns, system } from '../plan.mjs';
 
 export const app = {

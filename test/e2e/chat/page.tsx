@@ -12,11 +12,11 @@ import { createRoot } from 'react-dom/client';
 
 declare global {
   interface Window {
-    /** The hook's latest result. */
+    /** Latest return value of `useChat`. */
     chat: ReturnType<typeof useChat>;
-    /** Each request's path, its body, and the status of the response. */
+    /** Path and body of each request, and the status of its response. */
     requests: { path: string; body: unknown; status: number }[];
-    /** The result of AI SDK's own reader for each chunk: its type, or the error. */
+    /** Result of AI SDK's own reader for each chunk: the type of the chunk, or the error. */
     chunks: string[];
     invalid: string[];
   }
@@ -26,7 +26,7 @@ window.requests = [];
 window.chunks = [];
 window.invalid = [];
 
-/** Reads a copy of each response. The page gets the original bytes. */
+/** Records each request and reads a copy of each response. The page gets the original bytes. */
 const { fetch } = window;
 window.fetch = async (input, init) => {
   const response = await fetch(input, init);
@@ -62,7 +62,7 @@ async function countComments(stream: ReadableStream<Uint8Array<ArrayBuffer>>): P
 const query = new URLSearchParams(location.search);
 const id = query.get('id')!;
 const api = `${query.get('at')}/api/chat`;
-// The README says so: load a conversation only after it exists.
+// Loads a conversation only after it exists, as the README recommends.
 const messages = sessionStorage.getItem(id) ? await history() : [];
 sessionStorage.setItem(id, 'begun');
 

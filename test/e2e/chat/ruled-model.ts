@@ -11,19 +11,24 @@ interface Reply {
   readonly thinking?: string;
   readonly text?: string;
   readonly call?: { readonly name: string; readonly input: JsonObject };
-  /** Number of words that come at once. The others come after the session is released. */
+  /**
+   * Number of words that come at once. The other words come after `release()` was called for the
+   * session.
+   */
   readonly holdAfter?: number;
   readonly fails?: boolean;
 }
 
 const released = new Set<string>();
 
-/** Lets the held answers of a session continue. */
+/** Lets the paused answers of a session continue. */
 export function release(sessionId: string): void {
   released.add(sessionId);
 }
 
-/** A model that knows a few words. It gives the same answer to the same question. */
+/**
+ * Creates a model that knows a few questions. It always gives the same answer to the same question.
+ */
 export function ruledModel(sessionId: string): ChatModel {
   return {
     provider: 'ruled',
@@ -33,7 +38,7 @@ export function ruledModel(sessionId: string): ChatModel {
       const { thinking, text, call, holdAfter = Infinity, fails } = reply(request);
       for (const delta of wordsOf(thinking)) yield [{ type: 'thinking', id: 'thinking', delta }];
       for (const [index, delta] of wordsOf(text).entries()) {
-        // A Worker must not await a promise of another request, so this polls.
+        // Polls, because a Worker must not await a promise of another request.
         while (index >= holdAfter && !released.has(sessionId)) await pause(50, signal);
         yield [{ type: 'text', id: 'text', delta }];
       }

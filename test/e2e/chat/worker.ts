@@ -16,7 +16,8 @@ const place = {
 } as const;
 
 const options: AgentHandlerOptions<Env> = {
-  // Shorter than the model's pauses, so that keep-alive comments come between its words.
+  // The interval is shorter than the model's pauses, so that keep-alive comments come between its
+  // words.
   limits: { keepAliveMs: 20 },
   approvals: 'at-least-once',
   agent: ({ session, memory }) =>

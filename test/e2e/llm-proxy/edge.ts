@@ -3,7 +3,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { bearerToken, createAgentHandler, type AgentHandler } from '@isoloop/edge';
 
 interface Env {
-  /** Origins of the pages that may call. */
+  /** Origins of the pages that may use the model proxy. */
   readonly PAGE_ORIGIN: string;
   readonly USER_TOKEN: string;
   readonly MODEL_KEY: string;

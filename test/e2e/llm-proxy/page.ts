@@ -7,7 +7,7 @@ export interface Answer {
   readonly code?: string;
 }
 
-/** Asks the agent in a new worker. Tests call it. */
+/** Asks an agent in a new worker. Tests call this function in the page. */
 async function ask(input: string, options: ProxyOptions): Promise<Answer> {
   const worker = new Worker(new URL('./agent.worker.ts', import.meta.url), { type: 'module' });
   const agent = connectAgent<ProxyAgent>(worker, { sessionId: 's', options });

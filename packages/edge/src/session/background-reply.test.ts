@@ -12,8 +12,7 @@ test('a Durable Object that was aborted continues an unfinished background reply
   const model = openaiResponses({ model: 'gpt-5.4', background: true, fetch: provider.fetch });
   const { look, runs } = lookTool();
   const session = open([], { model, tools: [look] });
-  // The provider's second reply is the answer. It stops after four events until the test continues
-  // it.
+  // The provider's second reply is the answer. Its stream hangs after four events.
   provider.holdAnswer = 4;
   await leaveAt(session, ask('Where?'), 'It is');
   await abortAllDurableObjects();
