@@ -4,6 +4,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import { Authorization } from './authorization.ts';
 import { makeCurrentServer } from './make-current-server.ts';
 import { makeServer } from './make-server.ts';
 import { Happenings } from './happenings.ts';
@@ -19,6 +20,7 @@ interface Session {
 /** One MCP server with its sessions. Tests control the server with `control()`. */
 export class McpHost {
   readonly happenings: Happenings = new Happenings();
+  readonly authorization: Authorization = new Authorization();
   /** Tools that tests have added with `control()`. */
   readonly added: Tool[] = [];
   readonly #sessions = new Map<string, Session>();
@@ -58,9 +60,11 @@ export class McpHost {
   async control(what: string, detail: string): Promise<unknown> {
     if (what === 'await') return this.happenings.wait(detail);
     if (what === 'count') return { count: this.happenings.count(detail) };
+    if (what === 'authorized') return { count: this.authorization.happenings.count(detail) };
     if (what === 'down') this.#stop();
     else if (what === 'up') this.#down = false;
     else if (what === 'forget') this.#forget();
+    else if (what === 'revoke') this.authorization.revoke();
     else if (what === 'visited') this.happenings.happen('visited');
     else if (what === 'withdraw') {
       this.#withdrawing.abort();

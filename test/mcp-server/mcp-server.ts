@@ -27,6 +27,11 @@ async function answer(
 ): Promise<void> {
   allowAnyOrigin(request, response);
   if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+  const hostOf = (name: string): McpHost => {
+    const host = hosts.get(name) ?? new McpHost();
+    hosts.set(name, host);
+    return host;
+  };
   const [area = '', key = '', what = '', detail = ''] = new URL(
     request.url ?? '/',
     'http://localhost',
@@ -34,10 +39,20 @@ async function answer(
     .split('/')
     .slice(1)
     .map(decodeURIComponent);
+  const base = `http://${request.headers.host}/servers`;
+  // `/.well-known/oauth-authorization-server/servers/KEY/oauth`
+  if (area === '.well-known' && detail)
+    return hostOf(detail).authorization.answer(request, response, `${base}/${detail}`);
   if (area === 'fault') return fault(key, request, response);
   if (area !== 'servers' || !key) return void response.writeHead(404).end('Nothing here');
-  const host = hosts.get(key) ?? new McpHost();
-  hosts.set(key, host);
+  const host = hostOf(key);
+  if (what === 'oauth' || what === 'resource')
+    return host.authorization.answer(request, response, `${base}/${key}`);
+  if (what === 'guarded') {
+    const metadata = `${base}/${key}/resource`;
+    if (!host.authorization.allows(request, response, metadata)) return;
+    return host.answer(request, response, 'current');
+  }
   if (what === 'mcp' || what === 'resumable' || what === 'stateless' || what === 'current')
     return host.answer(request, response, what);
   const told = await host.control(what, detail);
@@ -51,6 +66,6 @@ function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): voi
     'access-control-allow-headers',
     request.headers['access-control-request-headers'] ?? '*',
   );
-  response.setHeader('access-control-expose-headers', 'mcp-session-id');
+  response.setHeader('access-control-expose-headers', 'mcp-session-id, www-authenticate');
   response.setHeader('access-control-max-age', '600');
 }

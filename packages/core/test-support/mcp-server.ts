@@ -2,7 +2,7 @@
 import { inject, onTestFinished } from 'vitest';
 import { mcpTools, type McpTools, type McpToolsOptions } from '../src/mcp.ts';
 
-export type McpServerKind = 'mcp' | 'resumable' | 'stateless' | 'current';
+export type McpServerKind = 'mcp' | 'resumable' | 'stateless' | 'current' | 'guarded';
 
 export interface McpTestServer {
   readonly url: string;

@@ -5,6 +5,7 @@ import type {
   Transport,
 } from '@modelcontextprotocol/client';
 import { longestTimeout } from '../model/deadline.ts';
+import { guardedAuth } from './mcp-auth.ts';
 import type { McpCall } from './mcp-call.ts';
 import type { McpFetch } from './mcp-fetch.ts';
 import { toolLister, type McpToolLister } from './mcp-list.ts';
@@ -100,7 +101,7 @@ function newTransport(
 ): StreamableHTTPClientTransport {
   return new sdk.StreamableHTTPClientTransport(new URL(url), {
     fetch: http.fetch,
-    ...(auth && { authProvider: auth }),
+    ...(auth && { authProvider: guardedAuth(auth) }),
     // These options apply to a stream that breaks. After these retries, the session counts as lost.
     reconnectionOptions: {
       initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),

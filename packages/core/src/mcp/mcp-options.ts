@@ -24,9 +24,9 @@ export interface McpToolsOptions {
    */
   readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
   /**
-   * OAuth client, as the SDK defines it (`OAuthClientProvider`). It keeps the tokens. If a person has
-   * to allow the access, its `redirectToAuthorization` gets the address, and `mcpTools()` or the tool
-   * call fails with `MCP_AUTH`.
+   * OAuth client, as the SDK defines it. It keeps the tokens. If a person has to allow the access,
+   * its `redirectToAuthorization` gets the address. `mcpTools()` or the tool call then fails with
+   * `MCP_AUTH`.
    */
   readonly auth?: OAuthClientProvider;
   /**

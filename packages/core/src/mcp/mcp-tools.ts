@@ -77,7 +77,7 @@ export class McpTools implements ToolSet {
     } catch (error) {
       if (!this.#options.optional || (error as AgentError).code === 'CONFIGURATION') throw error;
       this.#report(error);
-      void this.#reconnect();
+      if (!this.#needsPerson(error)) void this.#reconnect();
     } finally {
       this.#isOpened = true;
     }
@@ -226,14 +226,18 @@ export class McpTools implements ToolSet {
         );
         if (!failure) return;
         this.#report(failure.error);
-        // Each attempt would ask a person again.
-        if (this.#options.auth && (failure.error as AgentError).code === 'MCP_AUTH') return;
+        if (this.#needsPerson(failure.error)) return;
       }
     } catch (error) {
       this.#report(error);
     } finally {
       if (this.#retrying === retrying) this.#retrying = undefined;
     }
+  }
+
+  /** Returns whether a person has to allow the access. Each further attempt would ask again. */
+  #needsPerson(error: unknown): boolean {
+    return this.#options.auth !== undefined && (error as AgentError).code === 'MCP_AUTH';
   }
 
   /**
