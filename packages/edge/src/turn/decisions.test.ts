@@ -123,3 +123,27 @@ test('checkSizes() rejects a result or a reason that is one character over the l
     );
   }
 });
+
+test.each([
+  ['accepts an answer to the question of a tool', { takesDecisions: true }, true],
+  ['refuses a result of a tool that waits but takes no answers', {}, false],
+] as const)('%s', async (_what, more, isAccepted) => {
+  const asks = tool({
+    name: 'order',
+    description: 'Orders',
+    input: { type: 'object' },
+    execute: (_input, { decision, suspend }) =>
+      decision ? 'ordered' : suspend('Which size?', { sizes: ['S', 'M'] }),
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'order', id: 'c1' }] }, 'done']),
+    memory: new SessionMemory(new MemoryStore(), 's'),
+    tools: [{ ...asks, ...more }],
+  });
+  await agent.call('Order');
+  const claims = [result('c1', '{"size":"M"}')];
+  const accepting = acceptDecisions(agent, claims);
+  if (isAccepted) expect(await accepting).toEqual(claims);
+  else await expect(accepting).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+});

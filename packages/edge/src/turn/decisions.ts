@@ -13,7 +13,7 @@ export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
  *   is decided twice;
  * - names another tool than the tool call;
  * - is a result for a tool that the agent runs itself, or for a tool call that waits for an
- *   approval;
+ *   approval, unless the tool asked the user a question and gets the answer itself;
  * - is an approval for a tool call that waits for a result;
  * - changes the model's arguments.
  *
@@ -71,12 +71,13 @@ async function decisionCheck({
     const tool = tools.find(asked);
     const runsHere = typeof tool === 'string' || tool?.execute !== undefined;
     // A memory without a log does not know what its tool calls wait for.
-    const kind =
-      status.calls.get(toolUseId)?.pending?.kind ??
-      (memory.restore ? undefined : runsHere ? 'approval' : 'external');
+    const { pending } = status.calls.get(toolUseId) ?? {};
+    const kind = pending?.kind ?? (memory.restore ? undefined : runsHere ? 'approval' : 'external');
     if (kind === undefined) return 'waits for no decision';
     if (type === 'edit') return 'takes no other arguments from its client';
-    if (type === 'result' && (runsHere || kind !== 'external'))
+    // The tool gets the answer to its question. The answer is not the result of the tool call.
+    const isAsked = pending?.details && typeof tool === 'object' && tool.takesDecisions;
+    if (type === 'result' && !isAsked && (runsHere || kind !== 'external'))
       return 'takes no result from its client';
     if (type === 'approve' && kind === 'external') return 'waits for a result, not for an approval';
     return undefined;
