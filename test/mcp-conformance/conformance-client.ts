@@ -72,8 +72,8 @@ async function assertion({
   return jwtAuthGrant;
 }
 
-/** Does the work. If a person has to allow the access, that happens, at most three times. */
-async function authorized<T>(work: () => Promise<T>, timesLeft = 3): Promise<T> {
+/** Does the work. If a person has to allow the access, that happens, at most twice. */
+async function authorized<T>(work: () => Promise<T>, timesLeft = 2): Promise<T> {
   try {
     return await work();
   } catch (error) {

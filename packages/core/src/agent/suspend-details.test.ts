@@ -84,3 +84,23 @@ test.each(['the same process', 'a later process'])(
     expect(await outputsOf(next)).toEqual(['ordered M']);
   },
 );
+
+test('details without a JSON form are an error result that says so', async () => {
+  const cycle: Record<string, unknown> = {};
+  cycle['self'] = cycle;
+  const waits = tool({
+    name: 'order',
+    description: '',
+    input: {},
+    execute: (_input, { suspend }) => suspend('Which size?', cycle as never),
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([order, 'done']),
+    tools: [waits],
+  });
+  await agent.call('Go');
+  expect(await outputsOf(agent)).toEqual([
+    'Error: order has no JSON form: it contains itself at "details.self". Use strings, numbers, booleans, null, plain objects and arrays.',
+  ]);
+});

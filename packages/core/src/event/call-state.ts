@@ -18,11 +18,3 @@ export interface CallState {
   /** What the tool call waited for before `decision`. */
   waited?: PendingCall | undefined;
 }
-
-/** Returns the state of a tool call after a decision that the agent has not carried out yet. */
-export function withDecision(
-  { pending: waited, ...state }: CallState,
-  decision: Decision,
-): CallState {
-  return { ...state, waited, decision };
-}

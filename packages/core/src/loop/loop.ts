@@ -1,6 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
-import { withDecision } from '../event/call-state.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
@@ -150,7 +149,8 @@ async function settle(run: Run, input: CallInput): Step {
 function keepDecisions(run: Run, decisions: readonly Decision[]): void {
   const { calls } = run.setup.status;
   for (const decision of decisions) {
-    calls.set(decision.toolUseId, withDecision(calls.get(decision.toolUseId) ?? {}, decision));
+    const { pending: waited, ...state } = calls.get(decision.toolUseId) ?? {};
+    calls.set(decision.toolUseId, { ...state, waited, decision });
   }
 }
 

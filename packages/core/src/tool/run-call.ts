@@ -3,6 +3,7 @@ import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolResult } from '../message/content-block.ts';
+import { jsonForm } from '../message/json-form.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunInfo } from '../model/chat-model.ts';
@@ -74,7 +75,7 @@ export async function runCall(
       return context.get(token) as T;
     },
     suspend(suspended, details) {
-      throw JSON.parse(JSON.stringify({ suspended, details })) as Suspension;
+      throw jsonForm({ suspended, details }, tool.name);
     },
   };
   try {

@@ -26,7 +26,7 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
   const messages = run.request();
   const interruptSignal = interruptSignalOf(run);
   const isHeld = (): boolean => startsNoTool(run) || isStopped();
-  for (const { call, decision, waited: pending } of ready) {
+  for (const { call, decision, waited } of ready) {
     const { id } = call.toolUse;
     queue.start(call.toolUse, async (sink) => {
       if (isHeld()) return heldOutcome(run, call.toolUse);
@@ -49,7 +49,15 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       }
       const idempotencyKey = `${sessionId}:${id}`;
       const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
-      const about = { ...run.about, messages, context, decision, pending, idempotencyKey, signal };
+      const about = {
+        ...run.about,
+        messages,
+        context,
+        decision,
+        pending: waited,
+        idempotencyKey,
+        signal,
+      };
       return runTool(toRun, { ...about, ...sink, interrupt, interruptSignal });
     });
   }

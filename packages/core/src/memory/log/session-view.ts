@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { withDecision, type CallState } from '../../event/call-state.ts';
+import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { isRecord } from '../../message/is-record.ts';
 import type { JsonValue } from '../../message/json.ts';
@@ -173,7 +173,11 @@ export class LogFold implements SessionView {
         );
         break;
       case 'decision':
-        this.#update(record.decision.toolUseId, (state) => withDecision(state, record.decision));
+        this.#update(record.decision.toolUseId, ({ pending: waited, ...state }) => ({
+          ...state,
+          waited,
+          decision: record.decision,
+        }));
         break;
       case 'suspended':
         for (const { pending, toolUse } of record.calls) {
