@@ -13,9 +13,11 @@ export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
  *   is decided twice;
  * - names another tool than the tool call;
  * - is a result for a tool that the agent runs itself, or for a tool call that waits for an
- *   approval, unless the tool asked the user a question and gets the answer itself;
+ *   approval;
  * - is an approval for a tool call that waits for a result;
  * - changes the model's arguments.
+ *
+ * A tool that asked the user a question takes a result, which is its answer.
  *
  * With `isHistory`, the claims may contain results of finished tool calls, which are skipped.
  */
