@@ -115,6 +115,8 @@ function browserProject({
         'idb-keyval',
         'zod',
         'ai',
+        '@ai-sdk/anthropic',
+        '@ai-sdk/google',
         '@ai-sdk/openai',
         '@ai-sdk/react',
         '@assistant-ui/react',

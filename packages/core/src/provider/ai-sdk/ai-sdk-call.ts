@@ -8,6 +8,7 @@ import type { JsonObject } from '../../message/json.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { hostedToolParts } from './ai-sdk-hosted-tool.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
 import type {
   ModelFeatures,
@@ -19,6 +20,7 @@ import type {
 /** Facts about the AI SDK model that decide how content blocks are converted. */
 export interface AiSdkTarget {
   readonly version: AiSdkLanguageModel['specificationVersion'];
+  readonly provider: string;
   readonly media: ModelFeatures['media'];
   readonly supportedUrls: SupportedUrls;
 }
@@ -82,8 +84,12 @@ function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text, providerOptions }];
-    case 'thinking':
+    case 'thinking': {
+      const hosted = hostedToolParts(block, target.provider);
+      if (hosted) return hosted;
+      if (!block.thinking && !providerOptions) return [];
       return [{ type: 'reasoning', text: block.thinking, providerOptions }];
+    }
     case 'tool_use':
       return [
         {
@@ -163,11 +169,11 @@ function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResu
 
 /**
  * Returns the fields whose value is an object: AI SDK stores the fields of a provider in an object
- * under the provider's name. Other fields are not for AI SDK.
+ * under the provider's name. Other fields are not for AI SDK, such as the sources of a text.
  */
 function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
   const entries = Object.entries(metadata ?? {}).filter(
-    ([, value]) => typeof value === 'object' && value !== null,
+    ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),
   );
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }

@@ -1,3 +1,5 @@
+import type { JsonValue } from '../../message/json.ts';
+
 /**
  * The part of AI SDK's language-model contract that `fromAiSdk` uses (`@ai-sdk/provider` 3 and 4:
  * `LanguageModelV3`, `LanguageModelV4`). It is declared here, so that the package does not have to
@@ -51,6 +53,28 @@ export type AiSdkPart = PartBase &
         /** Arguments of the tool call as JSON text. */
         readonly input: string;
         readonly providerExecuted?: boolean;
+      }
+    | {
+        readonly type: 'tool-result';
+        readonly toolCallId: string;
+        readonly toolName: string;
+        readonly result: JsonValue;
+        readonly isError?: boolean;
+        /** Whether a later result replaces this one. */
+        readonly preliminary?: boolean;
+      }
+    | {
+        readonly type: 'source';
+        readonly sourceType: 'url';
+        readonly url: string;
+        readonly title?: string;
+      }
+    | {
+        readonly type: 'source';
+        readonly sourceType: 'document';
+        readonly title: string;
+        readonly mediaType: string;
+        readonly filename?: string;
       }
     | { readonly type: 'file'; readonly mediaType: string; readonly data: AiSdkFileData }
     | { readonly type: 'response-metadata'; readonly id?: string; readonly modelId?: string }

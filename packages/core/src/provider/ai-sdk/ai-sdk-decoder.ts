@@ -1,10 +1,15 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { sourcesMetadata, type Source } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { toBase64 } from '../../message/media/to-base64.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
+import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
+
+type ResultPart = Extract<AiSdkPart, { readonly type: 'tool-result' }>;
+type SourcePart = Extract<AiSdkPart, { readonly type: 'source' }>;
 
 interface OpenCall {
   readonly index: number;
@@ -12,13 +17,22 @@ interface OpenCall {
 }
 
 /**
- * Converts the stream parts of one reply to deltas. Leaves out tool calls that the provider runs
- * itself.
+ * Converts the stream parts of one reply to deltas. A tool call that the provider runs itself
+ * becomes a thinking block without text. The sources go to the last text.
  */
 export class AiSdkDecoder {
   readonly #calls = new Map<string, OpenCall>();
   readonly #metadata: { id?: string; model?: string } = {};
+  readonly #provider: string;
+  readonly #hosted = new Map<string, AiSdkHostedTool>();
+  readonly #sources: Source[] = [];
+  #lastText: string | undefined;
   #finished = false;
+
+  /** `provider`: name of the model's provider. */
+  constructor(provider: string) {
+    this.#provider = provider;
+  }
 
   get finished(): boolean {
     return this.#finished;
@@ -31,6 +45,7 @@ export class AiSdkDecoder {
       : {};
     switch (part.type) {
       case 'text-delta':
+        this.#lastText = `text-${part.id}`;
         if (part.delta || part.providerMetadata)
           deltas.push({ type: 'text', id: `text-${part.id}`, delta: part.delta, ...extra });
         return;
@@ -40,6 +55,7 @@ export class AiSdkDecoder {
         return;
       case 'text-start':
       case 'text-end':
+        this.#lastText = `text-${part.id}`;
         if (part.providerMetadata)
           deltas.push({ type: 'text', id: `text-${part.id}`, delta: '', ...extra });
         return;
@@ -60,10 +76,19 @@ export class AiSdkDecoder {
         return;
       }
       case 'tool-call':
-        if (part.providerExecuted) return;
+        if (part.providerExecuted) {
+          this.#hosted.set(part.toolCallId, new AiSdkHostedTool(part, this.#provider));
+          return this.#showHosted(part.toolCallId, deltas);
+        }
         if (!this.#calls.has(part.toolCallId))
           deltas.push(this.#open(part.toolCallId, part.toolName));
         return this.#closeCall(part.toolCallId, part.input, extra, deltas);
+      case 'tool-result':
+        if (!part.preliminary) this.#settleHosted(part, deltas);
+        return;
+      case 'source':
+        this.#sources.push(toSource(part));
+        return;
       case 'file':
         deltas.push(...toFile(part.mediaType, part.data));
         return;
@@ -76,6 +101,27 @@ export class AiSdkDecoder {
       case 'error':
         throw toAgentError(part.error);
     }
+  }
+
+  #settleHosted(part: ResultPart, deltas: ModelDelta[]): void {
+    const { toolCallId: id } = part;
+    // The call of a result may be in an earlier reply.
+    const hosted = this.#hosted.get(id) ?? new AiSdkHostedTool(part, this.#provider);
+    hosted.settle(part);
+    this.#hosted.set(id, hosted);
+    this.#showHosted(id, deltas);
+  }
+
+  #showHosted(id: string, deltas: ModelDelta[]): void {
+    const { metadata: providerMetadata } = this.#hosted.get(id)!;
+    deltas.push({ type: 'thinking', id: `tool-${id}`, delta: '', providerMetadata });
+  }
+
+  #showSources(deltas: ModelDelta[]): void {
+    if (!this.#sources.length) return;
+    const shown = { delta: '', providerMetadata: sourcesMetadata(this.#sources) };
+    if (this.#lastText === undefined) deltas.push({ type: 'thinking', id: 'sources', ...shown });
+    else deltas.push({ type: 'text', id: this.#lastText, ...shown });
   }
 
   #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
@@ -113,6 +159,7 @@ export class AiSdkDecoder {
         retryable: true,
       });
     this.#finished = true;
+    this.#showSources(deltas);
     deltas.push({
       type: 'finish',
       reason: raw ?? unified,
@@ -120,6 +167,15 @@ export class AiSdkDecoder {
       metadata: this.#metadata,
     });
   }
+}
+
+function toSource(part: SourcePart): Source {
+  if (part.sourceType === 'url') {
+    const { url, title } = part;
+    return { type: 'url', url, ...(title && { title }) };
+  }
+  const { title, mediaType, filename } = part;
+  return { type: 'document', title, mediaType, ...(filename && { filename }) };
 }
 
 function toUsage({ inputTokens, outputTokens }: AiSdkUsage): Usage {

@@ -399,6 +399,15 @@ test('fromAiSdk() reads thinking, signatures, files and tool calls that arrive i
     { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '' },
     { type: 'tool-input', index: 0, delta: '{"a":1}', providerMetadata: signature },
     {
+      type: 'thinking',
+      id: 'tool-web',
+      delta: '',
+      providerMetadata: {
+        hostedTool: { id: 'web', name: 'search', input: {} },
+        aiSdkTool: { provider: 'fake' },
+      },
+    },
+    {
       type: 'finish',
       reason: 'end_turn',
       usage: { inputTokens: 9, outputTokens: 3, reasoningTokens: 2, cachedInputTokens: 4 },

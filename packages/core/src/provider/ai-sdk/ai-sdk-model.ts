@@ -69,13 +69,15 @@ async function* stream(
   try {
     const target = {
       version: model.specificationVersion,
+      provider: model.provider,
       media,
       supportedUrls: await deadline.wait(async () => model.supportedUrls),
     };
     const call = { ...toAiSdkCall(request, target), abortSignal: deadline.signal };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
-    yield* decodeAll(reader, deadline, new ReplyLength(replyLength ?? Infinity));
+    const length = new ReplyLength(replyLength ?? Infinity);
+    yield* decodeAll(reader, model.provider, deadline, length);
   } catch (error) {
     throw deadline.signal.reason ?? toAgentError(error);
   } finally {
@@ -86,10 +88,11 @@ async function* stream(
 
 async function* decodeAll(
   reader: ReadableStreamDefaultReader<{ readonly type: string }>,
+  provider: string,
   deadline: Deadline,
   length: ReplyLength,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const decoder = new AiSdkDecoder();
+  const decoder = new AiSdkDecoder(provider);
   const pace = new Pace(performance.now());
   let pending = reader.read();
   let result: Read = await deadline.listen(() => pending);
