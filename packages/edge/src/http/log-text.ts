@@ -40,46 +40,34 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /** Names after which a secret follows. */
-const name =
-  '(?:key|token|secret|passw(?:or)?d|passphrase|pwd|authorization|cookie|credentials?|signature|jwt)';
+const name = '(?:key|token|secret|passw(?:or)?d|credentials?|signature|jwt)';
 
 /** Quotes and brackets around a name or a value, also in JSON within JSON. */
 const quotes = '[\\\\"\'`()[\\]]*';
 
-const patterns: readonly (readonly [pattern: string, replacement: string])[] = [
-  ['-----BEGIN[^-]*PRIVATE KEY-----[^]*?(?:-----END|$)', '***'],
+/** Patterns of secrets. Their first group stays. */
+const patterns: readonly RegExp[] = [
+  '()-----BEGIN[^-]*PRIVATE KEY-----[^]*?(?:-----END|$)',
   // User name and password in a URL.
-  [`(//)[^\\s/?#"']{1,500}@`, '$1***@'],
+  `(//)[^\\s/?#"']{1,500}(?=@)`,
   // Everything after such a name, also text of several words.
-  [
-    `((?:passw(?:or)?d|passphrase|pwd|authorization|cookie)${quotes}\\s*[:=]\\s*${quotes})[^"'\`\\\\\\n]+`,
-    '$1***',
-  ],
-  [
-    '\\b(bearer|basic)(?:[\\s:]|%20)+(?:(?=\\S{0,500}\\d)[\\w+/=.~-]{8,}|[\\w+/=.~-]{16,})',
-    '$1 ***',
-  ],
-  ['\\beyJ[\\w-]{8,}\\.[\\w-]{8,}(?:\\.[\\w-]*)?', '***'],
+  `((?:passw(?:or)?d|passphrase|pwd|authorization|cookie)${quotes}\\s*[:=]\\s*${quotes})[^"'\`\\\\\\n]+`,
+  '\\b((?:bearer|basic)(?:[\\s:]|%20)+)(?:(?=\\S{0,500}\\d)[\\w+/=.~-]{8,}|[\\w+/=.~-]{16,})',
   // Values after names, as in "api_key=…" and "Invalid token: …".
-  [
-    `((?:${name}|\\b(?:auth|pass|pat|sid|sig|session_?id))${quotes}\\s*(?:=|%3D)\\s*${quotes})[^\\s"'\`&;,]{4,}`,
-    '$1***',
-  ],
-  [`(${name}s?${quotes}\\s*(?::|[-=]>|,)\\s*${quotes})[^\\s"'\`\\\\,;<>]{12,}`, '$1***'],
-  [`(${name}${quotes}\\s+${quotes})(?=\\S{0,500}\\d)[\\w+/=.~-]{8,}`, '$1***'],
-];
+  `((?:${name}|\\b(?:auth|pass|pat|sid|sig))${quotes}\\s*(?:=|%3D)\\s*${quotes})[^\\s"'\`&;,]{4,}`,
+  `(${name}s?${quotes}\\s*(?:[-=]>|[:,])\\s*${quotes})[^\\s"'\`\\\\,;<>]{12,}`,
+  `(${name}${quotes}\\s+${quotes})(?=\\S{0,500}\\d)[\\w+/=.~-]{8,}`,
+].map((pattern) => new RegExp(pattern, 'gi'));
 
-const expressions = patterns.map(([pattern, put]) => [new RegExp(pattern, 'gi'), put] as const);
+/** Text that looks random. The parts of model names and UUIDs are shorter. */
+const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
 
 /** Shortens a text, and replaces parts that look like a key, a token or a password by `***`. */
 export function withoutKeys(text: string): string {
-  return expressions
-    .reduce((clean, [pattern, put]) => clean.replace(pattern, put), text.slice(0, 2 * longest))
-    .replace(/[\w-]{16,}/g, (word) => (word.split(/[-_]/).some(isRandom) ? '***' : word))
+  return patterns
+    .reduce((clean, pattern) => clean.replace(pattern, '$1***'), text.slice(0, 2 * longest))
+    .replace(/[\w-]{16,}/g, (word) =>
+      word.split(/[-_]/).some((part) => random.test(part)) ? '***' : word,
+    )
     .slice(0, longest);
-}
-
-/** Returns whether the text looks random. Names of models and UUIDs have shorter parts. */
-function isRandom(part: string): boolean {
-  return part.length >= 16 && /\d/.test(part) && /[a-z]/i.test(part);
 }

@@ -268,6 +268,32 @@ test('the model proxy gives up on a server that does not answer before the timeo
   log.mockRestore();
 });
 
+test.each<[what: string, status: number, type: string, sent: string, code: string]>([
+  ['an error', 401, 'application/json', '', 'MODEL_AUTH'],
+  ['an error that has begun', 503, 'application/json', '{"error": {', 'MODEL_SERVER'],
+  ['a long error', 400, 'text/plain', 'x'.repeat(9000), 'MODEL_REQUEST'],
+  ['a redirect', 302, 'text/html', '<html>', 'MODEL_BAD_RESPONSE'],
+  ['a page', 200, 'text/html', '<html>', 'MODEL_BAD_RESPONSE'],
+])('does not wait for the end of %s', async (_what, status, type, sent, code) => {
+  // As with `fetch`, the signal of the request also ends the reading of the answer.
+  const upstream = server(({ signal }) => {
+    const stuck = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        controller.enqueue(new TextEncoder().encode(sent || ' '));
+        signal!.addEventListener('abort', () => controller.error(signal!.reason));
+      },
+      cancel: () => (status === 200 ? new Promise<never>(() => undefined) : undefined),
+    });
+    return new Response(stuck, { status, headers: { 'content-type': type } });
+  });
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const target = proxy({ fetch: upstream.fetch }, { timeoutMs: 1 });
+  const answer = await (await target.post(path, body)).json();
+  expect(answer).toMatchObject({ error: { code } });
+  if (sent && status !== 200) expect(log.mock.calls.join()).toContain(sent.slice(0, 8000));
+  log.mockRestore();
+});
+
 test.each([1, 2, 3, 7, 64])(
   'the model proxy removes a quoted key from the answer with %i bytes per read',
   async (size) => {

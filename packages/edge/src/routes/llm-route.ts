@@ -32,7 +32,7 @@ export async function llmRoute(
     if (!response.ok) return await refusal(response, secrets, requestId);
     const type = response.headers.get('content-type') ?? '';
     if (!response.body || !/^(text\/event-stream|application\/json)\b/i.test(type)) {
-      await response.body?.cancel();
+      response.body?.cancel().catch(() => {});
       throw new AgentError(
         'MODEL_BAD_RESPONSE',
         `The model server answers with ${JSON.stringify(type)}.`,
@@ -123,7 +123,7 @@ async function ask(
     timeoutMs,
   );
   try {
-    return await send(url, {
+    const response = await send(url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -135,6 +135,9 @@ async function ask(
       // Does not follow redirects, because another server would get the key.
       redirect: 'manual',
     });
+    // The text of an error may never end.
+    if (!response.ok) setTimeout(() => controller.abort(), Math.min(timeoutMs, 5000));
+    return response;
   } catch (error) {
     const { reason } = controller.signal as { readonly reason: unknown };
     if (AgentError.is(reason)) throw reason;
