@@ -95,3 +95,27 @@ export type {
   OpenAiError,
 } from './stream/openai-encoder.ts';
 export { fromOpenAiMessages } from './stream/openai-messages.ts';
+export {
+  createResponsesEncoder,
+  type ResponsesEncoder,
+  type ResponsesEncoderOptions,
+} from './stream/responses/responses-encoder.ts';
+export { toResponse } from './stream/responses/finished-response.ts';
+export {
+  fromResponsesInput,
+  type FromResponsesInputOptions,
+} from './stream/responses/responses-messages.ts';
+export type { ResponseErrorEvent, ResponseEvent } from './stream/responses/response-event.ts';
+export type {
+  ResponseFunctionCall,
+  ResponseItem,
+  ResponseMessage,
+  ResponseObject,
+  ResponseOptions,
+  ResponseReasoning,
+  ResponseRequest,
+  ResponseStatus,
+  ResponseSummary,
+  ResponseText,
+  ResponseUsage,
+} from './stream/responses/response-object.ts';

@@ -1,7 +1,8 @@
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
-import { parseJson } from '../message/parse-json.ts';
+import type { PendingCall } from '../event/pending-call.ts';
 import type { Usage } from '../model/usage.ts';
+import { argumentsText, arePending, externalCalls, withdrawnCall } from './external-calls.ts';
 
 export interface OpenAiEncoderOptions {
   /** Name of the model, as in the client's request. */
@@ -160,24 +161,13 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
         if (event.result.reason === 'error') return [];
         const { result } = event;
         const calls = externalCalls(result);
-        if (
-          ![...told].every(([toolUseId, text]) =>
-            calls.some((call) => call.id === toolUseId && isSame(call, text)),
-          )
-        ) {
-          return [
-            toOpenAiError({
-              code: 'MODEL_BAD_RESPONSE',
-              message: 'A tool call was withdrawn after it had been sent.',
-            }),
-          ];
-        }
+        if (!arePending(calls, told)) return [toOpenAiError(withdrawnCall)];
         const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
         // A model may write no arguments for a tool without parameters, but the client expects
         // JSON.
         for (const [toolUseId, text] of told)
           if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
-        const rest = calls.filter((call) => !told.has(call.id));
+        const rest = calls.filter((call) => !told.has(call.toolUseId)).map(toToolCall);
         if (rest.length)
           chunks.push(
             chunk({
@@ -218,7 +208,7 @@ export function toChatCompletion(
   options: OpenAiEncoderOptions,
 ): ChatCompletion {
   const { id, created, model } = options;
-  const calls = externalCalls(result);
+  const calls = externalCalls(result).map(toToolCall);
   return {
     id,
     object: 'chat.completion',
@@ -258,15 +248,6 @@ function typeOf(code: string): string {
 
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
-/**
- * Returns whether the arguments that were sent equal those of the tool call. Empty text counts as
- * an empty object.
- */
-function isSame(call: ChatCompletionToolCall, text: string): boolean {
-  const input = text.trim() ? parseJson(text) : {};
-  return input !== undefined && JSON.stringify(input) === call.function.arguments;
-}
-
 function pushJoined(
   chunks: (ChatCompletionChunk | OpenAiError)[],
   chunk: ChatCompletionChunk | OpenAiError,
@@ -302,15 +283,9 @@ function deltaOf(chunk: ChatCompletionChunk | OpenAiError | undefined): Delta | 
     : undefined;
 }
 
-/** Returns the tool calls that wait for a result of the client. */
-function externalCalls({ pending }: AgentResult): readonly ChatCompletionToolCall[] {
-  return pending
-    .filter(({ kind }) => kind === 'external')
-    .map(({ toolUseId: id, name, input }) => ({
-      id,
-      type: 'function',
-      function: { name, arguments: JSON.stringify(input) },
-    }));
+function toToolCall(call: PendingCall): ChatCompletionToolCall {
+  const { toolUseId: id, name } = call;
+  return { id, type: 'function', function: { name, arguments: argumentsText(call) } };
 }
 
 function finishReason(result: AgentResult): ChatCompletionFinish {

@@ -1,0 +1,38 @@
+import type { AgentResult } from '../event/agent-result.ts';
+import type { PendingCall } from '../event/pending-call.ts';
+import { parseJson } from '../message/parse-json.ts';
+
+/** Returns the tool calls that wait for a result of the client. */
+export function externalCalls({ pending }: AgentResult): readonly PendingCall[] {
+  return pending.filter(({ kind }) => kind === 'external');
+}
+
+/** Returns a tool call's arguments as JSON text. */
+export function argumentsText({ input }: Pick<PendingCall, 'input'>): string {
+  return JSON.stringify(input);
+}
+
+/**
+ * Returns whether each call that was sent is a pending call with the same arguments. `sent` has the
+ * arguments' text by the id of the tool call.
+ */
+export function arePending(
+  calls: readonly PendingCall[],
+  sent: ReadonlyMap<string, string>,
+): boolean {
+  return [...sent].every(([id, text]) =>
+    calls.some((call) => call.toolUseId === id && hasArguments(call, text)),
+  );
+}
+
+/** Returns whether a text is the arguments of the call. Empty text counts as an empty object. */
+function hasArguments(call: PendingCall, text: string): boolean {
+  const input = text.trim() ? parseJson(text) : {};
+  return input !== undefined && JSON.stringify(input) === argumentsText(call);
+}
+
+/** Error of a stream whose reader got a tool call that then became invalid. */
+export const withdrawnCall = {
+  code: 'MODEL_BAD_RESPONSE',
+  message: 'A tool call was withdrawn after it had been sent.',
+} as const;

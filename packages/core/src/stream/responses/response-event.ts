@@ -1,0 +1,115 @@
+import type {
+  ResponseFunctionCall,
+  ResponseItem,
+  ResponseObject,
+  ResponseSummary,
+  ResponseText,
+} from './response-object.ts';
+
+interface Place {
+  readonly item_id: string;
+  /** Index of the item in the response's `output`. */
+  readonly output_index: number;
+}
+
+interface TextPlace extends Place {
+  readonly content_index: number;
+}
+
+interface SummaryPlace extends Place {
+  readonly summary_index: number;
+}
+
+/** Event of the Responses API, without its number. */
+export type UnnumberedEvent =
+  | {
+      readonly type:
+        | 'response.created'
+        | 'response.in_progress'
+        | 'response.completed'
+        | 'response.incomplete'
+        | 'response.failed';
+      readonly response: ResponseObject;
+    }
+  | {
+      readonly type: 'response.output_item.added' | 'response.output_item.done';
+      readonly output_index: number;
+      readonly item: ResponseItem;
+    }
+  | (TextPlace & {
+      readonly type: 'response.content_part.added' | 'response.content_part.done';
+      readonly part: ResponseText;
+    })
+  | (TextPlace & {
+      readonly type: 'response.output_text.delta';
+      readonly delta: string;
+      readonly logprobs: readonly never[];
+    })
+  | (TextPlace & {
+      readonly type: 'response.output_text.done';
+      readonly text: string;
+      readonly logprobs: readonly never[];
+    })
+  | (SummaryPlace & {
+      readonly type:
+        | 'response.reasoning_summary_part.added'
+        | 'response.reasoning_summary_part.done';
+      readonly part: ResponseSummary;
+    })
+  | (SummaryPlace & {
+      readonly type: 'response.reasoning_summary_text.delta';
+      readonly delta: string;
+    })
+  | (SummaryPlace & {
+      readonly type: 'response.reasoning_summary_text.done';
+      readonly text: string;
+    })
+  | (Place & {
+      readonly type: 'response.function_call_arguments.delta';
+      readonly delta: string;
+    })
+  | (Place &
+      Pick<ResponseFunctionCall, 'name'> & {
+        readonly type: 'response.function_call_arguments.done';
+        readonly arguments: string;
+      })
+  | ResponseErrorEvent;
+
+/**
+ * Error in the middle of a stream. The error is in `error`, as OpenAI sends it, and also beside
+ * `type`, as OpenAI documents it.
+ */
+export interface ResponseErrorEvent {
+  readonly type: 'error';
+  readonly code: string;
+  readonly message: string;
+  readonly param: null;
+  readonly error: {
+    readonly type: string;
+    readonly code: string;
+    readonly message: string;
+    readonly param: null;
+  };
+}
+
+/** Event of the Responses API. The numbers of a stream's events begin with 0. */
+export type ResponseEvent = UnnumberedEvent & { readonly sequence_number: number };
+
+/**
+ * Adds an event. Joins it with the last event if both are deltas of the same text, so that a batch
+ * has one delta for each text.
+ */
+export function pushJoined(events: UnnumberedEvent[], event: UnnumberedEvent): void {
+  const last = events.at(-1);
+  if (last && 'delta' in last && 'delta' in event && isSamePlace(last, event))
+    events[events.length - 1] = { ...last, delta: last.delta + event.delta };
+  else events.push(event);
+}
+
+function isSamePlace(last: UnnumberedEvent & Place, event: UnnumberedEvent & Place): boolean {
+  const partOf = (place: object): unknown =>
+    'content_index' in place ? place.content_index : Object(place).summary_index;
+  return (
+    last.type === event.type && last.item_id === event.item_id && partOf(last) === partOf(event)
+  );
+}

@@ -1,0 +1,220 @@
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { Msg } from '../../message/msg.ts';
+import { argumentsText, arePending, externalCalls, withdrawnCall } from '../external-calls.ts';
+import { toOpenAiError } from '../openai-encoder.ts';
+import { CallItem } from './call-item.ts';
+import { answerTexts, finishedResponse, phaseOf, statusOf, textsOf } from './finished-response.ts';
+import { pushJoined, type ResponseEvent, type UnnumberedEvent } from './response-event.ts';
+import {
+  itemId,
+  responseObject,
+  type ResponseItem,
+  type ResponseObject,
+  type ResponseOptions,
+} from './response-object.ts';
+import { TextItem, type ItemPlace } from './text-item.ts';
+
+export interface ResponsesEncoderOptions extends ResponseOptions {
+  /**
+   * Returns whether a tool is external. The arguments of external tool calls are then sent while
+   * the model writes them, and cannot be taken back. The stream ends with an error if a hook or a
+   * person changes such a tool call, or a limit rejects it. Default: tool calls are sent as a
+   * whole, at the end.
+   */
+  readonly isExternal?: (name: string) => boolean;
+}
+
+export interface ResponsesEncoder {
+  encode(batch: EventBatch): readonly ResponseEvent[];
+}
+
+/**
+ * Creates an encoder that converts agent events to the events of OpenAI's Responses API, and joins
+ * adjacent deltas. Use one encoder per run. Each reply becomes one message. Tool calls that the
+ * agent runs itself are not sent. External tool calls end the run and become `function_call` items.
+ *
+ * After a `step-reset`, the items of the discarded reply end with the status `incomplete`. The
+ * finished response does not contain them. An error becomes an `error` event and `response.failed`.
+ */
+export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
+  const encoder = new Encoder(options);
+  let sent = 0;
+  return {
+    encode: (batch) => {
+      // The output of an agent that runs as a tool is for the calling agent, not for the reader.
+      for (const event of batch) if (event.agentPath.length < 2) encoder.encode(event);
+      return encoder.take().map((event) => ({ ...event, sequence_number: sent++ }));
+    },
+  };
+}
+
+class Encoder {
+  readonly #options: ResponsesEncoderOptions;
+  readonly #items: (TextItem | CallItem)[] = [];
+  /** Calls that were sent, by the id of the tool call. */
+  readonly #calls: Map<string, CallItem> = new Map();
+  #events: UnnumberedEvent[] = [];
+  /** Index of the first item of the current reply. */
+  #reply = 0;
+
+  constructor(options: ResponsesEncoderOptions) {
+    this.#options = options;
+  }
+
+  take(): readonly UnnumberedEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  encode(event: AgentEvent): void {
+    switch (event.type) {
+      case 'run-start': {
+        const response = this.#response('in_progress');
+        this.#emit({ type: 'response.created', response });
+        return this.#emit({ type: 'response.in_progress', response });
+      }
+      case 'pre-reasoning':
+      case 'pre-summary':
+        this.#reply = this.#items.length;
+        return;
+      case 'reasoning-chunk':
+        if (event.kind === 'text') this.#text(event.blockId, event.delta);
+        else if (this.#options.reasoning) this.#thinking(event.blockId, event.delta);
+        return;
+      case 'summary-chunk':
+        return this.#text(event.blockId, event.delta);
+      case 'tool-input-chunk':
+        if (this.#options.isExternal?.(event.name))
+          this.#call(event.toolUseId, event.name).add(event.delta);
+        return;
+      case 'post-reasoning':
+      case 'post-summary':
+        return this.#endReply(event.message);
+      case 'step-reset':
+        return this.#discard();
+      case 'error':
+        return this.#fail(event.error);
+      case 'run-end':
+        return event.result.reason === 'error' ? undefined : this.#end(event.result);
+      default:
+    }
+  }
+
+  #text(blockId: string, delta: string): void {
+    if (this.#options.wholeText) return;
+    this.#endThinking();
+    (this.#openText('message') ?? this.#addText('message')).add(blockId, delta);
+  }
+
+  #thinking(blockId: string, delta: string): void {
+    (this.#openText('reasoning') ?? this.#addText('reasoning')).add(blockId, delta);
+  }
+
+  #call(toolUseId: string, name: string): CallItem {
+    const known = this.#calls.get(toolUseId);
+    if (known) return known;
+    this.#endThinking();
+    const emit = this.#emit.bind(this);
+    const call = new CallItem(toolUseId, name, this.#place('function_call'), emit);
+    this.#items.push(call);
+    this.#calls.set(toolUseId, call);
+    return call;
+  }
+
+  /** Ends the items of the reply, with the texts of its message. Hooks may have changed them. */
+  #endReply(message: Msg): void {
+    this.#endThinking();
+    const texts = this.#options.wholeText ? [] : textsOf(message);
+    const open = this.#openText('message') ?? (texts.length ? this.#addText('message') : undefined);
+    open?.settle(texts);
+    const isCut = message.metadata?.['finishReason'] === 'length';
+    open?.close(isCut ? 'incomplete' : 'completed', phaseOf(message));
+  }
+
+  #endThinking(): void {
+    this.#openText('reasoning')?.close('completed');
+  }
+
+  #discard(): void {
+    for (const item of this.#items.slice(this.#reply)) {
+      // A tool call cannot be taken back. `#end` detects a withdrawn call.
+      if (item instanceof CallItem) continue;
+      item.isDiscarded = true;
+      if (item.isOpen) item.close('incomplete');
+    }
+    this.#reply = this.#items.length;
+  }
+
+  #end(result: AgentResult): void {
+    const calls = externalCalls(result);
+    const sent = new Map([...this.#calls].map(([id, { text }]) => [id, text]));
+    if (!arePending(calls, sent)) return this.#fail(withdrawnCall);
+    this.#endThinking();
+    this.#endText(result);
+    for (const call of calls) {
+      const item = this.#call(call.toolUseId, call.name);
+      if (!item.text) item.add(argumentsText(call));
+      item.close();
+    }
+    const response = finishedResponse(result, this.#options, this.#output());
+    this.#emit({ type: `response.${statusOf(result)}`, response });
+  }
+
+  /** Sends the text of the answer, if it is not the last reply that was sent. */
+  #endText(result: AgentResult): void {
+    const texts = answerTexts(result, this.#options);
+    const last = this.#items.findLast(
+      (item): item is TextItem =>
+        item instanceof TextItem && item.type === 'message' && !item.isDiscarded,
+    );
+    if (!last?.isOpen) {
+      const isSent = JSON.stringify(last?.texts) === JSON.stringify(texts);
+      if (isSent || (!texts.length && this.#output().length)) return;
+    }
+    const item = last?.isOpen ? last : this.#addText('message');
+    item.settle(texts.length ? texts : ['']);
+    item.close(statusOf(result), phaseOf(result.message));
+  }
+
+  #fail(error: { readonly code: string; readonly message: string }): void {
+    const { code, message } = error;
+    const { type } = toOpenAiError(error).error;
+    const param = null;
+    this.#emit({ type: 'error', code, message, param, error: { type, code, message, param } });
+    const response = { ...this.#response('failed'), error: { code, message } };
+    this.#emit({ type: 'response.failed', response });
+  }
+
+  #response(status: ResponseObject['status']): ResponseObject {
+    return responseObject(this.#options, { status, output: this.#output() });
+  }
+
+  #output(): readonly ResponseItem[] {
+    return this.#items
+      .filter((item) => item instanceof CallItem || !item.isDiscarded)
+      .map(({ item }) => item);
+  }
+
+  #openText(type: TextItem['type']): TextItem | undefined {
+    return this.#items.find(
+      (item): item is TextItem => item instanceof TextItem && item.type === type && item.isOpen,
+    );
+  }
+
+  #addText(type: TextItem['type']): TextItem {
+    const item = new TextItem(type, this.#place(type), this.#emit.bind(this));
+    this.#items.push(item);
+    return item;
+  }
+
+  #place(type: ResponseItem['type']): ItemPlace {
+    const index = this.#items.length;
+    return { id: itemId(type, this.#options.id, index), index };
+  }
+
+  #emit(event: UnnumberedEvent): void {
+    pushJoined(this.#events, event);
+  }
+}

@@ -1,0 +1,160 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
+import { createMessage, type MessageContext } from '../../message/create-message.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { inlineSource } from '../../message/media/media.ts';
+import type { Msg, Role } from '../../message/msg.ts';
+import { parseJson } from '../../message/parse-json.ts';
+
+export interface FromResponsesInputOptions extends MessageContext {
+  /** Instructions of the request. They become a system message before the input. */
+  readonly instructions?: string | null;
+}
+
+/**
+ * Converts the `input` of a Responses API request to a conversation. Accepts a text, messages with
+ * text, images and files, function calls and their outputs. Adjacent messages and calls of the
+ * assistant become one message. Skips reasoning, because only the model that wrote it can read it.
+ * Throws `INVALID_INPUT` for any other item. `details.param` names the item, such as `input[2]`.
+ */
+export function fromResponsesInput(
+  input: unknown,
+  { instructions, ...context }: FromResponsesInputOptions = {},
+): readonly Msg[] {
+  const system = instructions ? [createMessage('system', instructions, context)] : [];
+  if (typeof input === 'string' && input) return [...system, createMessage('user', input, context)];
+  if (!Array.isArray(input) || !input.length)
+    throw invalid('input', 'must be a text or a list with at least one item');
+  const reader = new InputReader(context);
+  for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`);
+  return [...system, ...reader.end()];
+}
+
+class InputReader {
+  readonly #context: MessageContext;
+  readonly #messages: Msg[] = [];
+  /** Names of the called functions, by the id of the call. */
+  readonly #names: Map<string, string> = new Map();
+  /** Content of the assistant's message that is being read. */
+  #reply: ContentBlock[] = [];
+
+  constructor(context: MessageContext) {
+    this.#context = context;
+  }
+
+  read(item: unknown, param: string): void {
+    if (!isRecord(item)) throw invalid(param, 'must be an object');
+    const { type = 'message', role } = item;
+    switch (type) {
+      case 'message':
+        if (role === 'assistant') this.#reply.push(...fromContent(item['content'], param));
+        else this.#add(roleOf(role, param), fromContent(item['content'], param));
+        return;
+      case 'function_call':
+        return this.#call(item, param);
+      case 'function_call_output':
+        return this.#output(item, param);
+      case 'reasoning':
+        return;
+      case 'item_reference':
+        throw invalid(
+          param,
+          'refers to a stored item, and there are none. Send the item itself, as with `store: false`',
+        );
+      default:
+        throw invalid(param, `has an unsupported type: ${JSON.stringify(type)}`);
+    }
+  }
+
+  end(): readonly Msg[] {
+    this.#endReply();
+    return this.#messages;
+  }
+
+  #add(role: Role, content: readonly ContentBlock[]): void {
+    this.#endReply();
+    this.#messages.push(createMessage(role, content, this.#context));
+  }
+
+  #endReply(): void {
+    if (this.#reply.length)
+      this.#messages.push(createMessage('assistant', this.#reply, this.#context));
+    this.#reply = [];
+  }
+
+  #call(item: Readonly<Record<string, unknown>>, param: string): void {
+    const { call_id: id, name, arguments: text } = item;
+    if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
+      throw invalid(param, 'must have the texts `call_id`, `name` and `arguments`');
+    this.#names.set(id, name);
+    const input = parseJson(text.trim() || '{}');
+    const toolUse: ToolUse =
+      input === undefined
+        ? { type: 'tool_use', id, name, input: null, raw: text }
+        : { type: 'tool_use', id, name, input };
+    this.#reply.push(toolUse);
+  }
+
+  #output(item: Readonly<Record<string, unknown>>, param: string): void {
+    const { call_id: toolUseId, output } = item;
+    if (typeof toolUseId !== 'string') throw invalid(param, 'must have the text `call_id`');
+    const name = this.#names.get(toolUseId) ?? '';
+    const content = typeof output === 'string' ? output : fromContent(output, param, 'output');
+    this.#add('tool', [
+      { type: 'tool_result', toolUseId, name, output: content, state: 'success' },
+    ]);
+  }
+}
+
+function roleOf(role: unknown, param: string): 'system' | 'user' {
+  if (role === 'system' || role === 'developer') return 'system';
+  if (role === 'user') return 'user';
+  throw invalid(param, `has the role ${JSON.stringify(role)}`);
+}
+
+function fromContent(content: unknown, param: string, field = 'content'): readonly ContentBlock[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) throw invalid(`${param}.${field}`, 'must be a text or a list');
+  return content.map((part: unknown, index) => fromPart(part, `${param}.${field}[${index}]`));
+}
+
+function fromPart(part: unknown, param: string): ContentBlock {
+  const { type, text, refusal } = isRecord(part) ? part : {};
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+      if (typeof text === 'string') return { type: 'text', text };
+      throw invalid(param, 'must have the text `text`');
+    case 'refusal':
+      if (typeof refusal === 'string') return { type: 'text', text: refusal };
+      throw invalid(param, 'must have the text `refusal`');
+    case 'input_image':
+    case 'input_file':
+      return fromMedia(part as Readonly<Record<string, unknown>>, type, param);
+    default:
+      throw invalid(param, `has an unsupported type: ${JSON.stringify(type)}`);
+  }
+}
+
+function fromMedia(
+  part: Readonly<Record<string, unknown>>,
+  type: 'input_image' | 'input_file',
+  param: string,
+): ContentBlock {
+  const { image_url: image, file_url: file, file_data: data, filename } = part;
+  if (part['file_id'] != null)
+    throw invalid(`${param}.file_id`, 'is not supported: there are no stored files');
+  const url = type === 'input_image' ? image : (data ?? file);
+  if (typeof url !== 'string')
+    throw invalid(
+      param,
+      type === 'input_image' ? 'must have `image_url`' : 'must have `file_data` or `file_url`',
+    );
+  const source = inlineSource({ type: 'url', url });
+  if (type === 'input_image') return { type: 'image', source };
+  return { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
+}
+
+function invalid(param: string, problem: string): AgentError {
+  return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
+}

@@ -1,0 +1,127 @@
+import type { UnnumberedEvent } from './response-event.ts';
+import {
+  outputText,
+  type ResponseMessage,
+  type ResponseReasoning,
+  type ResponseStatus,
+} from './response-object.ts';
+
+export type Emit = (event: UnnumberedEvent) => void;
+
+export interface ItemPlace {
+  readonly id: string;
+  /** Index of the item in the stream. */
+  readonly index: number;
+}
+
+interface Part {
+  readonly blockId: string;
+  text: string;
+}
+
+/** A message, or reasoning, that is being streamed. Each block of the reply is a part of the item. */
+export class TextItem {
+  readonly type: 'message' | 'reasoning';
+  /** Whether the item belongs to a reply that was discarded. */
+  isDiscarded = false;
+  readonly #place: ItemPlace;
+  readonly #emit: Emit;
+  readonly #parts: Part[] = [];
+  #status: ResponseStatus = 'in_progress';
+  #phase: ResponseMessage['phase'];
+
+  constructor(type: 'message' | 'reasoning', place: ItemPlace, emit: Emit) {
+    this.type = type;
+    this.#place = place;
+    this.#emit = emit;
+    emit({ type: 'response.output_item.added', output_index: place.index, item: this.item });
+  }
+
+  get isOpen(): boolean {
+    return this.#status === 'in_progress';
+  }
+
+  get texts(): readonly string[] {
+    return this.#parts.map(({ text }) => text);
+  }
+
+  get item(): ResponseMessage | ResponseReasoning {
+    const { id } = this.#place;
+    const status = this.#status;
+    if (this.type === 'reasoning') {
+      return { type: 'reasoning', id, status, summary: this.texts.map(summaryText) };
+    }
+    return {
+      type: 'message',
+      id,
+      status,
+      role: 'assistant',
+      content: this.texts.map(outputText),
+      ...(this.#phase && { phase: this.#phase }),
+    };
+  }
+
+  add(blockId: string, delta: string): void {
+    const known = this.#parts.findIndex((part) => part.blockId === blockId);
+    const index = known < 0 ? this.#parts.push({ blockId, text: '' }) - 1 : known;
+    if (known < 0) this.#emitPart('added', index, '');
+    const part = this.#parts[index]!;
+    part.text += delta;
+    if (this.type === 'message') {
+      const type = 'response.output_text.delta';
+      this.#emit({ type, ...this.#at, content_index: index, delta, logprobs: [] });
+    } else {
+      const type = 'response.reasoning_summary_text.delta';
+      this.#emit({ type, ...this.#at, summary_index: index, delta });
+    }
+  }
+
+  /**
+   * Sets the final texts. Text that continues a part is sent as a delta. Other corrections come with
+   * the end of the part.
+   */
+  settle(texts: readonly string[]): void {
+    for (const [index, text] of texts.entries()) {
+      const part = this.#parts[index];
+      if (!part) this.add(`final-${index}`, text);
+      else if (text !== part.text && text.startsWith(part.text))
+        this.add(part.blockId, text.slice(part.text.length));
+    }
+    for (const [index, part] of this.#parts.entries()) part.text = texts[index] ?? '';
+  }
+
+  close(status: 'completed' | 'incomplete', phase?: ResponseMessage['phase']): void {
+    for (const [index, text] of this.texts.entries()) {
+      if (this.type === 'message') {
+        const type = 'response.output_text.done';
+        this.#emit({ type, ...this.#at, content_index: index, text, logprobs: [] });
+      } else {
+        const type = 'response.reasoning_summary_text.done';
+        this.#emit({ type, ...this.#at, summary_index: index, text });
+      }
+      this.#emitPart('done', index, text);
+    }
+    this.#status = status;
+    this.#phase = phase;
+    const { item } = this;
+    this.#emit({ type: 'response.output_item.done', output_index: this.#place.index, item });
+  }
+
+  get #at(): { readonly item_id: string; readonly output_index: number } {
+    return { item_id: this.#place.id, output_index: this.#place.index };
+  }
+
+  #emitPart(step: 'added' | 'done', index: number, text: string): void {
+    if (this.type === 'message') {
+      const type = `response.content_part.${step}` as const;
+      this.#emit({ type, ...this.#at, content_index: index, part: outputText(text) });
+    } else {
+      const type = `response.reasoning_summary_part.${step}` as const;
+      this.#emit({ type, ...this.#at, summary_index: index, part: summaryText(text) });
+    }
+  }
+}
+
+function summaryText(text: string): ResponseReasoning['summary'][number] {
+  return { type: 'summary_text', text };
+}
