@@ -508,7 +508,7 @@ test('POST /api/chat stops reading a body without a length at the limit, and rej
 
 test('every route except /healthz rejects callers that authorize does not know', async () => {
   const target = endpoint([]);
-  for (const path of ['/api/chat', '/v1/chat/completions'])
+  for (const path of ['/api/chat', '/v1/chat/completions', '/v1/responses'])
     expect((await target.post(path, {}, '')).status).toBe(401);
   for (const path of ['/api/chat/a/messages', '/v1/models'])
     expect((await target.get(path, '')).status).toBe(401);

@@ -18,10 +18,11 @@ import type {
   RequestVariables,
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
-import { llmRoute } from './routes/llm-route.ts';
+import { llmResponsesRoute, llmRoute } from './routes/llm-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { modelsRoute } from './routes/models-route.ts';
 import { knownOrigins } from './http/origin-check.ts';
+import { responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
 import { securityHeaders } from './http/security-headers.ts';
@@ -33,7 +34,7 @@ import { streamRoute } from './routes/stream-route.ts';
  * Hono app with `app.route('/', handler)`.
  *
  * - `/api/chat` serves AI SDK's `useChat`.
- * - `POST /v1/chat/completions` and `GET /v1/models` serve OpenAI's clients.
+ * - `POST /v1/chat/completions`, `POST /v1/responses` and `GET /v1/models` serve OpenAI's clients.
  * - `POST /api/run` serves any other client.
  * - `/llm/v1` forwards requests of agents in pages to a model.
  * - `GET /healthz` needs no authorization.
@@ -84,10 +85,12 @@ export function createAgentHandler<Env extends object>(
   app.post('/api/chat/:id/interrupt', allowed, (c) => interruptRoute(c, settings));
   app.get('/api/chats', allowed, (c) => chatsRoute(c, settings));
   app.post('/v1/chat/completions', allowed, (c) => completionsRoute(c, settings));
+  app.post('/v1/responses', allowed, (c) => responsesRoute(c, settings));
   app.get('/v1/models', allowed, () => modelsRoute(settings));
   const { llm } = settings;
   if (llm) {
     app.post('/llm/v1/chat/completions', allowed, (c) => llmRoute(c, settings, llm));
+    app.post('/llm/v1/responses', allowed, (c) => llmResponsesRoute(c, settings, llm));
     app.get('/llm/v1/models', allowed, () => modelsRoute(llm));
   }
   app.get('/healthz', () => Response.json({ ok: true }));
@@ -129,8 +132,10 @@ const paths: readonly (readonly [
   ['/api/chats', 'isoloop', 'GET'],
   ['/api/run', 'isoloop', 'POST'],
   ['/v1/chat/completions', 'openai', 'POST'],
+  ['/v1/responses', 'openai', 'POST'],
   ['/v1/models', 'openai', 'GET'],
   ['/llm/v1/chat/completions', 'openai', 'POST'],
+  ['/llm/v1/responses', 'openai', 'POST'],
   ['/llm/v1/models', 'openai', 'GET'],
   ['/healthz', 'isoloop', 'GET'],
 ];

@@ -1,49 +1,72 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult, EventBatch } from '@isoloop/core';
-import { createOpenAiEncoder, toChatCompletion, toOpenAiError } from '@isoloop/core/openai';
-import type { OpenAiEncoderOptions } from '@isoloop/core/openai';
+import type { AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
+import {
+  createOpenAiEncoder,
+  createResponsesEncoder,
+  toChatCompletion,
+  toResponse,
+} from '@isoloop/core/openai';
+import type { OpenAiEncoderOptions, ResponsesEncoderOptions } from '@isoloop/core/openai';
+import type { CompletionCall } from './completion-call.ts';
+
+/** Format of OpenAI in which a client gets an answer, streamed or whole. */
+export type OpenAiFace =
+  | { readonly kind: 'completion'; readonly stream: boolean; readonly completion: Completion }
+  | { readonly kind: 'response'; readonly stream: boolean; readonly response: ResponseSettings };
+
+/**
+ * Options of a chat completion, as plain JSON. The Worker sends the options to the Durable Object,
+ * which encodes the answer.
+ */
+export type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
+
+/** Options of a response, as plain JSON. */
+export type ResponseSettings = Omit<ResponsesEncoderOptions, 'isExternal'>;
+
+/** Returns whether the client gets the answer in a format of OpenAI. */
+export function isOpenAiFace(face: { readonly kind: string }): face is OpenAiFace {
+  return face.kind === 'completion' || face.kind === 'response';
+}
 
 /**
  * Returns the response with an answer that is not streamed. Throws `PENDING_TOOL_CALLS` if the run
  * waits for a decision that a client of this API cannot give.
  */
-export function wholeCompletion(
+export function wholeAnswer(
   result: AgentResult,
-  completion: OpenAiEncoderOptions,
+  face: OpenAiFace,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const waits = waitsHere(result);
   if (waits) throw waits;
-  return Response.json(toChatCompletion(result, completion), {
-    headers: { 'cache-control': 'no-store', ...headers },
-  });
+  const body =
+    face.kind === 'completion'
+      ? toChatCompletion(result, face.completion)
+      : toResponse(result, face.response);
+  return Response.json(body, { headers: { 'cache-control': 'no-store', ...headers } });
 }
 
 /**
- * Creates an encoder for the chunks of a streamed answer. If the run waits for a decision that a
- * client of this API cannot give, the stream ends with an error.
+ * Creates an encoder for a streamed answer. If the run waits for a decision that a client of this
+ * API cannot give, the stream ends with an error.
  */
-export function completionEncoder(
-  completion: OpenAiEncoderOptions,
+export function answerEncoder(
+  face: OpenAiFace,
+  call: Pick<CompletionCall, 'isExternal'> | undefined,
 ): (batch: EventBatch) => readonly object[] {
-  const encoder = createOpenAiEncoder(completion);
-  return (batch) => {
-    const chunks = encoder.encode(batch);
-    const waits = batch
-      .map(
-        (event) =>
-          event.type === 'run-end' && event.agentPath.length < 2 && waitsHere(event.result),
-      )
-      .find(Boolean);
-    return waits
-      ? [
-          ...chunks.filter(
-            (chunk) => 'choices' in chunk && chunk.choices[0]?.finish_reason === null,
-          ),
-          toOpenAiError(waits),
-        ]
-      : chunks;
-  };
+  const external = call && { isExternal: call.isExternal };
+  const encoder =
+    face.kind === 'completion'
+      ? createOpenAiEncoder({ ...face.completion, ...external })
+      : createResponsesEncoder({ ...face.response, ...external });
+  return (batch) => encoder.encode(batch.map(withWaitError));
+}
+
+/** Replaces the end of a run that waits for decisions that the client cannot give by an error. */
+function withWaitError(event: AgentEvent): AgentEvent {
+  if (event.type !== 'run-end' || event.agentPath.length > 1) return event;
+  const waits = waitsHere(event.result);
+  return waits ? { ...event, type: 'error', error: waits.toJSON() } : event;
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { CallOptions, GenerateOptions, ReActAgent } from '@isoloop/core';
 import { readClientTools, refuseOwnNames, withClientTools } from '../turn/client-tools.ts';
+import type { OpenAiApi } from '../turn/client-tools.ts';
 import type { EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { readResponseFormat } from './response-format.ts';
 
-/** Settings for the answer to a chat-completions request. */
+/** Settings for the answer to a request of chat completions or of the Responses API. */
 export interface CompletionCall {
   /** Options of the agent call. */
   readonly options: CallOptions;
@@ -20,33 +21,46 @@ export interface CompletionCall {
   readonly check: (agent: ReActAgent) => void;
 }
 
-const fields = [
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'response_format',
-  'temperature',
-  'max_completion_tokens',
-  'max_tokens',
-] as const;
+const fields: Readonly<Record<OpenAiApi, readonly string[]>> = {
+  completions: [
+    'tools',
+    'tool_choice',
+    'parallel_tool_calls',
+    'response_format',
+    'temperature',
+    'max_completion_tokens',
+    'max_tokens',
+  ],
+  responses: [
+    'tools',
+    'tool_choice',
+    'parallel_tool_calls',
+    'text',
+    'temperature',
+    'max_output_tokens',
+  ],
+};
 
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
-export function callFields(body: RequestBody): RequestBody {
-  return Object.fromEntries(
-    fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]])),
+export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
+  const given = fields[api].flatMap((field) =>
+    body[field] == null ? [] : [[field, body[field]] as const],
   );
+  // Fields without a name are those of chat completions, also in older queues.
+  return { ...(api === 'responses' && { api }), ...Object.fromEntries(given) };
 }
 
 /**
- * Reads the settings for the answer to a request. Throws `INVALID_INPUT`, with the field's name,
- * for an invalid field.
+ * Reads the settings for the answer to a request, from its `callFields`. Throws `INVALID_INPUT`,
+ * with the field's name, for an invalid field.
  */
 export function readCall(
   body: RequestBody,
   { jsonSchema, limits }: Pick<HandlerSettings, 'jsonSchema' | 'limits'>,
 ): CompletionCall {
-  const clientTools = readClientTools(body);
-  const format = readResponseFormat(body, jsonSchema);
+  const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
+  const clientTools = readClientTools(body, api);
+  const format = readResponseFormat(body, api, jsonSchema);
   const output = withClientTools(clientTools, format);
   const names = clientTools.tools.map(({ name }) => name);
   return {
@@ -66,6 +80,7 @@ function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): Gener
   );
   const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
   const maxTokens =
+    number(body, 'max_output_tokens', isCount, 'a positive integer') ??
     number(body, 'max_completion_tokens', isCount, 'a positive integer') ??
     number(body, 'max_tokens', isCount, 'a positive integer');
   return {

@@ -1,5 +1,5 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Msg, ReActAgent } from '@isoloop/core';
+import type { MediaBlock, Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
 import { isCallId } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
@@ -7,33 +7,53 @@ import { invalidField } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
+/** Returns the name of a message's field, for errors. */
+export type ParamOf = (index: number) => string;
+
+const messageParam: ParamOf = (index) => `messages[${index}]`;
+
 /**
  * Converts the posted messages. Throws `INVALID_INPUT` for an invalid message, media URL or tool
  * call id, and `PAYLOAD_TOO_LARGE` for a tool result that is too long.
  */
 export function readPosted(posted: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
-  return fromOpenAiMessages(posted).map((message, index) => {
-    for (const block of message.content) {
-      if ('source' in block && !isMediaAddress(block.source)) {
-        throw invalidField(`messages[${index}]`, 'has a media URL that is not http, https or data');
-      }
+  const messages = fromOpenAiMessages(posted);
+  checkPosted(messages, limits, messageParam);
+  return messages;
+}
+
+/**
+ * Throws `INVALID_INPUT` for an invalid media URL or tool call id, and `PAYLOAD_TOO_LARGE` for a
+ * tool result that is too long.
+ */
+export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramOf: ParamOf): void {
+  for (const [index, message] of messages.entries()) {
+    const param = paramOf(index);
+    for (const block of mediaOf(message)) {
+      if (!isMediaAddress(block.source))
+        throw invalidField(param, 'has a media URL that is not http, https or data');
     }
-    for (const { id } of toolUsesOf(message)) checkCallId(id, index);
+    for (const { id } of toolUsesOf(message)) checkCallId(id, param);
     for (const { toolUseId, output } of toolResultsOf(message)) {
-      checkCallId(toolUseId, index);
+      checkCallId(toolUseId, param);
       const size = typeof output === 'string' ? output.length : JSON.stringify(output).length;
       if (size > limits.toolResultChars) {
         throw new AgentError(
           'PAYLOAD_TOO_LARGE',
-          `messages[${index}] is longer than ${limits.toolResultChars} characters.`,
-          {
-            details: { param: `messages[${index}]` },
-          },
+          `${param} is longer than ${limits.toolResultChars} characters.`,
+          { details: { param } },
         );
       }
     }
-    return message;
-  });
+  }
+}
+
+/** Returns the media of a message, also those in its tool results. */
+function mediaOf(message: Msg): readonly MediaBlock[] {
+  const outputs = toolResultsOf(message).flatMap(({ output }) =>
+    typeof output === 'string' ? [] : output,
+  );
+  return [...message.content, ...outputs].filter((block) => 'source' in block);
 }
 
 /**
@@ -44,11 +64,15 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
  * - A tool call is of a tool that the agent runs itself. The client could invent the result of such
  *   a tool call.
  */
-export function checkConversation(messages: readonly Msg[], { tools }: ReActAgent): void {
+export function checkConversation(
+  messages: readonly Msg[],
+  { tools }: ReActAgent,
+  paramOf: ParamOf = messageParam,
+): void {
   const open = new Set<string>();
   const seen = new Set<string>();
   for (const [index, message] of messages.entries()) {
-    const param = `messages[${index}]`;
+    const param = paramOf(index);
     if (message.role !== 'tool' && open.size)
       throw invalidField(param, `comes before the results of the tool calls ${list(open)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
@@ -74,7 +98,7 @@ export function checkConversation(messages: readonly Msg[], { tools }: ReActAgen
   }
   if (open.size)
     throw invalidField(
-      `messages[${messages.length - 1}]`,
+      paramOf(messages.length - 1),
       `leaves tool calls without results: ${list(open)}`,
     );
 }
@@ -99,15 +123,16 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
  */
 export function readTail(
   messages: readonly Msg[],
+  param = 'messages',
 ): Extract<SessionTurn, { kind: 'messages' | 'decide' }> {
   const tail = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const results = tail.flatMap(toolResultsOf);
   if (!tail.length)
-    throw invalidField('messages', 'has nothing new after the last message of the assistant');
+    throw invalidField(param, 'has nothing new after the last message of the assistant');
   if (!results.length) return { kind: 'messages', messages: tail };
   if (tail.some(({ role }) => role !== 'tool' && role !== 'system')) {
     throw invalidField(
-      'messages',
+      param,
       'must have either tool results or user messages after the last message of the assistant',
     );
   }
@@ -117,12 +142,9 @@ export function readTail(
   };
 }
 
-function checkCallId(id: string, index: number): void {
+function checkCallId(id: string, param: string): void {
   if (!isCallId(id))
-    throw invalidField(
-      `messages[${index}]`,
-      'has an id of a tool call that is not 1 to 256 visible characters',
-    );
+    throw invalidField(param, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
 function list(ids: Iterable<string>): string {

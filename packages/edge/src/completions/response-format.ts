@@ -5,6 +5,7 @@ import type { OutputMode } from '@isoloop/core/output';
 import type { StandardSchema } from '@isoloop/core/tools';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
+import type { OpenAiApi } from '../turn/client-tools.ts';
 
 /**
  * Function that returns a validator for a client's JSON Schema, such as `jsonSchema` of
@@ -13,42 +14,46 @@ import type { RequestBody } from '../http/request-body.ts';
 export type SchemaChecker = (schema: JsonObject) => StandardSchema;
 
 /**
- * Reads the `response_format` of a chat-completions request. Returns `undefined` for text. Throws
- * `INVALID_INPUT`, with the field's name, for an invalid format.
+ * Reads the format of the answer: `response_format` of chat completions, or `text.format` of the
+ * Responses API. Returns `undefined` for text. Throws `INVALID_INPUT`, with the field's name, for an
+ * invalid format.
  */
 export function readResponseFormat(
-  { response_format: format }: RequestBody,
+  body: RequestBody,
+  api: OpenAiApi,
   check?: SchemaChecker,
 ): OutputMode | undefined {
+  const isChat = api === 'completions';
+  const format = isChat ? body['response_format'] : fieldsOf(body['text'])['format'];
+  const param = isChat ? 'response_format' : 'text.format';
   if (format == null) return undefined;
-  const { type, json_schema: named } = Object(format) as {
-    readonly type?: unknown;
-    readonly json_schema?: unknown;
-  };
+  const { type, json_schema: named } = fieldsOf(format);
   if (type === 'text') return undefined;
   if (type === 'json_object') return jsonMode();
   if (type !== 'json_schema')
-    throw invalidField(
-      'response_format',
-      'must be of the type "text", "json_object" or "json_schema"',
-    );
-  const { name, schema } = Object(named) as { readonly name?: unknown; readonly schema?: unknown };
+    throw invalidField(param, 'must be of the type "text", "json_object" or "json_schema"');
+  const { name, schema } = fieldsOf(isChat ? named : format);
+  const place = isChat ? `${param}.json_schema` : param;
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw invalidField(
-      'response_format.json_schema.name',
-      'must be 1 to 64 letters, digits, "_" and "-"',
-    );
+    throw invalidField(`${place}.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
   }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw invalidField('response_format.json_schema.schema', 'must be a JSON Schema');
+    throw invalidField(`${place}.schema`, 'must be a JSON Schema');
   }
+  return toOutputMode(schema as JsonObject, `${place}.schema`, check);
+}
+
+function toOutputMode(schema: JsonObject, param: string, check?: SchemaChecker): OutputMode {
   try {
-    return jsonMode(check?.(schema as JsonObject) ?? (schema as JsonObject));
+    return jsonMode(check?.(schema) ?? schema);
   } catch (cause) {
-    const param = 'response_format.json_schema.schema';
     throw new AgentError('INVALID_INPUT', `\`${param}\` is a JSON Schema that cannot be used.`, {
       cause,
       details: { param },
     });
   }
+}
+
+function fieldsOf(given: unknown): RequestBody {
+  return Object(given) as RequestBody;
 }

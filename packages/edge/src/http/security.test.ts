@@ -391,12 +391,15 @@ test('an agent error with secrets in all its parts reveals none of them', async 
     cause: new Error('sk-secret'),
     details: { param: 'sk-secret', url: 'sk-secret' },
   });
-  const target = testEndpoint([{ error }, { error }, { error }]);
+  const target = testEndpoint([{ error }, { error }, { error }, { error }, { error }]);
   const v1 = { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] };
+  const response = { model: 'offline', input: 'Hi' };
   const answers = [
     await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
     await target.post('/v1/chat/completions', v1),
     await target.post('/v1/chat/completions', { ...v1, stream: true }),
+    await target.post('/v1/responses', response),
+    await target.post('/v1/responses', { ...response, stream: true }),
   ];
   for (const answer of answers)
     expect((await answer.text()) + JSON.stringify([...answer.headers])).not.toContain('sk-secret');
@@ -590,7 +593,9 @@ test.each([
   '/api/chat',
   '/api/run',
   '/v1/chat/completions',
+  '/v1/responses',
   '/llm/v1/chat/completions',
+  '/llm/v1/responses',
   '/api/chat/a/interrupt',
 ])('%s: the endpoint stops reading a body without a length at the limit', async (path) => {
   const llm = {

@@ -45,80 +45,85 @@ const toolMessage = (more: object): object => ({
 
 const rows: readonly Row[] = [
   // Chats, runs, completions and the proxy: body, content type, origin and authorization.
-  ...['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'].flatMap(
-    (path): Row[] => [
-      [`${path}: an empty body`, path, '', 400, 'INVALID_INPUT'],
-      [
-        `${path}: truncated JSON`,
-        path,
-        '{"model":"offline","messages":[{"role":"user"',
-        400,
-        'INVALID_INPUT',
-      ],
-      [`${path}: a list`, path, '[]', 400, 'INVALID_INPUT'],
-      [`${path}: null`, path, 'null', 400, 'INVALID_INPUT'],
-      [`${path}: a string`, path, '"x"', 400, 'INVALID_INPUT'],
-      [`${path}: an object without fields`, path, {}, 400, 'INVALID_INPUT'],
-      [
-        `${path}: another media type`,
-        path,
-        '{}',
-        400,
-        'INVALID_INPUT',
-        { 'content-type': 'text/plain' },
-      ],
-      [
-        `${path}: a form`,
-        path,
-        'id=a',
-        400,
-        'INVALID_INPUT',
-        { 'content-type': 'application/x-www-form-urlencoded' },
-      ],
-      [
-        `${path}: a media type that only begins like JSON`,
-        path,
-        '{}',
-        400,
-        'INVALID_INPUT',
-        { 'content-type': 'application/jsonx' },
-      ],
-      [`${path}: a body with 100 levels`, path, deep(100), 400, 'INVALID_INPUT'],
-      [`${path}: a body with 200,000 levels`, path, deep(200_000), 400, 'INVALID_INPUT'],
-      [
-        `${path}: a body over the size limit`,
-        path,
-        JSON.stringify({ id: 'x'.repeat(1024 * 1024) }),
-        413,
-        'PAYLOAD_TOO_LARGE',
-      ],
-      [
-        `${path}: a page on another origin`,
-        path,
-        '{}',
-        403,
-        'UNAUTHORIZED',
-        { origin: 'https://evil.test' },
-      ],
-      [`${path}: a sandboxed page`, path, '{}', 403, 'UNAUTHORIZED', { origin: 'null' }],
-      [
-        `${path}: a page with a similar name`,
-        path,
-        '{}',
-        403,
-        'UNAUTHORIZED',
-        { origin: 'https://edge.test.evil.test' },
-      ],
-      [
-        `${path}: an empty Authorization header`,
-        path,
-        '{}',
-        401,
-        'UNAUTHORIZED',
-        { authorization: '' },
-      ],
+  ...[
+    '/api/chat',
+    '/api/run',
+    '/v1/chat/completions',
+    '/v1/responses',
+    '/llm/v1/chat/completions',
+    '/llm/v1/responses',
+  ].flatMap((path): Row[] => [
+    [`${path}: an empty body`, path, '', 400, 'INVALID_INPUT'],
+    [
+      `${path}: truncated JSON`,
+      path,
+      '{"model":"offline","messages":[{"role":"user"',
+      400,
+      'INVALID_INPUT',
     ],
-  ),
+    [`${path}: a list`, path, '[]', 400, 'INVALID_INPUT'],
+    [`${path}: null`, path, 'null', 400, 'INVALID_INPUT'],
+    [`${path}: a string`, path, '"x"', 400, 'INVALID_INPUT'],
+    [`${path}: an object without fields`, path, {}, 400, 'INVALID_INPUT'],
+    [
+      `${path}: another media type`,
+      path,
+      '{}',
+      400,
+      'INVALID_INPUT',
+      { 'content-type': 'text/plain' },
+    ],
+    [
+      `${path}: a form`,
+      path,
+      'id=a',
+      400,
+      'INVALID_INPUT',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+    ],
+    [
+      `${path}: a media type that only begins like JSON`,
+      path,
+      '{}',
+      400,
+      'INVALID_INPUT',
+      { 'content-type': 'application/jsonx' },
+    ],
+    [`${path}: a body with 100 levels`, path, deep(100), 400, 'INVALID_INPUT'],
+    [`${path}: a body with 200,000 levels`, path, deep(200_000), 400, 'INVALID_INPUT'],
+    [
+      `${path}: a body over the size limit`,
+      path,
+      JSON.stringify({ id: 'x'.repeat(1024 * 1024) }),
+      413,
+      'PAYLOAD_TOO_LARGE',
+    ],
+    [
+      `${path}: a page on another origin`,
+      path,
+      '{}',
+      403,
+      'UNAUTHORIZED',
+      { origin: 'https://evil.test' },
+    ],
+    [`${path}: a sandboxed page`, path, '{}', 403, 'UNAUTHORIZED', { origin: 'null' }],
+    [
+      `${path}: a page with a similar name`,
+      path,
+      '{}',
+      403,
+      'UNAUTHORIZED',
+      { origin: 'https://edge.test.evil.test' },
+    ],
+    [
+      `${path}: an empty Authorization header`,
+      path,
+      '{}',
+      401,
+      'UNAUTHORIZED',
+      { authorization: '' },
+    ],
+  ]),
 
   // Session ids.
   ...[
@@ -764,7 +769,9 @@ test('the routes for chats, runs, completions and the model proxy reject a body 
     '/api/chat',
     '/api/run',
     '/v1/chat/completions',
+    '/v1/responses',
     '/llm/v1/chat/completions',
+    '/llm/v1/responses',
   ]) {
     const body = new Uint8Array([
       ...new TextEncoder().encode('{"id":"'),
@@ -782,7 +789,14 @@ test('the routes for chats, runs, completions and the model proxy reject a body 
 });
 
 test('a request with a wrong method gets 405 and the name of the right method', async () => {
-  const posts = ['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'];
+  const posts = [
+    '/api/chat',
+    '/api/run',
+    '/v1/chat/completions',
+    '/v1/responses',
+    '/llm/v1/chat/completions',
+    '/llm/v1/responses',
+  ];
   const gets = [
     '/api/chat/a/messages',
     '/api/chat/a/branches',

@@ -1,44 +1,12 @@
-import { InMemoryMemory } from '@isoloop/core';
-import type { AgentStream, Msg } from '@isoloop/core';
 import type { Context } from 'hono';
-import { readKey } from '../turn/asked-again.ts';
-import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
-import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
-import {
-  checkConversation,
-  readPosted,
-  readTail,
-  withoutSystem,
-} from '../completions/completion-messages.ts';
-import { logError } from '../http/error-response.ts';
-import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from '../turn/event-stream.ts';
-import type { EventStreamOptions } from '../turn/event-stream.ts';
+import { callFields, readCall } from '../completions/completion-call.ts';
+import { readPosted, readTail } from '../completions/completion-messages.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkModel, invalidField, readJson, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
-import { makeAgent } from '../turn/session-agent.ts';
-import { checkApprovals } from '../session/kv-turn.ts';
-import { sessionObject } from '../session/session-command.ts';
-import { turnHost, type HostSettings } from '../session/turn-host.ts';
-import { checkSession, readEcho } from '../turn/session.ts';
-import type { Completion } from '../session/turn-face.ts';
-
-/**
- * Header with the id of a stored session. Without this header, a request to `/v1` contains the
- * whole conversation.
- */
-export const sessionHeader = 'x-isoloop-session';
-
-/** Request whose fields are checked. */
-interface Asked {
-  readonly body: RequestBody;
-  readonly model: string;
-  readonly posted: readonly Msg[];
-  readonly call: CompletionCall;
-  readonly stream: boolean;
-  readonly completion: Completion;
-}
+import type { HostSettings } from '../session/turn-host.ts';
+import { checkSession } from '../turn/session.ts';
+import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 
 /**
  * Handles `POST /v1/chat/completions`: offers the agent as an OpenAI model.
@@ -60,7 +28,8 @@ export async function completionsRoute(
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   refuseUnsupported(body);
-  const call = readCall(body, settings);
+  const fields = callFields(body, 'completions');
+  const call = readCall(fields, settings);
   const { stream, includeUsage } = readStreaming(body);
   const posted = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;
@@ -71,86 +40,12 @@ export async function completionsRoute(
     includeUsage,
     wholeText: call.wholeText,
   };
-  const asked: Asked = { body, model, posted, call, stream, completion };
-  const session = c.req.header(sessionHeader);
-  return session === undefined
-    ? answerOnce(c, settings, asked)
-    : answerInSession(c, settings, asked, checkSession(session));
-}
-
-async function answerOnce(
-  c: Context<EdgeEnv>,
-  settings: HostSettings,
-  asked: Asked,
-): Promise<Response> {
-  const { model, posted, call, completion } = asked;
-  const memory = new InMemoryMemory(
-    settings.systemMessages === 'keep' ? posted : withoutSystem(posted),
-  );
-  const made = await makeAgent(settings, {
-    env: c.env,
-    user: c.get('user'),
-    session: completion.id,
-    memory,
-    model,
-  });
-  const { agent } = made;
-  let ended: Promise<unknown> | undefined;
-  try {
-    call.check(agent);
-    checkConversation(posted, agent);
-    // Without a Durable Object, no route of this endpoint could accept the approval.
-    if (!sessionObject(c.env, c.get('user'), completion.id)) checkApprovals(agent, settings);
-    const controller = new AbortController();
-    onDisconnect(c, () => controller.abort());
-    const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
-    if (!asked.stream) return wholeCompletion(await run.result, completion);
-    const requestId = c.get('requestId');
-    const answer = await streamed(run, asked, {
-      keepAliveMs: settings.limits.keepAliveMs,
-      onCancel: () => waitUntil(c, run.cancel()),
-      onError: (error) => logError(error, requestId),
-    });
-    // Reads `result` only after the stream has its reader, because otherwise the run would also
-    // continue without a reader.
-    ended = run.result;
-    return answer;
-  } finally {
-    settleBehind(c, made, ended);
-  }
-}
-
-function answerInSession(
-  c: Context<EdgeEnv>,
-  settings: HostSettings,
-  asked: Asked,
-  session: string,
-): Promise<Response> {
-  const { body, model, posted, call, completion } = asked;
-  const turn = {
-    turn: readTail(posted),
-    model,
-    messageId: crypto.randomUUID(),
-    requestId: c.get('requestId'),
-    call: callFields(body),
-    ...readKey(c),
-  };
-  const face = { kind: 'completion', stream: asked.stream, completion } as const;
-  return turnHost(c, settings, session).answer({ turn, face, call, echo: readEcho(c) });
-}
-
-async function streamed(
-  run: AgentStream,
-  { completion, call: { isExternal } }: Asked,
-  options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
-): Promise<Response> {
-  const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
-  const body = eventStream({
-    ...options,
-    batches,
-    encode: completionEncoder({ ...completion, isExternal }),
-  });
-  return new Response(body, { headers: eventStreamHeaders });
+  const face = { kind: 'completion', stream, completion } as const;
+  const header = c.req.header(sessionHeader);
+  if (header === undefined) return answerOnce(c, settings, { model, call, face, posted, id });
+  const session = checkSession(header);
+  const turn = readTail(posted);
+  return answerInSession(c, settings, { model, call, face, session, turn, fields });
 }
 
 /** Throws `INVALID_INPUT` for unsupported fields that the endpoint must not silently ignore. */

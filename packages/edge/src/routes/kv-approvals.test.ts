@@ -89,15 +89,21 @@ const requests: readonly (readonly [string, (bound: Bound) => Promise<Response>]
   ['/api/run', ({ post, id }) => post('/api/run', { id, input: 'Hi' })],
   ['a decision', ({ post, id }) => post('/api/run', { id, decisions: [approved] })],
   ...[true, false].flatMap((stream) => {
-    const body = { model: 'offline', stream, messages: [{ role: 'user', content: 'Hi' }] };
-    const path = '/v1/chat/completions';
-    return [
-      [
-        `/v1 with a session, stream: ${stream}`,
-        ({ post, id }: Bound) => post(path, body, undefined, { 'x-isoloop-session': id }),
-      ],
-      [`/v1 without a session, stream: ${stream}`, ({ post }: Bound) => post(path, body)],
+    const messages = [{ role: 'user', content: 'Hi' }];
+    const calls = [
+      ['/v1/chat/completions', { model: 'offline', stream, messages }],
+      ['/v1/responses', { model: 'offline', stream, input: 'Hi' }],
     ] as const;
+    return calls.flatMap(
+      ([path, body]) =>
+        [
+          [
+            `${path} with a session, stream: ${stream}`,
+            ({ post, id }: Bound) => post(path, body, undefined, { 'x-isoloop-session': id }),
+          ],
+          [`${path} without a session, stream: ${stream}`, ({ post }: Bound) => post(path, body)],
+        ] as const,
+    );
   }),
 ];
 const codeOf = async (response: Response): Promise<readonly unknown[]> => {

@@ -4,8 +4,9 @@ import { errorResponse, logError } from '../http/error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
 import { redactStream, redactText } from '../proxy/redact.ts';
-import { checkModel, invalidField, readJson, readMessages } from '../http/request-body.ts';
+import { checkModel, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
+import { toChatWire, toResponsesWire, type WireSetup } from '../proxy/llm-wire.ts';
 import { onDisconnect } from '../http/request-context.ts';
 
 /**
@@ -13,18 +14,43 @@ import { onDisconnect } from '../http/request-context.ts';
  * server. Forwards each chunk of the answer as soon as it arrives. Allows only listed models and
  * known fields, and limits the output tokens.
  */
-export async function llmRoute(
+export function llmRoute(
   c: Context<EdgeEnv>,
   settings: Pick<HandlerSettings, 'limits'>,
   options: LlmOptions,
 ): Promise<Response> {
+  return forward(c, settings, options, { path: '/chat/completions', toWire: toChatWire });
+}
+
+/** Handles `POST /llm/v1/responses`, like `llmRoute`. The model's server stores nothing. */
+export function llmResponsesRoute(
+  c: Context<EdgeEnv>,
+  settings: Pick<HandlerSettings, 'limits'>,
+  options: LlmOptions,
+): Promise<Response> {
+  return forward(c, settings, options, { path: '/responses', toWire: toResponsesWire });
+}
+
+interface LlmApi {
+  readonly path: string;
+  /** Returns the body for the model's server. Throws if the endpoint does not forward a field. */
+  readonly toWire: (body: RequestBody, setup: WireSetup) => object;
+}
+
+async function forward(
+  c: Context<EdgeEnv>,
+  settings: Pick<HandlerSettings, 'limits'>,
+  options: LlmOptions,
+  api: LlmApi,
+): Promise<Response> {
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], options.models);
-  readMessages(body, limits.messages);
   const upstream = await options.upstream({ env: c.env, user: c.get('user'), model });
-  const url = `${(upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '')}/chat/completions`;
-  const wire = JSON.stringify(toWire(body, { ...options, url, upstream, model }));
+  const url = (upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '') + api.path;
+  const { maxTokens = 4096, fields = [] } = options;
+  const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };
+  const wire = JSON.stringify(api.toWire(body, setup));
   const secrets = secretsOf(upstream);
   const requestId = c.get('requestId');
   try {
@@ -46,57 +72,6 @@ export async function llmRoute(
     const { code, message, retryable } = AgentError.from(thrown, 'MODEL_UNREACHABLE');
     throw new AgentError(code, redactText(message, secrets), { retryable });
   }
-}
-
-/**
- * Request fields that are safe to forward. Other fields could raise costs, store data or trigger
- * actions.
- */
-const fields: ReadonlySet<string> = new Set(
-  (
-    'model messages stream stream_options tools tool_choice parallel_tool_calls response_format temperature top_p stop seed ' +
-    'frequency_penalty presence_penalty reasoning_effort max_tokens max_completion_tokens n'
-  ).split(' '),
-);
-
-interface WireOptions extends Pick<LlmOptions, 'maxTokens' | 'fields'> {
-  readonly url: string;
-  readonly upstream: LlmUpstream;
-  readonly model: string;
-}
-
-function toWire(
-  body: RequestBody,
-  { url, upstream, model, maxTokens = 4096, fields: more = [] }: WireOptions,
-): object {
-  const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
-  if (unknown !== undefined)
-    throw invalidField(unknown, 'is not a field that this endpoint forwards');
-  if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
-  // Tools that the model's server itself provides, such as a web search, would cost you money.
-  const { tools } = body;
-  if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
-    throw invalidField('tools', 'must be functions of the client');
-  }
-  if (body['stream'] != null && typeof body['stream'] !== 'boolean')
-    throw invalidField('stream', 'must be a boolean');
-  const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
-  const asked = Object.entries({ max_tokens: tokens, max_completion_tokens: completionTokens }).map(
-    ([field, value]) => {
-      if (value != null && !(Number.isInteger(value) && (value as number) > 0))
-        throw invalidField(field, 'must be a positive integer');
-      return (value as number | null | undefined) ?? Infinity;
-    },
-  );
-  const cap =
-    upstream.maxTokensField ??
-    (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
-  return { ...rest, model: upstream.model ?? model, [cap]: Math.min(maxTokens, ...asked) };
-}
-
-function isClientTool(tool: unknown): boolean {
-  const { type } = Object(tool) as { readonly type?: unknown };
-  return type === 'function' || type === 'custom';
 }
 
 /**

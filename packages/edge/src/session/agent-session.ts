@@ -1,3 +1,4 @@
+import { isOpenAiFace } from '../completions/completion-answer.ts';
 import { ChatIndex } from './chat-index.ts';
 import { errorResponse, logError } from '../http/error-response.ts';
 import type { AgentSessionClass, RequestVariables } from '../handler-options.ts';
@@ -62,7 +63,7 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
 }
 
 function faceOf(command: SessionCommand): RequestVariables['face'] {
-  return command.type === 'turn' && command.face.kind === 'completion' ? 'openai' : 'isoloop';
+  return command.type === 'turn' && isOpenAiFace(command.face) ? 'openai' : 'isoloop';
 }
 
 function json(body: object): Response {

@@ -2,7 +2,7 @@ import type { AgentStream, EventBatch, Memory } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
-import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
+import { answerEncoder, isOpenAiFace, wholeAnswer } from '../completions/completion-answer.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 import {
   awaitOpening,
@@ -39,11 +39,11 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
         settings,
         call: call?.options,
       });
-      if (face.kind === 'completion' && !face.stream) {
+      if (isOpenAiFace(face) && !face.stream) {
         const result = await stream.result;
         const told = echoOf(memory);
         const headers = told === undefined ? {} : { [echoHeader]: told };
-        return wholeCompletion(result, face.completion, headers);
+        return wholeAnswer(result, face, headers);
       }
       const batches = stream.batches()[Symbol.asyncIterator]();
       const body = eventStream({
@@ -52,6 +52,7 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
         // A client that lost its connection sends this id with its next request, so that the
         // request starts no second turn. This host cannot replay events.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
+        isNamed: face.kind === 'response',
         keepAliveMs: settings.limits.keepAliveMs,
         onCancel: leave,
       });
@@ -69,9 +70,7 @@ function encoderOf(
   memory: Memory,
 ): (batch: EventBatch) => readonly object[] {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch, memory);
-  if (face.kind === 'completion') {
-    return completionEncoder({ ...face.completion, ...(call && { isExternal: call.isExternal }) });
-  }
+  if (isOpenAiFace(face)) return answerEncoder(face, call);
   const encoder = createUiMessageEncoder({ events: face.events, messageId: turn.messageId });
   return (batch) => encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(memory)));
 }

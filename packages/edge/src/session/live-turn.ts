@@ -4,7 +4,7 @@ import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
-import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
+import { answerEncoder, isOpenAiFace, wholeAnswer } from '../completions/completion-answer.ts';
 import {
   awaitOpening,
   eventStream,
@@ -13,6 +13,7 @@ import {
 } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
+import { faceOfTurn } from './response-id.ts';
 import { opens, type TurnFace } from './turn-face.ts';
 import type { QueuedTurn } from './turn-queue.ts';
 
@@ -25,7 +26,7 @@ export interface LiveTurn {
    * events.
    */
   readonly stream: AgentStream;
-  /** Settings of the answer. Set if a chat-completions request asked for the turn. */
+  /** Settings of the answer. Set if a client of OpenAI asked for the turn. */
   readonly call?: CompletionCall | undefined;
   /** Messages of the answer that were stored before this run resumed the turn. */
   readonly before: readonly Msg[];
@@ -45,7 +46,7 @@ type Encode = (batch: EventBatch) => readonly object[];
 
 /**
  * Returns a response with the turn's events in the client's format. The stream of a queued turn
- * sends no events until the turn begins. Except in a completion, each chunk ends with the id
+ * sends no events until the turn begins. Except in OpenAI's formats, each chunk ends with the id
  * `<run>:<event>`. A client that reconnects sends this id as `Last-Event-ID`.
  */
 export async function liveResponse(
@@ -53,8 +54,10 @@ export async function liveResponse(
   options: LiveResponseOptions,
 ): Promise<Response> {
   const { face, replay, settings } = options;
-  if (face.kind === 'completion' && !face.stream)
-    return wholeCompletion(await (await given).stream.result, face.completion);
+  if (isOpenAiFace(face) && !face.stream) {
+    const { turn, stream } = await given;
+    return wholeAnswer(await stream.result, faceOfTurn(face, turn.turn));
+  }
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
   let encode: Encode = () => [];
@@ -83,9 +86,8 @@ export async function liveResponse(
       // Events of agents that run as tools have another run id, but their `seq` counts within this
       // run.
       place: (batch) =>
-        live && face.kind !== 'completion'
-          ? `${live.stream.runId}:${batch.at(-1)!.seq}`
-          : undefined,
+        live && !isOpenAiFace(face) ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined,
+      isNamed: face.kind === 'response',
       keepAliveMs: settings.limits.keepAliveMs,
       // A disconnected client does not stop the turn, because other clients may still read it.
       onCancel: () => {},
@@ -96,11 +98,8 @@ export async function liveResponse(
 
 function encoderOf(live: LiveTurn | undefined, { face, replay }: LiveResponseOptions): Encode {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch);
-  if (face.kind === 'completion') {
-    return completionEncoder({
-      ...face.completion,
-      ...(live?.call && { isExternal: live.call.isExternal }),
-    });
+  if (isOpenAiFace(face)) {
+    return answerEncoder(live ? faceOfTurn(face, live.turn.turn) : face, live?.call);
   }
   const encoder = createUiMessageEncoder({
     events: face.events,

@@ -4,6 +4,7 @@ import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
+import { checkPlace, unknownResponse } from './turn-place.ts';
 import { acceptDecisions } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
@@ -15,9 +16,18 @@ import { invalidField } from '../http/request-body.ts';
  */
 export type SessionTurn =
   | Turn
-  | { readonly kind: 'messages'; readonly messages: readonly Msg[] }
-  | { readonly kind: 'decide'; readonly decisions: readonly Decision[] }
+  | (Place & { readonly kind: 'messages'; readonly messages: readonly Msg[] })
+  | (Place & { readonly kind: 'decide'; readonly decisions: readonly Decision[] })
   | { readonly kind: 'continue' };
+
+/** Place in the session from which a turn continues. */
+export interface Place {
+  /**
+   * `inputOf` the turn that must be the last one of the session. Default: the turn continues from
+   * any state.
+   */
+  readonly after?: string;
+}
 
 /** Reads the log, removes the messages that the turn replaces, and returns the agent's input. */
 export async function beginTurn(
@@ -28,6 +38,7 @@ export async function beginTurn(
 ): Promise<TurnInput> {
   // Reads the log in all cases, because `entitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
+  if ('after' in turn) checkPlace(turn, stored);
   switch (turn.kind) {
     case 'messages': {
       const messages = turn.messages.filter(({ role }) => !stored.length || role !== 'system');
@@ -50,16 +61,17 @@ export async function beginTurn(
  */
 export async function resumeTurn(
   agent: ReActAgent,
-  turn: SessionTurn,
+  given: SessionTurn,
   settings: Pick<HandlerSettings, 'systemMessages'>,
 ): Promise<TurnInput | undefined> {
   const { memory } = agent;
+  const turn = withoutPlace(given);
   const stored = await memory.read();
   const view = memory instanceof SessionMemory ? memory.view() : withoutNotes;
   const { openRun, ended, calls } = await view;
   const { type } = resumptionOf({ messages: stored, openRun });
-  const given = messagesOf(turn);
-  const isMissing = given.length > 0 && !stored.some(({ id }) => given.includes(id));
+  const posted = messagesOf(turn);
+  const isMissing = posted.length > 0 && !stored.some(({ id }) => posted.includes(id));
   const isOfRun = ({ metadata }: Msg): boolean => metadata?.['runId'] === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
   // these steps, the message is missing.
@@ -88,11 +100,22 @@ const withoutNotes = { openRun: undefined, ended: undefined, calls: new Map<stri
 
 /** Throws if the first turn of a session has nothing to continue from. */
 export function checkFirst(turn: SessionTurn): void {
+  if ('after' in turn) throw unknownResponse();
   if (turn.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
   if (turn.kind === 'decide')
     throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
   if (turn.kind !== 'messages') checkFirstTurn(turn);
+}
+
+/**
+ * Removes the place, which was checked when the turn began. The turn itself may have changed the
+ * session since then.
+ */
+function withoutPlace(turn: SessionTurn): SessionTurn {
+  if (!('after' in turn)) return turn;
+  const { after: _after, ...rest } = turn;
+  return rest;
 }
 
 /** Returns the ids of the turn's new messages. */

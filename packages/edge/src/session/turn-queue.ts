@@ -4,7 +4,7 @@ import type { SessionTurn } from './session-turn.ts';
 export interface NewTurn {
   readonly turn: SessionTurn;
   readonly model: string;
-  /** Fields of a chat-completions request that `readCall` reads, as the client posted them. */
+  /** Result of `callFields`, for a turn that a client of OpenAI asked for. */
   readonly call?: RequestBody;
   /** Id of the answer for clients. The id stays the same when another run resumes the turn. */
   readonly messageId: string;

@@ -17,15 +17,21 @@ export interface ClientTools {
 const maxTools = 128;
 
 /**
- * Reads `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT`, with the
- * field's name, for an invalid value.
+ * API of OpenAI that a client uses. In chat completions, a function's fields are in `function`. In
+ * the Responses API, they are fields of the tool.
  */
-export function readClientTools(body: RequestBody): ClientTools {
+export type OpenAiApi = 'completions' | 'responses';
+
+/**
+ * Reads `tools` and `tool_choice` of a request. Throws `INVALID_INPUT`, with the field's name, for
+ * an invalid value.
+ */
+export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools {
   const { tools: given = [], tool_choice: choice, parallel_tool_calls: parallel } = body;
   if (!Array.isArray(given ?? [])) throw invalidField('tools', 'must be a list');
   const list: readonly unknown[] = (given as readonly unknown[] | null) ?? [];
   if (list.length > maxTools) throw invalidField('tools', `has more than ${maxTools} tools`);
-  const tools = list.map(readTool);
+  const tools = list.map((each, index) => readTool(each, `tools[${index}]`, api));
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (twice >= 0) throw invalidField(`tools[${twice}]`, 'has the name of another tool');
@@ -35,7 +41,7 @@ export function readClientTools(body: RequestBody): ClientTools {
       'cannot be false: the agent may call several at once',
     );
   if (choice === 'none') return { tools: [] };
-  const toolChoice = readChoice(choice, names);
+  const toolChoice = readChoice(choice, names, api);
   return { tools, ...(toolChoice === undefined ? {} : { toolChoice }) };
 }
 
@@ -92,31 +98,23 @@ function nothing(): Promise<undefined> {
   return Promise.resolve(undefined);
 }
 
-function readTool(given: unknown, index: number): Tool {
-  const param = `tools[${index}]`;
-  const { type, function: declared } = Object(given) as {
-    readonly type?: unknown;
-    readonly function?: unknown;
-  };
-  if (type !== 'function') throw invalidField(param, 'must be of the type "function"');
-  const {
-    name,
-    description = '',
-    parameters,
-    strict,
-  } = Object(declared) as Readonly<Record<string, unknown>>;
+function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
+  const declared = fieldsOf(given);
+  if (declared['type'] !== 'function') throw invalidField(param, 'must be of the type "function"');
+  const { name, description = '', parameters, strict } = functionOf(declared, api);
+  const place = api === 'completions' ? `${param}.function` : param;
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw invalidField(`${param}.function.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
+    throw invalidField(`${place}.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
   }
   if (typeof (description ?? '') !== 'string')
-    throw invalidField(`${param}.function.description`, 'must be a text');
+    throw invalidField(`${place}.description`, 'must be a text');
   if (strict != null && typeof strict !== 'boolean')
-    throw invalidField(`${param}.function.strict`, 'must be a boolean');
+    throw invalidField(`${place}.strict`, 'must be a boolean');
   try {
     return tool({
       name,
       description: (description as string | null) ?? '',
-      input: toObjectSchema(parameters, param),
+      input: toObjectSchema(parameters, `${place}.parameters`),
       ...(typeof strict === 'boolean' && { strict }),
     });
   } catch (cause) {
@@ -136,18 +134,20 @@ function toObjectSchema(given: unknown, param: string): JsonObject {
     Array.isArray(given) ||
     (type !== undefined && type !== 'object')
   ) {
-    throw invalidField(`${param}.function.parameters`, 'must be the JSON Schema of an object');
+    throw invalidField(param, 'must be the JSON Schema of an object');
   }
   return { type: 'object', ...(given as JsonObject) };
 }
 
-function readChoice(choice: unknown, names: readonly string[]): GenerateOptions['toolChoice'] {
+function readChoice(
+  choice: unknown,
+  names: readonly string[],
+  api: OpenAiApi,
+): GenerateOptions['toolChoice'] {
   if (choice == null || choice === 'auto') return undefined;
-  const { type, function: named } = Object(choice) as {
-    readonly type?: unknown;
-    readonly function?: unknown;
-  };
-  const { name } = Object(named) as { readonly name?: unknown };
+  const chosen = fieldsOf(choice);
+  const { type } = chosen;
+  const { name } = functionOf(chosen, api);
   if (choice !== 'required' && (type !== 'function' || typeof name !== 'string')) {
     throw invalidField(
       'tool_choice',
@@ -158,4 +158,13 @@ function readChoice(choice: unknown, names: readonly string[]): GenerateOptions[
     throw invalidField('tool_choice', 'asks for a tool that is not in `tools`');
   }
   return choice === 'required' ? 'required' : { name: name as string };
+}
+
+/** Returns the fields of a function, in a tool or in a tool choice. */
+function functionOf(given: RequestBody, api: OpenAiApi): RequestBody {
+  return api === 'completions' ? fieldsOf(given['function']) : given;
+}
+
+function fieldsOf(given: unknown): RequestBody {
+  return Object(given) as RequestBody;
 }

@@ -13,6 +13,8 @@ export interface EventStreamOptions {
    * sends this id as `Last-Event-ID`.
    */
   readonly place?: (batch: EventBatch) => string | undefined;
+  /** Whether each event has its `type` as its name, as in the Responses API. Default false. */
+  readonly isNamed?: boolean;
   /** Maximum time without data, in milliseconds. */
   readonly keepAliveMs: number;
   /** Called when the client disconnects. */
@@ -27,6 +29,7 @@ export interface EventStreamOptions {
  */
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
+  const toEvent = options.isNamed ? toNamedEvent : toPlainEvent;
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | null = null;
   let waiting = false;
@@ -139,6 +142,10 @@ export async function awaitOpening(
   };
 }
 
-function toEvent(chunk: object): string {
+function toNamedEvent(chunk: object): string {
+  return `event: ${(chunk as { readonly type?: string }).type}\n${toPlainEvent(chunk)}`;
+}
+
+function toPlainEvent(chunk: object): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }

@@ -1,0 +1,128 @@
+import { AgentError } from '@isoloop/core';
+import type { LlmUpstream } from './llm-options.ts';
+import { invalidField, readMessages } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+
+export interface WireSetup {
+  readonly url: string;
+  readonly upstream: LlmUpstream;
+  /** Model name that the client requested. */
+  readonly model: string;
+  readonly maxTokens: number;
+  /** Names of further fields to forward. */
+  readonly fields: readonly string[];
+  readonly maxMessages: number;
+}
+
+/**
+ * Request fields that are safe to forward. Other fields could raise costs, store data or trigger
+ * actions.
+ */
+const chatFields: ReadonlySet<string> = new Set(
+  (
+    'model messages stream stream_options tools tool_choice parallel_tool_calls response_format temperature top_p stop seed ' +
+    'frequency_penalty presence_penalty reasoning_effort max_tokens max_completion_tokens n'
+  ).split(' '),
+);
+
+const responseFields: ReadonlySet<string> = new Set(
+  (
+    'model input instructions stream stream_options tools tool_choice parallel_tool_calls text temperature top_p ' +
+    'reasoning include store truncation max_output_tokens'
+  ).split(' '),
+);
+
+/**
+ * Types of input items that are safe to forward. Other items could bring tools of the model's
+ * server, or refer to data that it stored for another user.
+ */
+const itemTypes: ReadonlySet<unknown> = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+]);
+
+/** Returns the body of a chat-completions request for the model's server. */
+export function toChatWire(body: RequestBody, setup: WireSetup): object {
+  const { url, upstream, maxTokens } = setup;
+  readMessages(body, setup.maxMessages);
+  checkCommon(body, chatFields, setup);
+  if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
+  const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
+  const asked = [
+    tokenLimit('max_tokens', tokens),
+    tokenLimit('max_completion_tokens', completionTokens),
+  ];
+  const cap =
+    upstream.maxTokensField ??
+    (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
+  return { ...rest, model: modelOf(setup), [cap]: Math.min(maxTokens, ...asked) };
+}
+
+/** Returns the body of a Responses API request for the model's server, which stores nothing. */
+export function toResponsesWire(body: RequestBody, setup: WireSetup): object {
+  checkCommon(body, responseFields, setup);
+  checkInput(body['input'], setup.maxMessages);
+  const { include, max_output_tokens: tokens } = body;
+  if (include != null && !(Array.isArray(include) && include.every(isEncryptedReasoning)))
+    throw invalidField('include', 'can only have "reasoning.encrypted_content"');
+  return {
+    ...body,
+    model: modelOf(setup),
+    store: false,
+    max_output_tokens: Math.min(setup.maxTokens, tokenLimit('max_output_tokens', tokens)),
+  };
+}
+
+function checkCommon(body: RequestBody, known: ReadonlySet<string>, { fields }: WireSetup): void {
+  const unknown = Object.keys(body).find((field) => !known.has(field) && !fields.includes(field));
+  if (unknown !== undefined)
+    throw invalidField(unknown, 'is not a field that this endpoint forwards');
+  // Tools that the model's server itself provides, such as a web search, would cost you money.
+  const { tools } = body;
+  if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
+    throw invalidField('tools', 'must be functions of the client');
+  }
+  if (body['stream'] != null && typeof body['stream'] !== 'boolean')
+    throw invalidField('stream', 'must be a boolean');
+}
+
+function checkInput(input: unknown, max: number): void {
+  if (typeof input === 'string') return;
+  if (!Array.isArray(input)) throw invalidField('input', 'must be a text or a list');
+  if (input.length > max)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The input has more than ${max} items.`);
+  for (const [index, item] of input.entries()) {
+    const { type = 'message', content, output } = Object(item) as RequestBody;
+    const param = `input[${index}]`;
+    if (!itemTypes.has(type)) throw invalidField(param, 'has a type that is not forwarded');
+    if ([content, output].some(hasStoredFile))
+      throw invalidField(param, 'has a stored file; send its data or its URL');
+  }
+}
+
+function hasStoredFile(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.some((part) => Object(part).file_id != null);
+}
+
+function isEncryptedReasoning(value: unknown): boolean {
+  return value === 'reasoning.encrypted_content';
+}
+
+function isClientTool(tool: unknown): boolean {
+  const { type } = Object(tool) as { readonly type?: unknown };
+  return type === 'function' || type === 'custom';
+}
+
+function tokenLimit(field: string, value: unknown): number {
+  if (value == null) return Infinity;
+  if (Number.isInteger(value) && (value as number) > 0) return value as number;
+  throw invalidField(field, 'must be a positive integer');
+}
+
+function modelOf({ upstream, model }: WireSetup): string {
+  return upstream.model ?? model;
+}

@@ -1,0 +1,125 @@
+import { InMemoryMemory } from '@isoloop/core';
+import type { AgentStream, Msg } from '@isoloop/core';
+import type { Context } from 'hono';
+import type { CompletionCall } from '../completions/completion-call.ts';
+import { answerEncoder, wholeAnswer, type OpenAiFace } from '../completions/completion-answer.ts';
+import {
+  checkConversation,
+  withoutSystem,
+  type ParamOf,
+} from '../completions/completion-messages.ts';
+import type { EdgeEnv } from '../handler-options.ts';
+import { logError } from '../http/error-response.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
+import { checkApprovals } from '../session/kv-turn.ts';
+import { sessionObject } from '../session/session-command.ts';
+import type { SessionTurn } from '../session/session-turn.ts';
+import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { readKey } from '../turn/asked-again.ts';
+import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from '../turn/event-stream.ts';
+import type { EventStreamOptions } from '../turn/event-stream.ts';
+import { readEcho } from '../turn/session.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+
+/**
+ * Header with the id of a stored session. Without this header, a request to `/v1` contains the
+ * whole conversation.
+ */
+export const sessionHeader = 'x-isoloop-session';
+
+/** Request of a client of OpenAI, whose fields are checked. */
+export interface OpenAiRequest {
+  readonly model: string;
+  readonly call: CompletionCall;
+  readonly face: OpenAiFace;
+}
+
+export interface WholeConversation {
+  readonly posted: readonly Msg[];
+  /** Names the field of a posted message, for errors. Default: `messages[…]`. */
+  readonly paramOf?: ParamOf;
+  /** Id of the agent's session, which is not stored. */
+  readonly id: string;
+}
+
+export interface StoredTurn {
+  readonly session: string;
+  readonly turn: SessionTurn;
+  /** Fields that `call` was read from. */
+  readonly fields: RequestBody;
+}
+
+/** Answers a request that contains the whole conversation. The run ends if the client disconnects. */
+export async function answerOnce(
+  c: Context<EdgeEnv>,
+  settings: HostSettings,
+  asked: OpenAiRequest & WholeConversation,
+): Promise<Response> {
+  const { model, posted, call, face } = asked;
+  const memory = new InMemoryMemory(
+    settings.systemMessages === 'keep' ? posted : withoutSystem(posted),
+  );
+  const made = await makeAgent(settings, {
+    env: c.env,
+    user: c.get('user'),
+    session: asked.id,
+    memory,
+    model,
+  });
+  const { agent } = made;
+  let ended: Promise<unknown> | undefined;
+  try {
+    call.check(agent);
+    checkConversation(posted, agent, asked.paramOf);
+    // Without a Durable Object, no route of this endpoint could accept the approval.
+    if (!sessionObject(c.env, c.get('user'), asked.id)) checkApprovals(agent, settings);
+    const controller = new AbortController();
+    onDisconnect(c, () => controller.abort());
+    const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
+    if (!face.stream) return wholeAnswer(await run.result, face);
+    const requestId = c.get('requestId');
+    const answer = await streamed(run, asked, {
+      keepAliveMs: settings.limits.keepAliveMs,
+      onCancel: () => waitUntil(c, run.cancel()),
+      onError: (error) => logError(error, requestId),
+    });
+    // Reads `result` only after the stream has its reader, because otherwise the run would also
+    // continue without a reader.
+    ended = run.result;
+    return answer;
+  } finally {
+    settleBehind(c, made, ended);
+  }
+}
+
+/** Answers a turn of a stored session. The turn continues if the client disconnects. */
+export function answerInSession(
+  c: Context<EdgeEnv>,
+  settings: HostSettings,
+  { model, call, face, session, turn, fields }: OpenAiRequest & StoredTurn,
+): Promise<Response> {
+  const queued = {
+    turn,
+    model,
+    messageId: crypto.randomUUID(),
+    requestId: c.get('requestId'),
+    call: fields,
+    ...readKey(c),
+  };
+  return turnHost(c, settings, session).answer({ turn: queued, face, call, echo: readEcho(c) });
+}
+
+async function streamed(
+  run: AgentStream,
+  { face, call }: OpenAiRequest,
+  options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
+): Promise<Response> {
+  const body = eventStream({
+    ...options,
+    batches: await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput),
+    encode: answerEncoder(face, call),
+    isNamed: face.kind === 'response',
+  });
+  return new Response(body, { headers: eventStreamHeaders });
+}

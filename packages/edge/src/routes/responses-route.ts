@@ -1,0 +1,125 @@
+import { AgentError } from '@isoloop/core';
+import type { Msg } from '@isoloop/core';
+import { fromResponsesInput } from '@isoloop/core/openai';
+import type { Context } from 'hono';
+import { callFields, readCall } from '../completions/completion-call.ts';
+import { checkPosted, readTail } from '../completions/completion-messages.ts';
+import {
+  asksSummaries,
+  checkResponseFields,
+  repeatedFields,
+} from '../completions/response-fields.ts';
+import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
+import { checkModel, invalidField, readJson } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { readResponseId, responseId } from '../session/response-id.ts';
+import type { HostSettings } from '../session/turn-host.ts';
+import { checkSession } from '../turn/session.ts';
+import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
+
+/**
+ * Handles `POST /v1/responses`: offers the agent as a model of OpenAI's Responses API.
+ *
+ * - By default, the request is stateless: `input` is the whole history. The run ends if the client
+ *   disconnects.
+ * - With `store: true`, the request begins a session, and a later request continues it with
+ *   `previous_response_id`. The header `x-isoloop-session` names a session, as for chat completions.
+ *   Only the items after the last item of the assistant are used.
+ *
+ * The agent's own tools run on the server, and the answer does not show them. Calls of the client's
+ * tools end the run and are returned as `function_call` items.
+ */
+export async function responsesRoute(
+  c: Context<EdgeEnv>,
+  settings: HostSettings & Pick<HandlerSettings, 'models'>,
+): Promise<Response> {
+  const { limits } = settings;
+  const body = await readJson(c.req.raw, limits.bodyBytes);
+  const model = checkModel(body['model'], settings.models);
+  checkResponseFields(body);
+  const fields = callFields(body, 'responses');
+  const call = readCall(fields, settings);
+  const place = readPlace(body, c.req.header(sessionHeader));
+  const posted = readInput(body, limits, place !== undefined);
+  const faceOf = (id: string) =>
+    ({
+      kind: 'response',
+      stream: body['stream'] === true,
+      response: {
+        model,
+        id,
+        created: Math.floor(Date.now() / 1000),
+        reasoning: asksSummaries(body),
+        wholeText: call.wholeText,
+        request: { ...repeatedFields(body), store: place !== undefined },
+      },
+    }) as const;
+  if (!place) {
+    const id = `resp_${crypto.randomUUID()}`;
+    const paramOf = (): string => 'input';
+    return answerOnce(c, settings, { model, call, face: faceOf(id), posted, paramOf, id });
+  }
+  const { session, after } = place;
+  const turn = { ...readTail(posted, 'input'), ...(after !== undefined && { after }) };
+  const face = faceOf(responseId(session, turn));
+  return answerInSession(c, settings, { model, call, face, session, turn, fields });
+}
+
+interface SessionPlace {
+  readonly session: string;
+  readonly after?: string;
+}
+
+/** Returns the session of a request, or `undefined` for a request without one. */
+function readPlace(body: RequestBody, header: string | undefined): SessionPlace | undefined {
+  const { previous_response_id: previous, store } = body;
+  const named = header === undefined ? undefined : checkSession(header);
+  if (named !== undefined && store === false)
+    throw invalidField('store', 'cannot be false: the session is stored');
+  if (typeof previous === 'string') {
+    const place = readResponseId(previous);
+    if (named !== undefined && named !== place.session)
+      throw invalidField('previous_response_id', 'is a response of another session');
+    if (store === false)
+      throw invalidField('store', 'cannot be false: the previous response is stored');
+    return place;
+  }
+  if (named !== undefined) return { session: named };
+  return store === true ? { session: crypto.randomUUID() } : undefined;
+}
+
+/**
+ * Converts `input` and `instructions`. In a session, reads only the items after the last item of the
+ * assistant, because the server has the others.
+ */
+function readInput(
+  { input, instructions }: RequestBody,
+  limits: EdgeLimits,
+  isInSession: boolean,
+): readonly Msg[] {
+  if (Array.isArray(input) && input.length > limits.messages)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The input has more than ${limits.messages} items.`);
+  const start =
+    isInSession && Array.isArray(input) ? input.findLastIndex((item) => !isOfClient(item)) + 1 : 0;
+  if (start && start === (input as readonly unknown[]).length)
+    throw invalidField('input', 'has nothing new after the last item of the assistant');
+  const messages = fromResponsesInput(start ? withoutFirst(input, start) : input, {
+    ...(typeof instructions === 'string' && { instructions }),
+  });
+  checkPosted(messages, limits, () => 'input');
+  return messages;
+}
+
+/**
+ * Replaces the first items by items that are skipped, so that errors name the others by their index.
+ */
+function withoutFirst(input: unknown, count: number): readonly unknown[] {
+  const skipped = Array.from({ length: count }, () => ({ type: 'reasoning' }));
+  return [...skipped, ...(input as readonly unknown[]).slice(count)];
+}
+
+/** Returns whether an item is a message or a tool result of the client. */
+function isOfClient(item: unknown): boolean {
+  const { type = 'message', role } = Object(item) as RequestBody;
+  return type === 'function_call_output' || (type === 'message' && role !== 'assistant');
+}

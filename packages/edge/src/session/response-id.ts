@@ -1,0 +1,47 @@
+import type { OpenAiFace } from '../completions/completion-answer.ts';
+import { checkSession } from '../turn/session.ts';
+import type { SessionTurn } from './session-turn.ts';
+import { inputOf, unknownResponse } from './turn-place.ts';
+
+/** Part of a session that the id of a response names. */
+export interface ResponsePlace {
+  readonly session: string;
+  /** `inputOf` the turn of the response. */
+  readonly after: string;
+}
+
+/**
+ * Returns the id of a response that is stored in a session. A later request names it as
+ * `previous_response_id`.
+ */
+export function responseId(session: string, turn: SessionTurn): string {
+  const text = btoa(JSON.stringify([session, inputOf(turn)]));
+  return `resp_${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
+}
+
+/** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
+export function readResponseId(id: string): ResponsePlace {
+  const place = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
+  if (!Array.isArray(place) || place.length !== 2) throw unknownResponse();
+  const [session, after] = place as readonly unknown[];
+  if (typeof after !== 'string' || !after) throw unknownResponse();
+  return { session: checkSession(session), after };
+}
+
+/**
+ * Returns the face for an answer of the given turn. The answer that a repeated request gets belongs
+ * to an earlier turn, and has the id of that turn's response.
+ */
+export function faceOfTurn(face: OpenAiFace, turn: SessionTurn): OpenAiFace {
+  if (face.kind !== 'response') return face;
+  const { session } = readResponseId(face.response.id);
+  return { ...face, response: { ...face.response, id: responseId(session, turn) } };
+}
+
+function decode(text: string): unknown {
+  try {
+    return JSON.parse(atob(text.replaceAll('-', '+').replaceAll('_', '/')));
+  } catch {
+    return undefined;
+  }
+}
