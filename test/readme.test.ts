@@ -49,6 +49,7 @@ test('the code in the edge package’s README compiles against the built package
     'agent-with-facts.ts',
     'last-messages.ts',
     'client.ts',
+    'responses-client.ts',
     'page-model-worker.ts',
     'fetching-worker.ts',
   ]);

@@ -20,7 +20,7 @@ export interface LlmOptions<Env = object> {
   readonly maxTokens?: number;
   /**
    * Names of further request fields to forward, such as `enable_thinking`. Default: only fields
-   * that every chat-completions server knows.
+   * that every server of the API knows.
    */
   readonly fields?: readonly string[];
   /**
@@ -42,7 +42,10 @@ export interface LlmUpstream {
    * log.
    */
   readonly apiKey?: string;
-  /** Base URL of a server with the chat-completions API. Default: `https://api.openai.com/v1`. */
+  /**
+   * Base URL of a server with the chat-completions API or the Responses API. Default:
+   * `https://api.openai.com/v1`.
+   */
   readonly baseURL?: string;
   /**
    * Headers to add to each request. The proxy removes their values from answers and from the log,
@@ -53,8 +56,8 @@ export interface LlmUpstream {
   /** Name of the model on that server. Default: the requested name. */
   readonly model?: string;
   /**
-   * Request field for the token limit. Default: `max_completion_tokens` for OpenAI and Azure,
-   * `max_tokens` for other servers.
+   * Request field for the token limit of chat completions. Default: `max_completion_tokens` for
+   * OpenAI and Azure, `max_tokens` for other servers.
    */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens';
   /** Function that sends the requests. Default: the global `fetch`. */

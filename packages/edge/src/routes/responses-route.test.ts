@@ -3,7 +3,7 @@ import { AgentError, tool } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText, stepCountIs, streamText, tool as aiTool } from 'ai';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -227,7 +227,8 @@ test('a failure before the answer sets the status', async () => {
 });
 
 test.each(ways)('%s: a call that waits for an approval fails', async (way) => {
-  const target = testEndpoint([{ toolCalls: [{ name: 'pay' }] }], { tools: [pay] });
+  const replies = [{ toolCalls: [{ name: 'pay' }] }];
+  const target = testEndpoint(replies, { tools: [pay] }, { approvals: 'at-least-once' });
   await expect(ask(target.client(), way, params)).rejects.toMatchObject({
     code: 'PENDING_TOOL_CALLS',
   });
@@ -260,6 +261,21 @@ test("AI SDK's model runs a tool loop, streamed and whole, and reads reasoning",
   expect(await stream.reasoningText).toBe('hm');
   expect(await stream.usage).toMatchObject({ inputTokens: 20, outputTokens: 10 });
   expect(asked).toEqual([{ city: '서울' }, { city: '서울' }]);
+});
+
+test("in a session, AI SDK's model refers to earlier items, and the server has them", async () => {
+  const bound = boundEndpoint('Durable Object', [asksWeather, 'It rains.']);
+  const { text } = await generateText({
+    model: aiSdk(bound),
+    prompt: 'Is it raining?',
+    headers: { 'x-isoloop-session': bound.id },
+    tools: {
+      weather: aiTool({ inputSchema: z.object({ city: z.string() }), execute: () => 'Rain' }),
+    },
+    stopWhen: stepCountIs(3),
+  });
+  expect(text).toBe('It rains.');
+  expect(rolesOf(bound.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'tool']);
 });
 
 const unsupported: readonly (readonly [param: string, body: object])[] = [
@@ -546,6 +562,42 @@ test('a repeated request with the same key gets the same response, which can be 
   expect([streamed.id, streamed.output_text]).toEqual([one.id, 'One.']);
   const next = { model: 'offline', input: 'Next?', previous_response_id: same.id };
   expect((await client.responses.create(next)).output_text).toBe('Two.');
+});
+
+test('a queued turn is a stream that begins later, with the tools of its client', async () => {
+  let release!: () => void;
+  const rest = new Promise<void>((resolve) => (release = resolve));
+  const bound = boundEndpoint('Durable Object', [[{ wait: rest, text: 'One.' }], asksWeather]);
+  const client = bound.client(undefined, { 'x-isoloop-session': bound.id });
+  const first = client.responses.create({ model: 'offline', input: 'First?' });
+  await expect.poll(() => bound.model.requests.length).toBe(1);
+  const stream = client.responses.stream({ ...params, temperature: 0.5 });
+  const ended = stream.finalResponse();
+  await new Promise<void>((resolve) => stream.on('connect', resolve));
+  expect(bound.model.requests.length).toBe(1);
+  release();
+  expect((await first).output_text).toBe('One.');
+  const second = await ended;
+  expect(callsOf(second)).toMatchObject([{ call_id: 'call_1', arguments: '{"city":"서울"}' }]);
+  expect(bound.model.requests[1]).toMatchObject({ temperature: 0.5, tools: [{ name: 'weather' }] });
+});
+
+test('a queued turn whose place was taken ends its stream with an error', async () => {
+  let release!: () => void;
+  const rest = new Promise<void>((resolve) => (release = resolve));
+  const bound = boundEndpoint('Durable Object', ['One.', [{ wait: rest, text: 'Two.' }]]);
+  const client = bound.client(undefined, { 'x-isoloop-session': bound.id });
+  const one = await client.responses.create({ model: 'offline', input: 'First?' });
+  const next = { model: 'offline', input: 'Next?', previous_response_id: one.id };
+  const two = client.responses.create(next);
+  await expect.poll(() => bound.model.requests.length).toBe(2);
+  const stream = client.responses.stream(next);
+  const ended = stream.finalResponse();
+  ended.catch(() => {});
+  await new Promise<void>((resolve) => stream.on('connect', resolve));
+  release();
+  await expect(ended).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  expect((await two).output_text).toBe('Two.');
 });
 
 test('a page of another origin may call, and its preflight is answered', async () => {

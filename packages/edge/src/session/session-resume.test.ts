@@ -74,6 +74,11 @@ const rows: readonly (readonly [what: string, turn: SessionTurn, shown: readonly
     ['A', 'One.', 'B', 'Two.'],
   ],
   [
+    'asks the model without a second check of `after` if the messages of a response are not in the log',
+    { kind: 'messages', messages: [message('B')], after: 'gone' },
+    ['A', 'One.', 'B', 'Two.'],
+  ],
+  [
     'does not ask the model again if the log has the answer of the chat',
     { kind: 'message', message: message('A') },
     ['A', 'One.'],

@@ -4,8 +4,8 @@ import { isQuestion } from '../turn/chat-turn.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
 
 /**
- * Returns what identifies the input of a turn in the session's log: the id of its last message, or
- * the id of the first tool call that it decides. The value exists before the turn runs.
+ * Returns the id by which the session's log shows the input of a turn. It is the id of the last
+ * message, or of the first tool call that the turn decides.
  */
 export function inputOf(turn: SessionTurn): string {
   if (turn.kind === 'messages') return turn.messages.at(-1)?.id ?? '';
@@ -13,8 +13,8 @@ export function inputOf(turn: SessionTurn): string {
 }
 
 /**
- * Checks that a turn continues from the last turn of the session. Throws `NOT_FOUND` if the log does
- * not contain the input of the turn that it names, and `SESSION_CONFLICT` if the user wrote other
+ * Checks that a turn continues from the last turn of the session. Throws `NOT_FOUND` if the log
+ * does not have the input that the turn names. Throws `SESSION_CONFLICT` if the user wrote other
  * messages after that input.
  */
 export function checkPlace({ after }: Place, stored: readonly Msg[]): void {
