@@ -379,6 +379,5 @@ test('the tests of this file have read chunks of every type with AI SDK’s sche
     'tool-input-start',
     'tool-output-available',
     'tool-output-denied',
-    'tool-output-error',
   ]);
 });
