@@ -30,7 +30,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'stream',
     'testing',
   ],
-  'web-worker': ['wire', 'store', 'page', 'session', 'tabs', 'worker'],
+  'web-worker': ['wire', 'store', 'page', 'session', 'tabs', 'worker', 'react'],
   edge: ['http', 'store', 'proxy', 'turn', 'completions', 'session', 'routes'],
 };
 

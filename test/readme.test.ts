@@ -27,12 +27,12 @@ test('the code in the worker package’s README compiles against the built packa
     'worker.ts',
     'page.ts',
     'chat.tsx',
+    'other-tabs.ts',
     'page-parts.ts',
     'page-parts-worker.ts',
     'invoice-worker.ts',
     'invoice-page.ts',
     'watch.ts',
-    'other-tabs.ts',
     'shared-worker.ts',
     'sessions.ts',
   ]);
@@ -59,7 +59,7 @@ test('the code in the edge package’s README compiles against the built package
   }
 });
 
-test('the worker package’s README shows the same hook for other tabs that browser tests run', () => {
+test('the worker package’s README shows the same recipe for other tabs that browser tests run', () => {
   const block = codeBlocks('packages/web-worker/README.md').find(
     ({ file }) => file === 'other-tabs.ts',
   );

@@ -73,7 +73,8 @@ async function decisionsIn(agent: ReActAgent, answer: AnswerMessage): Promise<re
  */
 export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
   const view = await viewOf(agent.memory);
-  return view && isCutOff(view) ? shownSoFar(agent) : undefined;
+  if (!view || !isCutOff(view)) return undefined;
+  return { ...(await shownSoFar(agent)), continues: true };
 }
 
 /**

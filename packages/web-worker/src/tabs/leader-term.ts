@@ -160,7 +160,8 @@ export class LeaderTerm {
     const attempts = left.attempts + 1;
     const controller = new AbortController();
     const result = runs.goOn(controller, async (agent, onStart) => {
-      const turn = seen.length ? mirror.turn : await shownSoFar(agent);
+      const shown = seen.length ? mirror.turn : await shownSoFar(agent);
+      const turn = { ...shown, continues: true };
       const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
       const stream = agent.stream(undefined, options);
       await noteRun(journal, { work, run, attempts, output, earlier: runs.ended.runs }, true);

@@ -1,28 +1,28 @@
-import { useChat } from '@ai-sdk/react';
+import { Chat, useChat } from '@ai-sdk/react';
 import type { RemoteAgent } from '@isoloop/web-worker';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
 import { createElement, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { useOtherTabs } from '../../test-support/other-tabs.ts';
+import { followOtherTabs } from '../../test-support/other-tabs.ts';
 import { startTabs } from '../../test-support/tabs-under-test.ts';
 
-type Chat = ReturnType<typeof useChat>;
+type Shown = ReturnType<typeof useChat>;
 
-/** Mounts the README's chat component as one tab, with the tab's own agent. */
-async function mount(agent: RemoteAgent): Promise<() => Chat> {
-  const shownBy: { chat?: Chat } = {};
+/** Mounts a chat component as one tab, with the tab's own agent. */
+async function mount(agent: RemoteAgent): Promise<() => Shown> {
+  const shownBy: { chat?: Shown } = {};
   const messages = (await agent.uiMessages()) as UIMessage[];
   const transport = agent.chatTransport();
   const resume = vi.spyOn(transport, 'reconnectToStream');
+  const own = new Chat<UIMessage>({
+    transport,
+    messages,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
   function View(): ReactNode {
-    const chat = useChat({
-      transport,
-      messages,
-      resume: true,
-      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
-    });
-    useOtherTabs(agent, chat);
+    const chat = useChat({ chat: own, resume: true });
+    useEffect(() => followOtherTabs(agent, own), []);
     useEffect(() => void (shownBy.chat = chat));
     return null;
   }
@@ -36,7 +36,7 @@ async function mount(agent: RemoteAgent): Promise<() => Chat> {
   return () => shownBy.chat!;
 }
 
-const shown = ({ messages }: Chat) =>
+const shown = ({ messages }: Shown) =>
   messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
 
 function partText(part: UIMessage['parts'][number]): string {
@@ -54,7 +54,7 @@ test('useChat in two tabs shows the questions, answers and approvals of both tab
   ]);
   await leader.messages();
   const views = [await mount(leader), await mount(second.connect())];
-  const [one, other] = views as [() => Chat, () => Chat];
+  const [one, other] = views as [() => Shown, () => Shown];
   const bothShow = async (...lines: readonly string[]): Promise<void> => {
     for (const chat of views) await expect.poll(() => shown(chat())).toEqual(lines);
   };

@@ -6,4 +6,6 @@ export interface ShownTurn {
   readonly messageId?: string;
   /** Earlier content of the continued message, for a reader that rebuilds the whole message. */
   readonly before?: readonly UiChunk[];
+  /** Whether the run continues an answer that was cut off, for example by a reload. */
+  readonly continues?: boolean;
 }

@@ -1,6 +1,8 @@
-import type { EventBatch } from '@isoloop/core';
+import type { EventBatch, JsonObject } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
+
+type EventChunk = Extract<UiChunk, { readonly type: 'data-isoloop-event' }>;
 
 export interface ChatEncoderOptions {
   /** Whether to add the agent's events as data parts. */
@@ -20,25 +22,34 @@ export class ChatEncoder {
   readonly #options: ChatEncoderOptions;
   #encoder: UiMessageEncoder | undefined;
   #before: readonly UiChunk[] = [];
+  #continues = false;
 
   constructor(options: ChatEncoderOptions) {
     this.#options = options;
   }
 
-  begin({ messageId, before = [] }: ShownTurn): void {
+  begin({ messageId, before = [], continues = false }: ShownTurn): void {
     const { events, replays } = this.#options;
     this.#encoder = createUiMessageEncoder({
       events,
       ...(messageId !== undefined && { messageId }),
     });
     this.#before = replays ? before : [];
+    this.#continues = continues;
   }
 
   encode(batch: EventBatch): readonly UiChunk[] {
     return this.#encoder!.encode(batch).flatMap((chunk) => {
       if (chunk.type === 'error') return [];
+      if (this.#continues && chunk.type === 'data-isoloop-event') return [this.#marked(chunk)];
       if (chunk.type !== 'start') return [chunk];
       return [chunk, ...this.#before];
     });
+  }
+
+  /** Marks the first event of a run that continues an answer that was cut off. */
+  #marked(chunk: EventChunk): EventChunk {
+    this.#continues = false;
+    return { ...chunk, data: { ...(chunk.data as JsonObject), continues: true } };
   }
 }

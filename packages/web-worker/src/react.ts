@@ -1,0 +1,11 @@
+export { useAgentChat } from './react/use-agent-chat.ts';
+export type {
+  AgentChatHelpers,
+  AgentChatStatus,
+  UseAgentChatOptions,
+} from './react/use-agent-chat.ts';
+export { useAgentEvents } from './react/use-agent-events.ts';
+export type { AgentTimelineEvent } from './react/agent-events.ts';
+export type { AgentApproval } from './react/approvals.ts';
+export type { AgentSessionEntry, AgentSessions } from './react/agent-sessions.ts';
+export type { AgentSource } from './react/agent-source.ts';

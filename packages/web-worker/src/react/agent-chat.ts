@@ -1,0 +1,289 @@
+import { Chat } from '@ai-sdk/react';
+import { AgentError } from '@isoloop/core';
+import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import type { UIMessage, UIMessageChunk } from 'ai';
+import { withEvent, type AgentTimelineEvent } from './agent-events.ts';
+import type { AgentLink } from './agent-link.ts';
+import type { AgentSessionEntry, SessionStore } from './agent-sessions.ts';
+
+/** What a chat does besides its own turns. */
+type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';
+
+/** Why a chat asks for a running answer. `look`: something may have changed. */
+type Reason = Phase | 'look';
+
+/** State of a chat that is not in AI SDK's `Chat`. */
+export interface AgentChatState {
+  readonly phase: Phase;
+  readonly events: readonly AgentTimelineEvent[];
+  /** Stored conversations. `undefined` until they are loaded. */
+  readonly sessions: readonly AgentSessionEntry[] | undefined;
+}
+
+/** Pauses before the attempts to reach an endpoint again, in milliseconds. */
+const pauses = [0, 500, 1000, 2000, 4000, 8000];
+
+/**
+ * Conversation on a page. It is connected while a component shows it and while it reads an answer.
+ * It loads the history, resumes a running answer, and follows the runs of other tabs.
+ */
+export class AgentChat {
+  readonly chat: Chat<UIMessage>;
+  /** Is replaced at each change. */
+  state: AgentChatState;
+  readonly #open: () => AgentLink;
+  readonly #listeners: Set<() => void> = new Set();
+  /** Ids of the runs whose events this chat has read. */
+  readonly #runs: Set<string> = new Set();
+  #link: AgentLink | undefined;
+  #unwatch: () => void = () => {};
+  /** Number of components that show the chat. */
+  #users = 0;
+  /**
+   * Settles when no stream is being resumed. Messages wait for it, because AI SDK marks a chat as
+   * ready when it finds no stream.
+   */
+  #resumed: Promise<void> = Promise.resolve();
+  #reason: Reason = 'idle';
+  /** Shows changes of other pages one after the other. */
+  #queue: Promise<void> = Promise.resolve();
+  /** Whether a look for changes is already in the queue. */
+  #willLook = false;
+  /** Run whose events the present stream has. */
+  #run: string | undefined;
+  /** Whether this page has begun the next run that the chat hears of. */
+  #isOwn = false;
+  #isRegaining = false;
+  #wantsSessions = false;
+
+  /** `isNew`: no stored conversation has this id, so there is nothing to load. */
+  constructor(id: string, open: () => AgentLink, isNew = false) {
+    this.#open = open;
+    this.state = { phase: isNew ? 'idle' : 'loading', events: [], sessions: undefined };
+    this.chat = new Chat<UIMessage>({
+      id,
+      transport: {
+        resumeStreamIsReplay: true,
+        sendMessages: async (asked) => {
+          this.#run = undefined;
+          return this.#connected.transport.sendMessages(asked);
+        },
+        reconnectToStream: (asked) => this.#reconnect(asked),
+      },
+      sendAutomaticallyWhen: hasApprovalResponse,
+      onData: ({ type, data }) => {
+        if (type === 'data-isoloop-event') this.#take(data as AgentTimelineEvent);
+      },
+      onFinish: ({ isDisconnect }) => {
+        if (isDisconnect) void this.#regain();
+        else this.#set({ phase: 'idle' });
+        void this.#loadSessions();
+      },
+    });
+  }
+
+  /** Calls `listener` at each change of `state`. Returns a function that stops this. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** Connects, unless another component has done so. Returns a function that leaves the chat. */
+  enter(): () => void {
+    this.#users += 1;
+    if (!this.#link) this.#connect();
+    return () => {
+      this.#users -= 1;
+      // In strict mode, React leaves and enters again at once.
+      queueMicrotask(() => void this.#closeIfUnused());
+    };
+  }
+
+  /** Loads the history, and reads a running or interrupted answer to its end. */
+  resume(reason: Reason = 'loading'): Promise<void> {
+    this.#reason = reason;
+    if (reason !== 'look') this.#set({ phase: reason });
+    this.#resumed = this.chat.resumeStream().finally(() => {
+      if (!this.#isRegaining) this.#set({ phase: 'idle' });
+    });
+    return this.#resumed;
+  }
+
+  /** Calls a method of the chat when no stream is being resumed. */
+  async whenResumed<T>(act: () => Promise<T>): Promise<T> {
+    await this.#resumed;
+    return act();
+  }
+
+  /** Stops the answer where it runs, also one that another page has asked for. */
+  async stop(): Promise<void> {
+    this.#isRegaining = false;
+    await Promise.all([this.#link?.stop(), this.chat.stop()]);
+  }
+
+  /** Approves a tool call with other arguments. Resolves when its run has ended. */
+  edit(toolCallId: string, input: unknown): Promise<void> {
+    return this.whenResumed(() => {
+      this.#isOwn = true;
+      return this.#connected.edit(toolCallId, input);
+    });
+  }
+
+  /** Loads the list of conversations, and keeps it up to date from now on. */
+  wantSessions(): void {
+    if (this.#wantsSessions) return;
+    this.#wantsSessions = true;
+    void this.#loadSessions();
+  }
+
+  /** Uses the stored conversations, and then loads their list again. */
+  async withStore<T>(job: (store: SessionStore) => Promise<T>): Promise<T> {
+    const result = await job(await this.#connected.sessions());
+    void this.#loadSessions();
+    return result;
+  }
+
+  get #connected(): AgentLink {
+    if (this.#link) return this.#link;
+    throw new AgentError('ABORTED', 'No component shows the chat.');
+  }
+
+  get #isBusy(): boolean {
+    return this.chat.status === 'submitted' || this.chat.status === 'streaming';
+  }
+
+  #connect(): void {
+    this.#link = this.#open();
+    this.#unwatch = this.#link.watch((runId) => this.#hear(runId));
+    void this.#loadSessions();
+    if (this.state.phase === 'loading' || this.chat.messages.length) void this.resume();
+  }
+
+  async #closeIfUnused(): Promise<void> {
+    // Closing the link to a worker would abort the answer.
+    if (!this.#link?.outlivesPage) await this.#rest();
+    const link = this.#link;
+    if (this.#users || !link) return;
+    this.#link = undefined;
+    this.#isRegaining = false;
+    this.#unwatch();
+    await this.chat.stop();
+    link.close();
+  }
+
+  #set(changes: Partial<AgentChatState>): void {
+    this.state = { ...this.state, ...changes };
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Loads the list of conversations if a component uses it. */
+  async #loadSessions(): Promise<void> {
+    if (!this.#wantsSessions || !this.#link) return;
+    try {
+      const store = await this.#link.sessions();
+      this.#set({ sessions: await store.list() });
+    } catch {
+      // The list stays as it is. The next change loads it again.
+    }
+  }
+
+  /** Resolves when the chat reads no answer. */
+  async #rest(): Promise<void> {
+    while (this.#isBusy)
+      await new Promise<void>((resolve) => {
+        const stop = this.chat['~registerStatusCallback'](() => {
+          stop();
+          resolve();
+        });
+      });
+  }
+
+  /**
+   * Opens the stream first and reads the history second. So an answer that ends in between is in
+   * the history, and the stream replaces an answer that still runs.
+   */
+  async #reconnect(
+    asked: Parameters<AgentLink['transport']['reconnectToStream']>[0],
+  ): Promise<ReadableStream<UIMessageChunk> | null> {
+    const reason = this.#reason;
+    this.#run = undefined;
+    try {
+      const { transport, history, outlivesPage } = this.#connected;
+      let stream = await transport.reconnectToStream(asked);
+      let messages = await history();
+      if (!stream && messages.at(-1)?.role === 'user') {
+        // A turn may have begun between both requests.
+        stream = await transport.reconnectToStream(asked);
+        messages = await history();
+      }
+      const question = this.chat.messages.findLast(({ role }) => role === 'user');
+      const isLost = question && !messages.some(({ id }) => id === question.id);
+      // The endpoint never got the question, so the failure to send it stays.
+      if (this.#isRegaining && isLost) throw this.chat.error;
+      this.chat.messages = stream ? upToQuestion(messages) : messages;
+      if (stream && reason === 'look') this.#set({ phase: 'other-tab' });
+      // In a worker, the first event shows whether the answer was cut off.
+      if (stream && reason === 'loading' && outlivesPage) this.#set({ phase: 'continuing' });
+      return stream;
+    } catch (error) {
+      if (reason === 'look') return null;
+      throw error;
+    }
+  }
+
+  #take(event: AgentTimelineEvent): void {
+    const { runId, agentPath, continues = false } = event;
+    this.#set({ events: withEvent(this.state.events, event) });
+    if (agentPath.length > 1) return;
+    this.#runs.add(runId);
+    // With another id, another tab continues the run, because the tab of the run is gone.
+    const isTakenOver = this.#run !== undefined && this.#run !== runId;
+    if (continues || isTakenOver) this.#set({ phase: 'continuing' });
+    else if (this.state.phase === 'loading') this.#set({ phase: 'other-tab' });
+    this.#run = runId;
+  }
+
+  /** Shows changes of other pages when this chat is at rest. */
+  #hear(runId: string | undefined): void {
+    const isLook = runId === undefined;
+    if (isLook && this.#willLook) return;
+    this.#willLook ||= isLook;
+    this.#queue = this.#queue
+      .then(() => this.#resumed)
+      .then(() => this.#rest())
+      .then(() => {
+        if (isLook) this.#willLook = false;
+        return this.#follow(runId);
+      });
+  }
+
+  async #follow(runId: string | undefined): Promise<void> {
+    if (!this.#link || this.#isRegaining) return;
+    // After an error the chat may have a question that is not in the history.
+    if (runId === undefined) return this.chat.status === 'error' ? undefined : this.resume('look');
+    if (this.#runs.has(runId)) return;
+    const reason = this.#isOwn ? 'idle' : 'other-tab';
+    this.#isOwn = false;
+    await this.resume(reason);
+  }
+
+  /** Reads the answer on after the connection to its endpoint was lost. */
+  async #regain(): Promise<void> {
+    if (this.#isRegaining) return;
+    this.#isRegaining = true;
+    this.#set({ phase: 'continuing' });
+    for (const pause of pauses) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (!this.#isRegaining) break;
+      await this.resume('continuing');
+      if (this.chat.status !== 'error') break;
+    }
+    this.#isRegaining = false;
+    this.#set({ phase: 'idle' });
+  }
+}
+
+/** Returns the messages up to the last question. The stream repeats the answer from its start. */
+function upToQuestion(messages: UIMessage[]): UIMessage[] {
+  return messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
+}

@@ -1,0 +1,24 @@
+import type { ChatTransport, UIMessage } from 'ai';
+import type { SessionStore } from './agent-sessions.ts';
+
+/** Connection of a chat to its agent. A worker and an endpoint have the same interface. */
+export interface AgentLink {
+  readonly transport: Pick<ChatTransport<UIMessage>, 'sendMessages' | 'reconnectToStream'>;
+  /** Whether a turn continues without this page. If so, closing the link does not end the turn. */
+  readonly outlivesPage: boolean;
+  /** Returns the stored conversations. */
+  sessions(): Promise<SessionStore>;
+  /** Reads all messages of the conversation. */
+  history(): Promise<UIMessage[]>;
+  /**
+   * Calls `listener` when another page may have changed the conversation. If a run has begun, the
+   * listener gets the id of the run, which may be a run of this page. Returns a function that stops
+   * this.
+   */
+  watch(listener: (runId?: string) => void): () => void;
+  /** Stops the turn where it runs. The chat itself stops reading. */
+  stop(): Promise<void>;
+  /** Approves a tool call with other arguments. */
+  edit(toolCallId: string, input: unknown): Promise<void>;
+  close(): void;
+}

@@ -1,0 +1,29 @@
+/** Stored conversation. Times are in milliseconds since 1970. */
+export interface AgentSessionEntry {
+  readonly id: string;
+  readonly title?: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Stored conversations of a worker or an endpoint. */
+export interface SessionStore {
+  list(): Promise<readonly AgentSessionEntry[]>;
+  rename(id: string, title: string): Promise<void>;
+  delete(id: string): Promise<void>;
+  /** Returns a conversation as JSON. */
+  export(id: string): Promise<object>;
+}
+
+/** What `useAgentChat` returns as `sessions`. */
+export interface AgentSessions extends Omit<SessionStore, 'list'> {
+  /** Id of the open conversation. */
+  readonly current: string;
+  /**
+   * Conversations, the most recently changed first. The first use loads them, and changes keep them
+   * up to date. `undefined` while they load.
+   */
+  readonly list: readonly AgentSessionEntry[] | undefined;
+  /** Shows another conversation. Without an id, begins a new one. */
+  open(id?: string): void;
+}

@@ -1,0 +1,233 @@
+import { IndexedDbSessions } from '@isoloop/web-worker';
+import { createElement, use, type ReactNode } from 'react';
+import { expect, onTestFinished, test } from 'vitest';
+import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
+import type { PageFixtureOptions } from '../../test-support/page.ts';
+
+function startWorker(): Worker {
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  return worker;
+}
+
+/** Options of a conversation that IndexedDB keeps. */
+function conversation(options: PageFixtureOptions, sessionId: string = crypto.randomUUID()) {
+  return {
+    agent: 'main',
+    sessionId,
+    timeoutMs: 120_000,
+    options: { database: 'isoloop', ...options },
+  };
+}
+
+const ready = async (view: MountedChat): Promise<void> => {
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+};
+
+test.for([true, false])(
+  'shows the answer of an agent in a worker, its tools and its events (strict mode: %s)',
+  async (strict) => {
+    const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'];
+    const view = mountChat(startWorker(), conversation({ replies }), { strict });
+    await ready(view);
+    expect(view.statuses[0]).toBe('loading');
+    await view.chat().sendMessage({ text: 'where?' });
+    await ready(view);
+    await expect
+      .poll(() => linesOf(view))
+      .toEqual([
+        'user: where?',
+        'assistant: I look. | here output-available in the worker | There.',
+      ]);
+    expect(view.chat().messages[1]?.parts.map(({ type }) => type)).toContain('tool-here');
+    expect(view.chat().error).toBeUndefined();
+    expect(view.statuses).toContain('streaming');
+    const types = view.events().map(({ type }) => type);
+    expect(types[0]).toBe('run-start');
+    expect(types).toContain('post-acting');
+    expect(types.filter((type) => type === 'run-end')).toHaveLength(1);
+  },
+);
+
+test('after a reload, loads the history', async () => {
+  const { sessionId, ...first } = conversation({ replies: ['One.'] });
+  const before = mountChat(startWorker(), { sessionId, ...first });
+  await ready(before);
+  await before.chat().sendMessage({ text: 'count' });
+  await ready(before);
+  before.unmount();
+  const view = mountChat(startWorker(), conversation({ replies: ['Two.'] }, sessionId));
+  await expect.poll(() => linesOf(view)).toEqual(['user: count', 'assistant: One.']);
+  await ready(view);
+  await view.chat().sendMessage({ text: 'more' });
+  await expect.poll(() => linesOf(view).at(-1)).toBe('assistant: Two.');
+});
+
+test('after a crash, continues the answer and says so; the finished tool does not run again', async () => {
+  const worker = startWorker();
+  const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, { hang: true }];
+  const { sessionId, ...first } = conversation({ replies });
+  const before = mountChat(worker, { sessionId, ...first });
+  await ready(before);
+  void before.chat().sendMessage({ text: 'where?' });
+  await expect
+    .poll(() => linesOf(before)[1])
+    .toBe('assistant: I look. | here output-available in the worker');
+  worker.terminate();
+  before.unmount();
+  const view = mountChat(startWorker(), conversation({ replies: ['There.'] }, sessionId));
+  await expect
+    .poll(() => linesOf(view))
+    .toEqual(['user: where?', 'assistant: I look. | here output-available in the worker | There.']);
+  await ready(view);
+  expect(view.statuses).toContain('continuing');
+  expect(view.statuses).not.toContain('other-tab');
+});
+
+test('a message that is sent while the chat loads waits and is answered', async () => {
+  const view = mountChat(startWorker(), conversation({ replies: ['Hello.'] }));
+  await expect.poll(() => view.chat()).toBeDefined();
+  await view.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: Hello.']);
+});
+
+test('stop() keeps the text, and regenerate() replaces the answer', async () => {
+  const replies = [{ text: 'one two', hang: true }, 'Anew.'];
+  const view = mountChat(startWorker(), conversation({ replies }));
+  await ready(view);
+  const sending = view.chat().sendMessage({ text: 'count' });
+  await expect.poll(() => linesOf(view)[1]).toBe('assistant: one two');
+  await expect.poll(() => view.chat().status).toBe('streaming');
+  expect(view.chat().isBusy).toBe(true);
+  await view.chat().stop();
+  await sending;
+  await ready(view);
+  expect(linesOf(view)[1]).toBe('assistant: one two');
+  await view.chat().regenerate();
+  await expect.poll(() => linesOf(view)).toEqual(['user: count', 'assistant: Anew.']);
+});
+
+test('two components with the same worker and session show one chat', async () => {
+  const [worker, options] = [startWorker(), conversation({ replies: ['Hello.'] })];
+  const views = [mountChat(worker, options), mountChat(worker, options)];
+  for (const view of views) await ready(view);
+  await views[0]!.chat().sendMessage({ text: 'hi' });
+  for (const view of views)
+    await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: Hello.']);
+  expect(views[1]!.chat().conversation).toBe(views[0]!.chat().conversation);
+  expect(views[1]!.statuses).not.toContain('other-tab');
+});
+
+test('a chat that suspends at first shows the conversation, and connects once', async () => {
+  let wake = (): void => {};
+  const waiting = new Promise<void>((resolve) => (wake = resolve));
+  function Suspends(): ReactNode {
+    use(waiting);
+    return null;
+  }
+  const view = mountChat(startWorker(), conversation({ replies: ['Hello.'] }), {
+    inside: createElement(Suspends, { key: 'suspends' }),
+  });
+  wake();
+  await ready(view);
+  await view.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: Hello.']);
+});
+
+test('an answer goes on while no component shows it, and a new component shows it', async () => {
+  const worker = startWorker();
+  const options = conversation({ replies: ['Hello.'], gated: true });
+  const first = mountChat(worker, options);
+  await ready(first);
+  void first.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => first.chat().status).toBe('submitted');
+  first.unmount();
+  const view = mountChat(worker, options);
+  worker.postMessage({ open: true });
+  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: Hello.']);
+  await ready(view);
+});
+
+test('a worker that cannot be loaded gives the error', async () => {
+  const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), {
+    type: 'module',
+  });
+  const view = mountChat(worker, { sessionId: 's' });
+  await expect.poll(() => view.chat()?.status).toBe('error');
+  expect(view.chat().error).toMatchObject({ code: 'WORKER_FAILED' });
+});
+
+test('the answer to an approval runs the tool; a denial does not', async () => {
+  const asks = { toolCalls: [{ name: 'here' }] };
+  const view = mountChat(
+    startWorker(),
+    conversation({ replies: [asks, 'Yes.', asks, 'No.'], approvalOn: ['here'] }),
+  );
+  await ready(view);
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(1);
+  expect(view.chat().approvals[0]).toMatchObject({ toolName: 'here', input: {} });
+  await view.chat().approvals[0]!.approve();
+  await expect
+    .poll(() => linesOf(view)[1])
+    .toBe('assistant: here output-available in the worker | Yes.');
+  await ready(view);
+  expect(view.chat().approvals).toEqual([]);
+  await view.chat().sendMessage({ text: 'again' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(1);
+  await view.chat().approvals[0]!.deny('too far');
+  await expect
+    .poll(() => linesOf(view).at(-1))
+    .toMatch(/^assistant: here output-(error|denied) \| No\./);
+});
+
+test('edit() runs the tool with other arguments, and the chat shows them as its own run', async () => {
+  const asks = { toolCalls: [{ name: 'here', input: { room: 'attic' } }] };
+  const view = mountChat(
+    startWorker(),
+    conversation({ replies: [asks, 'Yes.'], approvalOn: ['here'] }),
+  );
+  await ready(view);
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(1);
+  await view.chat().approvals[0]!.edit({ room: 'cellar' });
+  await expect
+    .poll(() => linesOf(view))
+    .toEqual(['user: go', 'assistant: here output-available in the worker | Yes.']);
+  const part = view.chat().messages[1]!.parts.find(({ type }) => type === 'tool-here');
+  expect(part).toMatchObject({ input: { room: 'cellar' } });
+  expect(view.statuses).not.toContain('other-tab');
+});
+
+test('lists, renames, opens, exports and deletes conversations', async () => {
+  const worker = new Worker(new URL('../../test-support/chat-worker.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  const sessionId = crypto.randomUUID();
+  const options = { replies: ['One.'] };
+  const view = mountChat(worker, { agent: 'assistant', sessionId, options });
+  await ready(view);
+  await view.chat().sendMessage({ text: 'hi' });
+  await ready(view);
+  const entry = () => view.chat().sessions.list?.find(({ id }) => id === sessionId);
+  await expect.poll(entry).toBeDefined();
+  await view.chat().sessions.rename(sessionId, 'Greeting');
+  await expect.poll(() => entry()?.title).toBe('Greeting');
+  expect(await view.chat().sessions.export(sessionId)).toMatchObject({
+    format: 'isoloop-session',
+    sessionId: `assistant/${sessionId}`,
+  });
+  view.chat().sessions.open();
+  await expect.poll(() => view.chat().sessions.current).not.toBe(sessionId);
+  await ready(view);
+  expect(view.chat().messages).toEqual([]);
+  view.chat().sessions.open(sessionId);
+  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: One.']);
+  await view.chat().sessions.delete(sessionId);
+  await expect.poll(() => view.chat().sessions.current).not.toBe(sessionId);
+  await expect.poll(entry).toBeUndefined();
+  expect(await new IndexedDbSessions().list({ startsWith: `assistant/${sessionId}` })).toEqual([]);
+});

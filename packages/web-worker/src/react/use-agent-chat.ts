@@ -1,0 +1,148 @@
+import { useChat, type UseChatHelpers } from '@ai-sdk/react';
+import type { UIMessage } from 'ai';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import type { AgentChat, AgentChatState } from './agent-chat.ts';
+import type { AgentSessions } from './agent-sessions.ts';
+import type { AgentSource, LinkOptions } from './agent-source.ts';
+import { approvalsIn, type AgentApproval } from './approvals.ts';
+import { openChat } from './open-chats.ts';
+
+export interface UseAgentChatOptions extends LinkOptions {
+  /** Shortest time between two renders while an answer streams, in milliseconds. Default: 0. */
+  readonly throttle?: number;
+}
+
+/**
+ * What a chat does:
+ *
+ * - `loading`: it connects and loads the history.
+ * - `submitted`, `streaming`, `ready`, `error`: as in `useChat`.
+ * - `other-tab`: it shows an answer that another tab has asked for.
+ * - `continuing`: it shows an answer that was cut off by a reload, a crash or a lost connection.
+ */
+export type AgentChatStatus =
+  | UseChatHelpers<UIMessage>['status']
+  | 'loading'
+  | 'other-tab'
+  | 'continuing';
+
+/** What `useAgentChat` returns: the fields of `useChat`, and more. */
+export interface AgentChatHelpers<M extends UIMessage = UIMessage> extends Omit<
+  UseChatHelpers<M>,
+  'status'
+> {
+  readonly status: AgentChatStatus;
+  /** Whether an answer is on its way, whichever tab has asked for it. */
+  readonly isBusy: boolean;
+  /** Tool calls that wait for a person. Empty while an answer is on its way. */
+  readonly approvals: readonly AgentApproval[];
+  readonly sessions: AgentSessions;
+  /** The conversation, for `useAgentEvents`. */
+  readonly conversation: AgentConversation;
+}
+
+/** Handle of a conversation, which `useAgentEvents` takes. */
+export interface AgentConversation {
+  readonly state: Pick<AgentChatState, 'events'>;
+  subscribe(listener: () => void): () => void;
+}
+
+/**
+ * Shows a conversation with an agent. `source` is a worker, a SharedWorker or an endpoint. Returns
+ * what `useChat` returns, and more. Create the worker outside of the component. The chat loads the
+ * history, resumes an answer after a reload, and follows other tabs. Components with the same
+ * source and session share the chat.
+ */
+export function useAgentChat(source: AgentSource, options: UseAgentChatOptions): AgentChatHelpers {
+  const { throttle = 0, ...link } = options;
+  const [opened, setOpened] = useState<Opened>();
+  // Another `sessionId` in the options replaces a session that was opened by `sessions.open`.
+  const isOpened = opened !== undefined && opened.instead === options.sessionId;
+  const sessionId = isOpened ? opened.id : options.sessionId;
+  const entry = openChat(source, { ...link, sessionId }, isOpened && opened.isNew);
+  const conversation = entry.chat;
+  useEffect(() => {
+    Object.assign(entry, { source, options: { ...link, sessionId } });
+  });
+  useEffect(() => conversation.enter(), [conversation]);
+  const { phase, sessions: list } = useAgentChatState(conversation);
+  const helpers = useChat({ chat: conversation.chat, throttle });
+  const { messages, status: own } = helpers;
+  const status = phase === 'idle' ? own : phase;
+  const isBusy = !['loading', 'ready', 'error'].includes(status);
+
+  const methods = useMemo(() => methodsOf(conversation), [conversation]);
+  const approvals = useMemo(
+    () => (isBusy ? [] : approvalsIn(messages, conversation)),
+    [messages, isBusy, conversation],
+  );
+  const open = (id?: string): void =>
+    setOpened({
+      id: id ?? crypto.randomUUID(),
+      isNew: id === undefined,
+      instead: options.sessionId,
+    });
+  return {
+    ...helpers,
+    ...methods,
+    id: sessionId,
+    status,
+    error: phase === 'idle' ? helpers.error : undefined,
+    isBusy,
+    approvals,
+    conversation,
+    sessions: {
+      current: sessionId,
+      get list() {
+        conversation.wantSessions();
+        return list;
+      },
+      open,
+      rename: (id, title) => conversation.withStore((store) => store.rename(id, title)),
+      delete: async (id) => {
+        await conversation.withStore((store) => store.delete(id));
+        if (id === sessionId) open();
+      },
+      export: (id) => conversation.withStore((store) => store.export(id)),
+    },
+  };
+}
+
+/** Session that `sessions.open` has opened instead of the one in the options. */
+interface Opened {
+  readonly id: string;
+  readonly isNew: boolean;
+  readonly instead: string;
+}
+
+function useAgentChatState(conversation: AgentChat): AgentChatState {
+  const read = (): AgentChatState => conversation.state;
+  return useSyncExternalStore(conversation.subscribe, read, read);
+}
+
+type Methods = Pick<
+  UseChatHelpers<UIMessage>,
+  | 'sendMessage'
+  | 'regenerate'
+  | 'stop'
+  | 'resumeStream'
+  | 'addToolOutput'
+  | 'addToolApprovalResponse'
+>;
+
+/** Returns the chat's methods. Those that send wait until no answer is being resumed. */
+function methodsOf(conversation: AgentChat): Methods {
+  const { chat } = conversation;
+  const later =
+    <A extends readonly unknown[]>(method: (...given: A) => PromiseLike<void> | void) =>
+    (...given: A): Promise<void> =>
+      conversation.whenResumed(async () => method(...given));
+  return {
+    sendMessage: later(chat.sendMessage),
+    regenerate: later(chat.regenerate),
+    addToolOutput: later(chat.addToolOutput),
+    addToolApprovalResponse: later(chat.addToolApprovalResponse),
+    stop: () => conversation.stop(),
+    resumeStream: () => conversation.resume(),
+  };
+}

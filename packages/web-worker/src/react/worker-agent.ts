@@ -1,0 +1,52 @@
+import type { JsonValue } from '@isoloop/core';
+import { connectAgent } from '../page/connect-agent.ts';
+import type { RemoteAgent } from '../page/remote-agent.ts';
+import type { AgentLink } from './agent-link.ts';
+import type { LinkOptions } from './agent-source.ts';
+import { staticChunks, withStaticParts } from './static-parts.ts';
+
+/** Links a chat to the agent in a worker. */
+export function linkWorkerAgent(worker: Worker | SharedWorker, options: LinkOptions): AgentLink {
+  const agent = connectAgent(worker, options);
+  const transport = agent.chatTransport({ events: true });
+  return {
+    transport: {
+      sendMessages: async (asked) => staticChunks(await transport.sendMessages(asked)),
+      async reconnectToStream(asked) {
+        const stream = await transport.reconnectToStream(asked);
+        return stream && staticChunks(stream);
+      },
+    },
+    outlivesPage: false,
+    // Loaded at its first use, because most pages show only one conversation.
+    async sessions() {
+      const { databaseSessions } = await import('./database-sessions.ts');
+      return databaseSessions(options.agent);
+    },
+    history: async () => withStaticParts(await agent.uiMessages()),
+    watch: (listener) => watchRuns(agent, listener),
+    stop: async () => {},
+    async edit(toolUseId, input) {
+      await agent.decide({ type: 'edit', toolUseId, input: input as JsonValue });
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** Calls `listener` once for each run of the session, when its question is in the log. */
+function watchRuns(agent: RemoteAgent, listener: (runId: string) => void): () => void {
+  const runs = agent.watch();
+  const read = async (): Promise<void> => {
+    let seen = '';
+    for await (const { type, runId, agentPath } of runs) {
+      const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
+      if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
+      seen = runId;
+      listener(runId);
+    }
+  };
+  read().catch(() => {
+    // The connection has ended. The next message reports it.
+  });
+  return () => void runs.cancel();
+}
