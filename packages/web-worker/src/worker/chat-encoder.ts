@@ -2,7 +2,7 @@ import type { EventBatch, JsonObject } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 
-type EventChunk = Extract<UiChunk, { readonly type: 'data-isoloop-event' }>;
+type DataChunk = Extract<UiChunk, { readonly type: `data-${string}` }>;
 
 export interface ChatEncoderOptions {
   /** Whether to add the agent's events as data parts. */
@@ -48,7 +48,7 @@ export class ChatEncoder {
   }
 
   /** Marks the first event of a run that continues an answer that was cut off. */
-  #marked(chunk: EventChunk): EventChunk {
+  #marked(chunk: DataChunk): DataChunk {
     this.#continues = false;
     return { ...chunk, data: { ...(chunk.data as JsonObject), continues: true } };
   }
