@@ -195,6 +195,22 @@ test("calls of the client's tools are function calls, streamed or whole", async 
   expect((await readWithOpenAi(late.events)).output).toMatchObject(expected);
 });
 
+test('a call whose arguments the model leaves out has an empty object', async () => {
+  const { events } = await answer([
+    [
+      {
+        deltas: [
+          [{ type: 'tool-input', index: 0, id: 'c1', name: 'place', delta: '' }],
+          [{ type: 'finish', reason: 'tool_calls' }],
+        ],
+      },
+    ],
+  ]);
+  expect((await readWithOpenAi(events)).output).toMatchObject([{ arguments: '{}' }]);
+  const parts = await readWithAiSdk(events);
+  expect(parts.find(({ type }) => type === 'tool-call')).toMatchObject({ input: '{}' });
+});
+
 test('a call that is sent and then rejected becomes an error, and no reader gets the call', async () => {
   const refuse: Hook = { on: { 'pre-acting': (_event, { reject }) => reject('No.') } };
   const { events } = await answer(
