@@ -35,8 +35,6 @@ export class CallItem {
   }
 
   close(): void {
-    // A model may write no arguments for a tool without parameters, but the client expects JSON.
-    if (!this.text.trim()) this.add('{}');
     const type = 'response.function_call_arguments.done';
     this.#emit({ type, ...this.#at, name: this.#call.name, arguments: this.text });
     this.isOpen = false;

@@ -155,7 +155,8 @@ class Encoder {
     this.#endText(result);
     for (const call of calls) {
       const item = this.#call(call.toolUseId, call.name);
-      if (!item.text) item.add(argumentsText(call));
+      // A model may write no arguments for a tool without parameters, but the client expects JSON.
+      if (!item.text.trim()) item.add(argumentsText(call));
       item.close();
     }
     const response = finishedResponse(result, this.#options, this.#output());
