@@ -27,6 +27,7 @@ test('the code in the worker package’s README compiles against the built packa
     'worker.ts',
     'page.ts',
     'chat.tsx',
+    'endpoint-chat.tsx',
     'other-tabs.ts',
     'page-parts.ts',
     'page-parts-worker.ts',

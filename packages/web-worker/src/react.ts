@@ -8,4 +8,6 @@ export { useAgentEvents } from './react/use-agent-events.ts';
 export type { AgentTimelineEvent } from './react/agent-events.ts';
 export type { AgentApproval } from './react/approvals.ts';
 export type { AgentSessionEntry, AgentSessions } from './react/agent-sessions.ts';
-export type { AgentSource } from './react/agent-source.ts';
+export { agentEndpoint } from './react/endpoint-agent.ts';
+export type { AgentEndpointOptions } from './react/endpoint-agent.ts';
+export type { AgentEndpoint, AgentSource } from './react/agent-source.ts';

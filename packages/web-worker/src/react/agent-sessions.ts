@@ -20,8 +20,8 @@ export interface AgentSessions extends Omit<SessionStore, 'list'> {
   /** Id of the open conversation. */
   readonly current: string;
   /**
-   * Conversations, the most recently changed first. The first use loads them, and changes keep them
-   * up to date. `undefined` while they load.
+   * Conversations, the most recently changed first. `undefined` while they load, and without the
+   * option `listSessions`.
    */
   readonly list: readonly AgentSessionEntry[] | undefined;
   /** Shows another conversation. Without an id, begins a new one. */

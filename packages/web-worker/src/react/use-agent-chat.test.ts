@@ -208,7 +208,12 @@ test('lists, renames, opens, exports and deletes conversations', async () => {
   onTestFinished(() => worker.terminate());
   const sessionId = crypto.randomUUID();
   const options = { replies: ['One.'] };
-  const view = mountChat(worker, { agent: 'assistant', sessionId, options });
+  const view = mountChat(worker, {
+    agent: 'assistant',
+    sessionId,
+    options,
+    listSessions: true,
+  });
   await ready(view);
   await view.chat().sendMessage({ text: 'hi' });
   await ready(view);

@@ -10,6 +10,8 @@ import { openChat } from './open-chats.ts';
 export interface UseAgentChatOptions extends LinkOptions {
   /** Shortest time between two renders while an answer streams, in milliseconds. Default: 0. */
   readonly throttle?: number;
+  /** Whether to load `sessions.list` and to keep it up to date. Default: false. */
+  readonly listSessions?: boolean;
 }
 
 /**
@@ -54,7 +56,7 @@ export interface AgentConversation {
  * source and session share the chat.
  */
 export function useAgentChat(source: AgentSource, options: UseAgentChatOptions): AgentChatHelpers {
-  const { throttle = 0, ...link } = options;
+  const { throttle = 0, listSessions = false, ...link } = options;
   const [opened, setOpened] = useState<Opened>();
   // Another `sessionId` in the options replaces a session that was opened by `sessions.open`.
   const isOpened = opened !== undefined && opened.instead === options.sessionId;
@@ -65,6 +67,9 @@ export function useAgentChat(source: AgentSource, options: UseAgentChatOptions):
     Object.assign(entry, { source, options: { ...link, sessionId } });
   });
   useEffect(() => conversation.enter(), [conversation]);
+  useEffect(() => {
+    if (listSessions) conversation.wantSessions();
+  }, [conversation, listSessions]);
   const { phase, sessions: list } = useAgentChatState(conversation);
   const helpers = useChat({ chat: conversation.chat, throttle });
   const { messages, status: own } = helpers;
@@ -93,10 +98,7 @@ export function useAgentChat(source: AgentSource, options: UseAgentChatOptions):
     conversation,
     sessions: {
       current: sessionId,
-      get list() {
-        conversation.wantSessions();
-        return list;
-      },
+      list,
       open,
       rename: (id, title) => conversation.withStore((store) => store.rename(id, title)),
       delete: async (id) => {

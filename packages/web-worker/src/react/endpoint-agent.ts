@@ -1,0 +1,151 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentErrorCode } from '@isoloop/core';
+import { DefaultChatTransport, type UIMessage } from 'ai';
+import type { AgentLink } from './agent-link.ts';
+import type { AgentSessionEntry } from './agent-sessions.ts';
+import type { AgentEndpoint } from './agent-source.ts';
+import { staticChunks, withStaticParts } from './static-parts.ts';
+
+export interface AgentEndpointOptions {
+  /** Headers of each request, such as `authorization`. A function is called for each request. */
+  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
+  /** Further fields of each message, such as `model`. */
+  readonly body?: object;
+  readonly credentials?: RequestCredentials;
+  /** Function that makes the requests. Default: `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/**
+ * Describes an endpoint of `@isoloop/edge` for `useAgentChat`. `api` is the address of its chat
+ * route. The options may change from render to render.
+ */
+export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
+  const endpoint: Endpoint = {
+    api,
+    options,
+    link: (sessionId, latest) => linkEndpoint(api, sessionId, () => (latest() as Endpoint).options),
+  };
+  return endpoint;
+}
+
+interface Endpoint extends AgentEndpoint {
+  readonly options: AgentEndpointOptions;
+}
+
+/** `latest` returns the options for each request. */
+function linkEndpoint(
+  api: string,
+  sessionId: string,
+  latest: () => AgentEndpointOptions,
+): AgentLink {
+  const pathOf = (id: string): string => `${api}/${encodeURIComponent(id)}`;
+  const path = pathOf(sessionId);
+  // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
+  const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
+  const tell = (): void => otherTabs.postMessage('changed');
+  const headers = (): Readonly<Record<string, string>> => {
+    const { headers: given = {} } = latest();
+    return typeof given === 'function' ? given() : given;
+  };
+  const send: typeof fetch = (url, init) => (latest().fetch ?? fetch)(url, init);
+  const ask = async (url: string, method = 'GET', body?: object): Promise<Response> => {
+    const { credentials } = latest();
+    const response = await send(url, {
+      method,
+      headers: { ...headers(), ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      ...(credentials && { credentials }),
+    });
+    if (!response.ok) throw await refusal(response);
+    return response;
+  };
+  const stored = async (id: string): Promise<UIMessage[]> => {
+    const { messages } = (await (await ask(`${pathOf(id)}/messages`)).json()) as {
+      readonly messages: UIMessage[];
+    };
+    return messages;
+  };
+  const transport = new DefaultChatTransport<UIMessage>({
+    api,
+    headers,
+    credentials: () => latest().credentials ?? 'same-origin',
+    fetch: send,
+    // The endpoint has the history. The last answer may have decisions that are not sent yet.
+    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
+      const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
+      const sent = messages.slice(Math.max(last, 0));
+      return {
+        body: { ...latest().body, ...body, id, trigger, messageId, messages: sent, events: true },
+      };
+    },
+    prepareReconnectToStreamRequest: () => ({ api: `${path}/stream?events=true` }),
+  });
+  return {
+    transport: {
+      async sendMessages(asked) {
+        const stream = await transport.sendMessages(asked);
+        tell();
+        return staticChunks(stream).pipeThrough(new TransformStream({ flush: tell }));
+      },
+      async reconnectToStream(asked) {
+        const stream = await transport.reconnectToStream(asked);
+        return stream && staticChunks(stream);
+      },
+    },
+    outlivesPage: true,
+    sessions: async () => ({
+      async list() {
+        const { chats } = (await (await ask(`${api}s`)).json()) as {
+          readonly chats: readonly AgentSessionEntry[];
+        };
+        return chats;
+      },
+      rename: async () => {
+        throw new AgentError('CONFIGURATION', 'An endpoint has no route to rename a conversation.');
+      },
+      delete: async (id) => void (await ask(pathOf(id), 'DELETE')),
+      export: async (id) => ({ sessionId: id, messages: await stored(id) }),
+    }),
+    history: async () => withStaticParts(await stored(sessionId)),
+    watch(listener) {
+      const hear = (): void => listener();
+      const look = (): void => {
+        if (document.visibilityState === 'visible') listener();
+      };
+      otherTabs.addEventListener('message', hear);
+      addEventListener('focus', look);
+      document.addEventListener('visibilitychange', look);
+      return () => {
+        otherTabs.removeEventListener('message', hear);
+        removeEventListener('focus', look);
+        document.removeEventListener('visibilitychange', look);
+      };
+    },
+    async stop() {
+      // Conversations in KV cannot be interrupted. There, the end of the reading ends the turn.
+      await ask(`${path}/interrupt`, 'POST', { mode: 'abort' }).catch(() => {});
+      tell();
+    },
+    edit: async () => {
+      throw new AgentError(
+        'INVALID_DECISION',
+        'An endpoint takes no other arguments from its client.',
+      );
+    },
+    close: () => otherTabs.close(),
+  };
+}
+
+/** Returns the error in the answer of an endpoint, or an error with the status. */
+async function refusal(response: Response): Promise<AgentError> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as {
+      readonly error: { readonly code: AgentErrorCode; readonly message: string };
+    };
+    return new AgentError(error.code, error.message);
+  } catch {
+    return new AgentError('INTERNAL', `The endpoint answered with ${response.status}: ${text}`);
+  }
+}

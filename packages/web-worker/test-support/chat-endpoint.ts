@@ -1,0 +1,122 @@
+import { ReActAgent, tool } from '@isoloop/core';
+import {
+  createUiMessageEncoder,
+  fromUiDecisions,
+  fromUiMessage,
+  toUiMessages,
+  type UiChunk,
+} from '@isoloop/core/ai-sdk';
+import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
+
+interface Turn {
+  readonly chunks: UiChunk[];
+  readonly aborting: AbortController;
+  readonly readers: Set<ReadableStreamDefaultController<Uint8Array>>;
+}
+
+const send = tool({
+  name: 'send',
+  description: 'Sends a mail',
+  input: { type: 'object' },
+  needsApproval: true,
+  execute: () => 'sent',
+});
+
+/**
+ * Endpoint in the page with the routes of a chat in a Durable Object. A turn continues without its
+ * clients. Each client reads the turn from its start.
+ */
+export class ChatEndpoint {
+  readonly agent: ReActAgent;
+  /** Requests in their order, as `GET /api/chat/ID/messages` with the id removed. */
+  readonly requests: string[] = [];
+  /** Awaited before the history is read. */
+  beforeHistory: () => Promise<unknown> = async () => {};
+  #turn: Turn | undefined;
+
+  constructor(replies: readonly (string | ScriptedStep)[]) {
+    this.agent = new ReActAgent({ name: 'edge', model: new ScriptedModel(replies), tools: [send] });
+  }
+
+  get isRunning(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  readonly fetch = async (
+    url: string | URL | Request,
+    init: RequestInit = {},
+  ): Promise<Response> => {
+    const { pathname } = new URL(String(url), 'http://endpoint');
+    const { method = 'GET' } = init;
+    const route = `${method} ${pathname.replace(/^\/api\/chat\/[^/]+/, '/api/chat/ID')}`;
+    this.requests.push(route);
+    switch (route) {
+      case 'POST /api/chat':
+        this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
+        return this.#read(init.signal);
+      case 'GET /api/chat/ID/stream':
+        return this.#turn ? this.#read(init.signal) : new Response(null, { status: 204 });
+      case 'GET /api/chat/ID/messages': {
+        await this.beforeHistory();
+        const pending = [...this.agent.status.calls.values()].flatMap((call) => call.pending ?? []);
+        return Response.json({ messages: toUiMessages(await this.agent.messages(), { pending }) });
+      }
+      case 'POST /api/chat/ID/interrupt':
+        this.#turn?.aborting.abort();
+        return Response.json({ interrupted: true });
+      case 'GET /api/chats':
+        return Response.json({ chats: [{ id: 'c', title: 'One', createdAt: 1, updatedAt: 2 }] });
+      default:
+        return Response.json(
+          { error: { code: 'NOT_FOUND', message: 'No such route.' } },
+          { status: 404 },
+        );
+    }
+  };
+
+  /** Ends all connections as a network does, while the turn continues. */
+  dropClients(): void {
+    for (const reader of this.#turn?.readers ?? []) reader.error(new TypeError('network error'));
+    this.#turn?.readers.clear();
+  }
+
+  #begin({ messages }: { readonly messages: readonly object[] }): void {
+    const last = messages.at(-1);
+    const decisions = fromUiDecisions(last);
+    const input = decisions.length ? decisions : fromUiMessage(last);
+    const messageId = decisions.length ? (last as { readonly id: string }).id : crypto.randomUUID();
+    const turn: Turn = { chunks: [], aborting: new AbortController(), readers: new Set() };
+    this.#turn = turn;
+    const encoder = createUiMessageEncoder({ events: true, messageId });
+    const { signal } = turn.aborting;
+    const run = async (): Promise<void> => {
+      const stream = this.agent.stream(input, { signal, detached: true });
+      for await (const batch of stream.batches())
+        for (const chunk of encoder.encode(batch)) {
+          turn.chunks.push(chunk);
+          for (const reader of turn.readers) reader.enqueue(toLine(chunk));
+        }
+      this.#turn = undefined;
+      for (const reader of turn.readers) reader.close();
+    };
+    void run();
+  }
+
+  #read(signal: AbortSignal | null | undefined): Response {
+    const { chunks, readers } = this.#turn!;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const chunk of chunks) controller.enqueue(toLine(chunk));
+        readers.add(controller);
+        signal?.addEventListener('abort', () => {
+          if (readers.delete(controller)) controller.error(signal.reason);
+        });
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+}
+
+function toLine(chunk: UiChunk): Uint8Array {
+  return new TextEncoder().encode(`data: ${JSON.stringify(chunk)}\n\n`);
+}
