@@ -43,7 +43,7 @@ test.each([
       hasAnswer,
     });
     // Not shown yet, because the continued run replaces these messages or sends them again.
-    expect(await cutOffTurn(agent)).toEqual({});
+    expect(await cutOffTurn(agent)).toEqual({ continues: true });
     expect((await agent.call()).text).toBe('Because.');
     expect(await takeoverOf(memory)).toMatchObject({
       type: 'ended',
