@@ -8,8 +8,8 @@ export interface Block {
 }
 
 /**
- * Returns the TypeScript code blocks of a README. In its first line, the word after `ts` is the
- * file's name.
+ * Returns the TypeScript code blocks of a README. The word after `ts` in the first line of a block
+ * is the file's name.
  */
 export function codeBlocks(path = 'README.md'): readonly Block[] {
   const readme = readFileSync(`${root}/${path}`, 'utf8');

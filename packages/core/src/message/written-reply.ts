@@ -8,7 +8,7 @@ import { textSum } from './text-sum.ts';
 
 interface Written {
   /**
-   * The model's reply without the message's text: the part before and the part after this text. One
+   * The parts of the model's reply before and after the text that the message shows. One
    * part if the reply does not contain the text.
    */
   readonly parts: readonly string[];
@@ -17,8 +17,8 @@ interface Written {
 }
 
 /**
- * Returns metadata that stores a reply as the model wrote it, for a reply with tool calls in its
- * text. `words`: the part of the text that the message shows.
+ * If a reply has tool calls in its text, this metadata stores the reply as the model wrote it.
+ * `words`: the part of the text that the message shows.
  */
 export function writtenReply(
   text: string,

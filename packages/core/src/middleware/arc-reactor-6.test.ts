@@ -32,7 +32,7 @@ const correct = expect.stringContaining('correct the arguments');
 const force = expect.stringContaining('Do not answer yet');
 const otherWords = expect.stringContaining('other words');
 
-test('without errorHints() and reuseCalls(), failed and repeated tool calls get no hint, and each runs (3.8.2)', async () => {
+test('without errorHints() and reuseCalls(), arcReactor() (3.8.2) runs every failed or repeated tool call and gives no hint', async () => {
   const { agent, execute, asked } = setUp([look('fail'), look('a'), look('a'), 'done'], []);
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
   expect(execute).toHaveBeenCalledTimes(3);
@@ -59,14 +59,14 @@ test('a text after a failed tool call is discarded twice, and the third text is 
   expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'Really.']);
 });
 
-test('a correct tool call ends the hints, and at most two texts are discarded in a run', async () => {
+test('a new tool call ends the stricter hint, and at most two texts are discarded in a run', async () => {
   const replies = [look('fail'), 'No.', look('fail'), 'No.', look('fail'), 'Enough.'];
   const { agent, asked } = setUp(replies, [errorHints()]);
   expect(await agent.call('go')).toMatchObject({ text: 'Enough.' });
   expect(asked()).toEqual(['go', correct, force, correct, force, correct]);
 });
 
-test('after the tools were removed, the model gets no hint', async () => {
+test('a request without tools, after the limit of tool calls, gets no hint', async () => {
   const calls: ScriptedReply = {
     toolCalls: Array.from({ length: 10 }, () => ({ name: 'look', input: { out: 'fail' } })),
   };
@@ -129,7 +129,7 @@ test('a repeated tool call gets the earlier result, and the model has to answer'
   expect(textOf((await agent.messages()).at(-1)!)).toBe('done');
 });
 
-test('reuseCalls() reuses neither failed tool calls nor those of an earlier run or of other tools', async () => {
+test('reuseCalls() does not reuse failed calls, calls of an earlier run, or calls of tools outside the option `tools`', async () => {
   const replies = [look('fail'), look('fail'), look('a'), 'one', look('a'), 'two'];
   const { agent, execute } = setUp(replies, [reuseCalls()]);
   await agent.call('go');

@@ -24,12 +24,12 @@ export interface PromptCall extends RunInfo {
 export interface PromptVariablesOptions extends TemplateOptions {
   /**
    * Variables of every agent call, or a function that returns them. The function runs once per
-   * agent call. It can read the session's values with `state.of(call)`.
+   * agent call. It can read the session's values with `stateKeys(…).of(call)`.
    */
   readonly variables?: TemplateVariables | ((call: PromptCall) => Awaitable<TemplateVariables>);
   /**
-   * Token of further variables in the `toolContext` of an agent call or of the agent. They have
-   * precedence over `variables`. Default `callVariables`.
+   * Token that finds further variables in the `toolContext` of the agent call or of the agent. They
+   * have precedence over `variables`. Default `callVariables`.
    */
   readonly token?: ContextToken<TemplateVariables>;
   /**

@@ -216,7 +216,7 @@ test('a merged message is the same object until its conversation grows', async (
   expect(textOf(fourth!)).not.toContain('More.');
 });
 
-test('a history that continues differently or ends earlier gets its own text', async () => {
+test('a history that differs from the previous one, or is shorter, gets its own text', async () => {
   const { model, requests } = listener('openai');
   const merged = multiAgent(model, { header });
   const [a, b, c, d] = ['one', 'two', 'three', 'four'].map((text) => said('Ann', text));

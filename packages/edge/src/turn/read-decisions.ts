@@ -12,8 +12,9 @@ const fieldsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
 ]);
 
 /**
- * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field:
- * if an unknown field were ignored, another tool call than the client expects could run. Throws
+ * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field.
+ * If an unknown field were ignored, a tool call could run differently from what the client expects.
+ * Throws
  * `PAYLOAD_TOO_LARGE` if there are too many decisions or one is too long.
  */
 export function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {

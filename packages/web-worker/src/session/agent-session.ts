@@ -59,7 +59,7 @@ export class AgentSession {
     this.#options = options;
   }
 
-  /** Parts of the pages that are connected to this worker. */
+  /** Offers of the connected pages (tools, approvals, model and hooks) to this session. */
   get pages(): SessionPages {
     return this.#options.pages;
   }

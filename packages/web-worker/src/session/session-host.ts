@@ -51,6 +51,9 @@ export interface SharedHostOptions {
   readonly pending: PendingRequests;
   /** Runs of this worker, if this worker is the leader. */
   readonly runs: SessionRuns | undefined;
-  /** Function that starts a new term with a new agent. */
+  /**
+   * Function that creates the runs of this worker, with a new agent, when the worker becomes the
+   * leader.
+   */
   readonly createRuns: (takesOver: boolean) => SessionRuns;
 }

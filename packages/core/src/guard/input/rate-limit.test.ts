@@ -52,7 +52,7 @@ test.each(stores)(
   },
 );
 
-test('rateLimit() allows a hundred calls an hour, without those that the minute limit rejected', async () => {
+test('rateLimit() allows a hundred calls an hour; calls that the minute limit rejected do not count', async () => {
   const { clock, verdicts } = limited();
   for (let minute = 0; minute < 10; minute++) {
     expect(await verdicts(12, 'ann')).toBe('++++++++++--');

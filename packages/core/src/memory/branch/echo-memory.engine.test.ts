@@ -143,7 +143,7 @@ test('if the store returns a state older than the echo, read() retries and then 
   await expect(open(store, second).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
 });
 
-test('if the head is missing for longer than a delayed read can explain, the session continues from the echo', async () => {
+test('if the store shows an old head for longer than its maximum delay, the session continues from the echo', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   await store.freeze('s:s:head');
@@ -197,7 +197,7 @@ test('a turn that lost a race is reported at the next request, and the session c
   expect(Object.keys(await open(store, kept).branches())).toEqual(['yours']);
 });
 
-test("a turn whose base was replaced by another session does not overwrite the other session's head", async () => {
+test('a turn does not overwrite the head of a new session that began under the same id during the turn', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const memory = open(store, first);
@@ -240,7 +240,7 @@ test.for([
   [false, ['2', '1']],
   [true, ['1', '2']],
 ] as const)(
-  'an abandoned first turn and the next turn become one log, whichever ends first: %s',
+  'an abandoned first turn and the next turn become one log; the abandoned turn ends first: %s',
   async ([isFirst, order]) => {
     const store = new LateStore();
     const left = open(store);
@@ -281,7 +281,7 @@ test('an abandoned first turn begins a new session, even if an older session exi
   expect(await idsOf(open(store, left.echo))).toEqual(['3']);
 });
 
-test("with `withoutEcho: 'latest'`, the later of two first turns is ordered after the other", async () => {
+test("with `withoutEcho: 'latest'`, if two turns begin a session, the turn that ends later is ordered after the other", async () => {
   const store = new LateStore();
   const both = [
     open(store, undefined, { withoutEcho: 'latest' }),

@@ -1,4 +1,4 @@
-/** Most characters of one part of a key. File systems allow names of 255 bytes. */
+/** Maximum number of characters in one part of a key. File systems allow names of 255 bytes. */
 const partLength = 120;
 
 /**
@@ -16,10 +16,13 @@ export function toDriverKey(key: string): string {
   return `${parts.join(':')}${suffix}`;
 }
 
-/** Returns the key of a driver's key; `undefined` if it is not one of ours. */
+/**
+ * Returns the store's key for a driver's key. Returns `undefined` if `toDriverKey` did not make
+ * that key.
+ */
 export function fromDriverKey(driverKey: string): string | undefined {
   if (!driverKey.endsWith(suffix)) return undefined;
-  // The driver for files lists its own separators.
+  // The driver for files lists keys with `/` between their parts; other drivers may use `:` or `\`.
   const name = driverKey.slice(0, -suffix.length).replace(/[:/\\]/g, '');
   return name.replace(/_([0-9a-f]+)_/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

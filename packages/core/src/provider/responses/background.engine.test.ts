@@ -33,7 +33,10 @@ async function storedId(store: MemoryStore): Promise<unknown> {
   return reply?.state?.['id'];
 }
 
-/** Starts a call on a host, which stops for ever once it has read what the provider holds back. */
+/**
+ * Starts a call on a host. The host waits for ever when the provider holds back the rest of the
+ * reply.
+ */
 async function runUntilHeld(provider: BackgroundProvider, store: MemoryStore): Promise<void> {
   const { agent } = host(provider, store);
   const stream = agent.stream('Where?', { detached: true });
@@ -42,7 +45,7 @@ async function runUntilHeld(provider: BackgroundProvider, store: MemoryStore): P
 }
 
 test.for(Array.from({ length: callLength - 1 }, (_, index) => index + 1))(
-  'a host that dies after event %i of a tool call leaves one generation for the next host',
+  'if a host dies after event %i of a tool call, the next host reads the same generation',
   async (hold) => {
     const provider = new BackgroundProvider();
     const store = new MemoryStore();
@@ -58,7 +61,7 @@ test.for(Array.from({ length: callLength - 1 }, (_, index) => index + 1))(
 );
 
 test.for(Array.from({ length: textLength - 1 }, (_, index) => index + 1))(
-  'a host that dies after event %i of an answer leaves one generation for the next host',
+  'if a host dies after event %i of an answer, the next host reads the same generation',
   async (hold) => {
     const provider = new BackgroundProvider();
     const store = new MemoryStore();
@@ -179,7 +182,7 @@ test('a host that lost the session does not cancel what the next host reads', as
   expect(provider.generations.map(({ cancelled }) => cancelled)).toEqual([false, false]);
 });
 
-test('an id that cannot be stored is canceled', async () => {
+test('if the id of a generation cannot be stored, the generation is canceled', async () => {
   const provider = new BackgroundProvider();
   class Failing extends SessionMemory {
     override get replies() {
@@ -195,7 +198,7 @@ test('an id that cannot be stored is canceled', async () => {
   await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
 });
 
-test('a memory that stores later gets replies without a background', async () => {
+test("with `durability: 'turn'`, the provider's background mode is not used", async () => {
   const provider = new BackgroundProvider();
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's', { durability: 'turn' });

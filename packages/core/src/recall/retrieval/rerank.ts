@@ -12,8 +12,8 @@ export type Rerank = (
 /**
  * Creates a reranker that combines the score of a document with the share of the query's words that
  * the document contains. It works in any language. `weight` is the weight of the words, from 0 to
- * 1. Default 0.3 (Arc Reactor). If a document has no score, its position is used in place of the
- * score.
+ * 1. Default: 0.3, as in Arc Reactor. If a document has no score, its position is used in place of
+ * the score.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'keywordRerank()', options, '');
