@@ -141,7 +141,6 @@ test.for<[what: string, parts: readonly Part[]]>([
   ['empty text', [{ type: 'text-delta', id: 't', delta: '' }]],
   ['the starts of blocks', [{ type: 'text-start', id: 't' }]],
   ['metadata', [{ type: 'response-metadata', id: 'r' }]],
-  ['calls that the provider runs', [{ type: 'tool-result', toolCallId: 'c', toolName: 't' }]],
   ['raw parts after text', [{ type: 'text-delta', id: 't', delta: 'Hi' }, { type: 'raw' }]],
 ])('in fromAiSdk(), %s count as silence', async ([, parts]) => {
   const seen = { cancelled: false };
