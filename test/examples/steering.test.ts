@@ -172,7 +172,7 @@ test('stateKeys() keeps values of a session', async () => {
     description: 'Puts something on the list',
     input: z.object({ item: z.string() }),
     execute({ item }, ctx) {
-      state.of(ctx).write({ items: item, counts: { [item]: 1 } }); // parallel tools keep each other's values
+      state.of(ctx).write({ items: item, counts: { [item]: 1 } }); // the state keeps the values of all parallel tools
       return 'ok';
     },
   });

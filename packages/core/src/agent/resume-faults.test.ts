@@ -248,7 +248,7 @@ test.for(
   },
 );
 
-test('another agent applies decisions immediately, and runs the pre-acting hooks that have not run', async () => {
+test('a second agent on the same memory applies decisions in its first call, and runs the pre-acting hooks that have not run', async () => {
   const one = setUp([calls('external', 'asks', 'asks')]);
   await one.read('go');
   const two = setUp(['ok'], {}, one.memory);
@@ -281,7 +281,7 @@ test.for([
   ['safe', ['call_1 success'], ['s:call_1 {"amount":7}']],
   ['nonsense', ['call_1 error'], []],
 ] as const)(
-  'the result of a tool call that a dead host left open, of the tool "%s": %j',
+  'the result of a tool call of "%s" that a dead host left open: %j',
   async ([name, expected, executed]) => {
     const { read, results, ran, ids } = setUp(['ok'], {}, left(name));
     expect((await read()).result.text).toBe('ok');
@@ -496,7 +496,7 @@ test('pending tool calls stay pending after calls without input, and a result su
 });
 
 test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
-  'a tool call that never started runs, with any replay policy (%s)',
+  'the next call runs a tool call that has not started, with any replay policy (%s)',
   async (replay) => {
     let runs = 0;
     const own = tool({
@@ -518,7 +518,7 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
   },
 );
 
-test('a tool call that a dead host left open does not run if the store fails when the call is closed', async () => {
+test('a tool call that a dead host left open does not run, even if the store first rejects its result', async () => {
   let full = true;
   class Full extends InMemoryMemory {
     override async append(messages: readonly Msg[]): Promise<void> {

@@ -149,7 +149,7 @@ test('a calibration corrects the estimates with the real token counts of each mo
   expect(fitFor('twice')).toMatchObject({ before: 1020, after: 580, removed: 22 });
   expect(fitFor('unknown')).toMatchObject({ before: 510, after: 510 });
   expect(fitFor('less')).toMatchObject({ before: 255, after: 255 });
-  // The ratio is rounded to steps, so that a small change does not move the cut.
+  // The ratio is rounded up to a multiple of 0.05, so that a small change does not move the cut.
   expect(fitFor('near')).toMatchObject({ before: 536, after: 536 });
 });
 
@@ -169,7 +169,7 @@ test('if the calibration ratio changes a little with each reply, the cut does no
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
-test('with `reference: true`, fitContext() removes single messages before the prompt and all messages after it, as Arc Reactor does', () => {
+test('with `reference: true`, fitContext() may remove a question without its answer, and the newest tool call with its result, as Arc Reactor does', () => {
   const step = [
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
     toolMessage({

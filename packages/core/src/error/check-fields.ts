@@ -2,10 +2,10 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 
 /**
  * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists
- * the fields as `key,key:kind|kind`, separated by blanks. A kind is a name of `typeof`, `array`,
- * `count` (a number of 0 or more) or `iterator()` (an iterable). A method such as `read()` means an
- * object with this method. Any other word means exactly this value. `|?` at the end marks an
- * optional field.
+ * the fields as `key,key:kind|kind`, separated by blanks. A kind is a result of `typeof` such as
+ * `string`, or `array`, `count` (a number of 0 or more) or `iterator()` (an iterable). A method
+ * such as `read()` means an object with this method. Any other word means exactly this value. `|?`
+ * at the end marks an optional field.
  */
 export function checkFields(
   code: AgentErrorCode,
@@ -55,7 +55,8 @@ const alternatives: Readonly<Record<string, string>> = {
 
 /**
  * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
- * names the option to use, if known. `agentFields`: options of the agent, which the error names.
+ * names the option to use, if known. `agentFields`: options of the agent. For an unknown option in
+ * this list, the error says that it belongs to the agent.
  */
 export function checkOptions(
   code: AgentErrorCode,

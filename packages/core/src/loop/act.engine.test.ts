@@ -317,7 +317,7 @@ test('a tool’s oldest progress reports are dropped if there are too many, and 
   expect(await results(agent)).toEqual(['chatty success ok', 'chatty success ok']);
 });
 
-test('events of another run that a tool forwards keep their run id and path, and get new sequence numbers', async () => {
+test('if a tool forwards events of another run, they keep their run id and path, and get new sequence numbers', async () => {
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['from the child']) });
   const ask = tool({
     name: 'ask',
@@ -368,7 +368,7 @@ test.for<readonly [string, object]>([
   expect(await results(agent)).toEqual([expect.stringMatching(/^odd error Error: /)]);
 });
 
-test('too many progress reports of one tool drop no report of another tool', async () => {
+test('if one tool sends too many progress reports, no report of another tool is dropped', async () => {
   let flood = (_count: number): void => {};
   const first = tool({
     name: 'first',

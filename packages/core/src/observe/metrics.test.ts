@@ -159,7 +159,7 @@ test("the time until an approval is not part of the tool's time, and a rejected 
   expect(recorded).toEqual([['approved', 5, 'success']]);
 });
 
-test('metrics() measures a model request that failed and a request whose reader left', async () => {
+test('metrics() measures a model request that failed and a model request that an interrupt canceled', async () => {
   const { agent, of } = setUp([
     { error: new AgentError('MODEL_SERVER', 'down') },
     { text: 'Half ', hang: true },
@@ -306,8 +306,8 @@ test('the callbacks of retries, fallbacks and guards get the data of their run',
   });
   expect((await agent.call('go')).text).toMatch(/^12345\n/);
   const run = { runId: told[0]?.runId, sessionId: 's', userId: 'u', agentPath: ['a'] };
-  // The callbacks of retry(), fallback(), toolRetry(), fallback(), the violation and the guard’s
-  // action.
+  // The six entries come from retry(), fallback(), toolRetry(), fallback() again, `onViolation` and
+  // `onAction`.
   expect(told).toEqual(Array.from({ length: 6 }, () => run));
 });
 

@@ -220,7 +220,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
   return {
     name: 'openTelemetry',
     onError: 'ignore',
-    // Runs last, so that the spans get events after the other hooks changed them.
+    // Runs last, so that the spans contain the events as the other hooks changed them.
     on: {
       'pre-acting': {
         priority: Infinity,

@@ -23,7 +23,8 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
           ? withoutCalls(model, request, context)
           : model.stream(request, context),
       ),
-    // Calls in the text of a reply only show here.
+    // Tool calls written in the text of a reply are known only in `post-reasoning`, not in the
+    // wrapped model.
     on: {
       'pre-reasoning': {
         handle({ tools, runId }) {
@@ -41,7 +42,10 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
   };
 }
 
-/** Returns the reply without its calls, and without the correction that the text protocol wants. */
+/**
+ * Removes the calls from the reply, and the metadata by which the text protocol asks the model for
+ * a correction.
+ */
 function withoutTextCalls(event: EventOf<'post-reasoning'>): EventOf<'post-reasoning'> | undefined {
   const { message } = event;
   const words = wordsBesideCall(message)?.trim();

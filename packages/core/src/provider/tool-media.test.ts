@@ -44,7 +44,7 @@ const wired = (messages: readonly Msg[], media: ModelFeatures['media']): readonl
 
 const round: ScriptedReply = { toolCalls: [{ name: 'say' }, { name: 'snap' }, { name: 'snap' }] };
 
-test('toolMedia() adds media that the model supports after the results of a reply’s tool calls', async () => {
+test('toolMedia() adds a message after all tool results of a reply, with the media that the model supports', async () => {
   const { agent, model } = setUp([round, 'Nice.']);
   await agent.call(userMessage([text('Look'), image, sound]));
   const { messages } = model.requests[1]!;
@@ -73,7 +73,7 @@ test('toolMedia() adds media that the model supports after the results of a repl
   ]);
 });
 
-test('a model without media support gets placeholders, and the other message objects stay the same', async () => {
+test('a model without media support gets placeholders, and no message with media is added', async () => {
   const { agent, model } = setUp([round, 'Nice.'], []);
   await agent.call(userMessage([text('Look'), image]));
   const { messages } = model.requests[1]!;

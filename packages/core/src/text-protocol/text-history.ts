@@ -24,8 +24,8 @@ export class TextHistory {
   }
 
   /**
-   * Converts tool calls into text of the assistant, with the model's original text if the log has
-   * it. Converts consecutive tool results into one user message. Drops assistant messages without
+   * Converts tool calls into assistant text. Uses the text that the model wrote, if the log has it.
+   * Converts consecutive tool results into one user message. Drops assistant messages without
    * words, media or tool calls. Returns other messages unchanged.
    */
   render(messages: readonly Msg[]): readonly Msg[] {

@@ -46,7 +46,8 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
   const given = fields[api].flatMap((field) =>
     body[field] == null ? [] : [[field, body[field]] as const],
   );
-  // Fields without a name are those of chat completions, also in older queues.
+  // Fields without `api` are fields of chat completions. Turns in older queues have no `api`
+  // either.
   return { ...(api === 'responses' && { api }), ...Object.fromEntries(given) };
 }
 

@@ -84,8 +84,8 @@ export class Session {
   }
 
   /**
-   * Calls a listener with the events of all runs, including runs of other tabs, from the start of
-   * the active run on. Returns a function that removes the listener.
+   * Calls a listener with all events since the start of the active run, and with those of later
+   * runs. Includes runs of other tabs. Returns a function that removes the listener.
    */
   watch(listener: (events: EventBatch) => void): () => void {
     const stop = this.#readers.watch(listener);

@@ -168,8 +168,8 @@ function committed(transaction: IDBTransaction): Promise<void> {
 }
 
 /**
- * Returns whether the browser has closed the connection, as browsers do to background tabs without
- * an event. WebKit reports "Connection to Indexed Database server lost" and Chromium "Internal
+ * Returns whether the browser has closed the connection. Browsers do this in background tabs, and
+ * send no event. WebKit reports "Connection to Indexed Database server lost" and Chromium "Internal
  * error opening backing store". Both are an `UnknownError`. An operation on a closing connection
  * fails with `InvalidStateError`. An interrupted transaction fails with `AbortError`, or with
  * `null` as its error.

@@ -134,7 +134,8 @@ function straightforward(raw: string): string {
       if (!match) break;
       const { index } = match;
       const local = kind === 'email' ? localPart(text.slice(0, index)) : '';
-      // `cardLength` has its own tests: its groups have no simple definition.
+      // Uses the real `cardLength`, because the digit groups of cards have no simple definition.
+      // `cardLength` has its own tests.
       const length =
         kind === 'card'
           ? accept!(match[0], text, index)
@@ -144,7 +145,8 @@ function straightforward(raw: string): string {
       from = index + (isFound ? length : 1);
     }
   }
-  // Merges overlapping ranges. The merged range has the kind of its first and longest range.
+  // Merges overlapping ranges. The merged range has the kind of the range that starts first, or of
+  // the longest one if several start there.
   matches.sort((a, b) => a.start - b.start || b.end - a.end);
   matches.forEach(({ start, end }, index) => {
     const group = owner[start] ?? index;

@@ -60,9 +60,10 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
 }
 
 /**
- * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if the conversation
- * already has the id of a message or of a tool call. Ids must be unique, because the log removes
- * and replaces messages by id, and finds results by the id of their tool call. Ignores decisions.
+ * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool
+ * call of the conversation already has the id of a new one. Ids must be unique, because the log
+ * removes and replaces messages by id, and finds results by the id of their tool call. Ignores
+ * decisions.
  */
 export function checkNew(items: readonly unknown[], conversation: readonly Msg[] = []): void {
   const places = new Map<string, number | undefined>(conversation.map(({ id }) => [id, undefined]));

@@ -39,8 +39,8 @@ export function resumptionOf({ messages, openRun }: LogEnd): Resumption {
 }
 
 /**
- * Returns whether the library may continue the log on its own. The last run must have no end in the
- * log, must have left something to continue, and no person may have interrupted it.
+ * Returns whether the library may continue the log on its own. The log has no end of the last run,
+ * the run left something to continue, and no person interrupted it.
  */
 export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
   if (view.openRun === undefined || view.ended !== undefined) return false;
@@ -49,15 +49,15 @@ export function isCutOff(view: LogEnd & Pick<SessionView, 'ended'>): boolean {
 }
 
 /**
- * Returns the messages of the log, without messages that an agent call without input removes and
- * without the stored answer that it returns.
+ * Returns the log's messages, except those that an agent call without input removes, and except a
+ * stored answer that the call returns.
  */
 export function messagesBefore(log: LogEnd): readonly Msg[] {
   const { cut, answer } = resumptionOf(log);
   return log.messages.filter((message) => message !== answer && !cut.includes(message));
 }
 
-/** Returns whether a log without open tool calls is empty or ends with an answer. */
+/** Returns whether a log is empty or ends with an answer. The log must have no open tool calls. */
 export function endsWithAnswer(messages: readonly Msg[]): boolean {
   const last = messages.findLast(({ role }) => role !== 'system');
   return !last || (last.role === 'assistant' && isKept(last));
@@ -75,8 +75,8 @@ function isLeftover(message: Msg): boolean {
 }
 
 /**
- * Returns whether an interrupt left this message: a partial reply, or the answer after the
- * interrupt.
+ * Returns whether an interrupt left this message: a partial reply, or the message with which the
+ * interrupted call ended.
  */
 function isOfInterrupt({ metadata }: Msg): boolean {
   return metadata?.['partial'] === 'interrupted' || metadata?.['reason'] === 'interrupted';

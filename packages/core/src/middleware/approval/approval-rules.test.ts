@@ -157,7 +157,7 @@ test('an exact name takes precedence over patterns, and an earlier pattern over 
   ]);
 });
 
-test('a structured value needs approval only by a rule with the name of its tool, not by a pattern', async () => {
+test('a structured value needs approval only if a rule names its tool exactly; a pattern does not apply to it', async () => {
   const tools = toolsNamed('read');
   const output = structured({ type: 'object' });
   const asked = async (approvalOn: Rules): Promise<readonly string[]> => {

@@ -59,7 +59,8 @@ const rolesOf = (request?: ModelRequest): string =>
   request?.messages.map(({ role, name }) => (role === 'user' && name) || role).join(' ') ?? '';
 
 /**
- * Returns the documents’ text between the tags in the request, or undefined without such a message.
+ * Returns the text between the tags of the message with documents, or undefined if the request has
+ * no such message.
  */
 function contextOf(request?: ModelRequest): string | undefined {
   const message = request?.messages.find(({ name }) => name === 'retrieved_context');
@@ -140,7 +141,7 @@ test('the retriever gets the last user message, the limits and the session id', 
   expect(query).toMatch(/^start .* end$/s);
 });
 
-test('documents with a score from 0.7 or the given threshold are kept, and so are documents without a score', async () => {
+test('documents are kept if they have no score, or a score of at least the threshold (default 0.7)', async () => {
   const documents = [doc('bad', 0.3), doc('good', 0.9), doc('fair', 0.7), doc('poor', 0.69)];
   expect((await shownFor(documents)).shown).toBe('[1]\ngood\n\n---\n\n[2]\nfair');
   expect((await shownFor(documents, { threshold: 0.8 })).shown).toBe('[1]\ngood');

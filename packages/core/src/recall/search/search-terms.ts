@@ -21,8 +21,9 @@ export interface SearchTermsOptions {
 }
 
 /**
- * Matches consecutive characters of a script without spaces between words, or else one word. Korean
- * counts as a script without spaces, because its particles are attached to the words.
+ * Matches one word. In a script that puts no spaces between words, matches consecutive characters
+ * of that script instead. Korean counts as a script without spaces, because its particles are
+ * attached to the words.
  */
 const run =
   /((?:(?=[\p{L}\p{M}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])+)|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])[\p{L}\p{M}\p{N}])+/gu;
@@ -33,8 +34,8 @@ const hiraganaPiece = /^\p{sc=Hira}{1,2}$/u;
 /**
  * Creates functions that return the terms of a text for a full-text index, in any language. Width,
  * case and Latin accents do not count. A text without spaces is found by each pair of neighboring
- * characters, and by its words if the runtime can segment it. A text is therefore also found if the
- * runtimes of index and query segment it differently.
+ * characters, and by its words if the runtime can segment it. So a query also finds the text if
+ * another runtime, which segments it differently, built the index.
  */
 export function searchTerms({
   segment = segmenter() ?? null,

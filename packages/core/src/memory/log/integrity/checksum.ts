@@ -1,4 +1,7 @@
-/** Number of bytes that are encoded at a time. Part of the stored format. */
+/**
+ * Number of bytes that are encoded at a time. Another number would change the stored checksums,
+ * because each chunk is padded to whole words.
+ */
 const chunkBytes = 16_384;
 
 interface Scratch {
@@ -20,8 +23,7 @@ export function checksum(text: string, place: string): number {
   scratch ??= makeScratch();
   const { encoder, chunk, bytes, words } = scratch;
   let one = 0x9747b28c;
-  // Includes the number of U+FFFD characters, because a lone surrogate is encoded as the same
-  // bytes.
+  // Counts the U+FFFD characters, because `TextEncoder` also writes a lone surrogate as U+FFFD.
   let two = text.length + text.split('\ufffd').length * 2 ** 20;
   for (const part of [place, text]) {
     for (let rest = part; rest.length > 0;) {
