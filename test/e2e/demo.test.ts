@@ -98,7 +98,7 @@ test.for(homes)(
     const all = async (): Promise<void> => {
       expect(await questions(page).count()).toBe(5);
       expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
-      const notes = page.getByRole('group', { name: 'Tool notes, failed' });
+      const notes = page.getByRole('group', { name: 'Tool notes, denied' });
       const denied = notes.filter({ hasText: 'the user wrote a new message instead of deciding' });
       expect(await denied.count()).toBe(1);
       expect(await answers(page).nth(3).innerText()).toContain('instead of deciding');
