@@ -93,7 +93,7 @@ export interface RunInfo {
  * a reply after the death of the process that asked for it.
  */
 export interface KeptReply {
-  /** Returns the state that an earlier process kept. Only the first request of a step gets it. */
+  /** Returns the state that an earlier process kept, until this process saves or removes one. */
   load(): Promise<JsonObject | undefined>;
   /** Stores the state before the promise resolves. */
   save(state: JsonObject): Promise<void>;

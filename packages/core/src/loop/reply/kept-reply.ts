@@ -6,15 +6,19 @@ export function keptReply(run: Run): KeptReply | undefined {
   const { replies } = run.setup.memory;
   const after = run.view.at(-1)?.id;
   if (!replies || after === undefined) return undefined;
-  let isLoaded = false;
+  let isOwn = false;
   return {
     async load() {
-      // A second request of the step, such as a retry, must not continue what the first one left.
-      if (isLoaded) return undefined;
-      isLoaded = true;
-      return run.waits.read(replies.get(after));
+      // A later request of the step, such as a retry, must not continue the reply of an earlier one.
+      return isOwn ? undefined : run.waits.read(replies.get(after));
     },
-    save: (state) => run.writes.wait(replies.set(after, state)),
-    clear: () => replies.set(after, undefined),
+    save(state) {
+      isOwn = true;
+      return run.writes.wait(replies.set(after, state));
+    },
+    clear() {
+      isOwn = true;
+      return replies.set(after, undefined);
+    },
   };
 }

@@ -162,7 +162,8 @@ export class AiSdkDecoder {
     this.#showSources(deltas);
     deltas.push({
       type: 'finish',
-      reason: raw ?? unified,
+      // Providers have their own words for a reply that reached its length limit.
+      reason: unified === 'length' ? unified : (raw ?? unified),
       usage: toUsage(usage),
       metadata: this.#metadata,
     });

@@ -206,3 +206,33 @@ test("with `durability: 'turn'`, the provider's background mode is not used", as
   expect((await agent.call('Where?')).text).toBe(provider.answer);
   expect((await memory.view()).reply).toBeUndefined();
 });
+
+test('a response that expires while it is read begins again after a step-reset', async () => {
+  const provider = new BackgroundProvider();
+  provider.cut = 3;
+  const { agent } = host(provider, new MemoryStore());
+  const resets: string[] = [];
+  provider.isGone = true;
+  const stream = agent.stream('Where?');
+  for await (const event of stream) if (event.type === 'step-reset') resets.push(event.reason);
+  expect(resets).toEqual(['expired']);
+  expect((await stream.result).text).toBe(provider.answer);
+  expect(provider.generations).toHaveLength(3);
+});
+
+test('a reply that no longer fits the request is canceled', async () => {
+  const provider = new BackgroundProvider();
+  const store = new MemoryStore();
+  provider.hold = 4;
+  await runUntilHeld(provider, store);
+  provider.hold = Infinity;
+  const { look } = lookTool();
+  const other = new ReActAgent({
+    name: 'a',
+    model: openaiResponses({ model: 'gpt-5.5', background: true, fetch: provider.fetch }),
+    tools: [look],
+    memory: new SessionMemory(store, 's'),
+  });
+  expect((await other.call()).text).toBe(provider.answer);
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+});

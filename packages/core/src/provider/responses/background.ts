@@ -25,7 +25,7 @@ export async function* streamInBackground(
   const reply = new BackgroundReply(exchange);
   try {
     const isFound = yield* reply.resume();
-    if (!isFound) yield* reply.begin();
+    if (!isFound) yield* reply.beginUntilEnd();
   } catch (error) {
     reply.failed = error;
     throw error;
@@ -63,8 +63,12 @@ class BackgroundReply {
     const state = await kept.load();
     const id = state?.['id'];
     if (typeof id !== 'string') return false;
-    const isOwn = state!['origin'] === origin && state!['model'] === model;
-    if (!isOwn || state!['sum'] !== this.#sum) return false;
+    if (state!['origin'] !== origin) return false;
+    if (state!['model'] !== model || state!['sum'] !== this.#sum) {
+      // The request has changed since, so nobody will read this reply.
+      void this.#stop(id);
+      return false;
+    }
     const { inputSum } = formatter.format(request, { whole: true });
     this.#decoder = new ResponsesDecoder({ origin, inputSum, id });
     this.#stored = id;
@@ -78,8 +82,18 @@ class BackgroundReply {
     }
   }
 
-  /** Begins a new reply. */
-  async *begin(): AsyncGenerator<readonly ModelDelta[], void> {
+  /** Begins a new reply, and begins again if the provider deletes it before its end. */
+  async *beginUntilEnd(): AsyncGenerator<readonly ModelDelta[], void> {
+    try {
+      yield* this.#begin();
+    } catch (error) {
+      if (this.#stored === undefined || !isGone(error)) throw error;
+      yield [{ type: 'reset', reason: 'expired' }];
+      yield* this.#begin();
+    }
+  }
+
+  async *#begin(): AsyncGenerator<readonly ModelDelta[], void> {
     const { http, origin, formatter, request } = this.#exchange;
     yield* withWhole(
       (whole) => formatter.format(request, { whole, background: true }),
@@ -95,7 +109,7 @@ class BackgroundReply {
 
   /** Tells the provider to stop, unless another process continues to read the reply. */
   async cancel(): Promise<void> {
-    const { http, kept } = this.#exchange;
+    const { kept } = this.#exchange;
     const { id } = this.#decoder;
     if (id === undefined) return;
     const isTaken = (error: unknown): boolean =>
@@ -106,7 +120,11 @@ class BackgroundReply {
     } catch (error) {
       if (isTaken(error)) return;
     }
-    const { url, headers, fetch: send = fetch } = http;
+    await this.#stop(id);
+  }
+
+  async #stop(id: string): Promise<void> {
+    const { url, headers, fetch: send = fetch } = this.#exchange.http;
     const request = { method: 'POST', headers, redirect: 'manual' } as const;
     try {
       const response = await send(`${url}/${encodeURIComponent(id)}/cancel`, request);
@@ -130,8 +148,9 @@ class BackgroundReply {
       } catch (error) {
         if (this.#decoder.sequence > before) attempt = 1;
         const id = this.#stored;
-        if (id === undefined || signal.aborted || !isBroken(error) || attempt >= maxAttempts)
-          throw error;
+        const isOver = signal.aborted || !isBroken(error) || attempt >= maxAttempts;
+        // Without event numbers, the provider would send the whole reply again.
+        if (id === undefined || isOver || !this.#decoder.isNumbered) throw error;
         await wait(100 * 2 ** attempt, signal);
         stream = this.#read(id);
       }
@@ -163,7 +182,7 @@ function isBroken(error: unknown): boolean {
   if (!AgentError.is(error) || !error.retryable) return false;
   const { code, details } = error;
   if (code === 'MODEL_SERVER') return details?.['status'] !== undefined;
-  return code === 'MODEL_UNREACHABLE' || code === 'MODEL_BAD_RESPONSE';
+  return /^MODEL_(UNREACHABLE|BAD_RESPONSE|RATE_LIMITED)$/.test(code);
 }
 
 /** Returns whether the provider has deleted or canceled the response. */

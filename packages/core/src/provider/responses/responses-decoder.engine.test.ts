@@ -247,3 +247,37 @@ test('a reply in one piece is read, unless it is still in progress', () => {
 test('an event that is not JSON causes MODEL_BAD_RESPONSE', () => {
   expect(read(text(0, 'Hi'), '{"type":').error?.code).toBe('MODEL_BAD_RESPONSE');
 });
+
+test('a finished item at another position of the last event is not a new one', () => {
+  const whole = { ...message, content: [{ type: 'output_text', text: 'Hello' }] };
+  const { words } = read(
+    added(1, message),
+    text(1, 'Hello'),
+    done(1, { ...whole, id: 'msg_2' }),
+    completed({ output: [{ ...whole, id: 'msg_3' }] }),
+  );
+  expect(words).toBe('Hello');
+});
+
+test('a text that comes only with its own last event is read', () => {
+  const whole = {
+    type: 'response.output_text.done',
+    output_index: 0,
+    content_index: 0,
+    text: 'Hi',
+  };
+  expect(read(added(0, message), whole, done(0, message), completed()).words).toBe('Hi');
+});
+
+test('finished items without a position follow each other', () => {
+  const bare = { type: 'response.output_item.done' };
+  const first = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }] };
+  const second = { type: 'message', content: [{ type: 'output_text', text: 'Hello' }] };
+  const { words } = read({ ...bare, item: first }, { ...bare, item: second }, completed());
+  expect(words).toBe('Hello');
+});
+
+test('an incomplete reply is incomplete even if its status is missing', () => {
+  const { finish } = read(text(0, 'Hel'), { type: 'response.incomplete', response: {} });
+  expect(finish).toMatchObject({ reason: 'incomplete' });
+});

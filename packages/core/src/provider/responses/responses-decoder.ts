@@ -28,6 +28,8 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** First position of each item, by the item's id. */
   readonly #places: Map<string, number> = new Map();
   readonly #callItems: Map<string, OpenItem> = new Map();
+  /** Contents of the finished items. */
+  readonly #closed: Set<string> = new Set();
   #sum = new ReplySum();
   #last = -1;
   #calls = 0;
@@ -54,6 +56,11 @@ export class ResponsesDecoder implements ReplyDecoder {
   /** Id of the response; `undefined` before its first event. */
   get id(): string | undefined {
     return this.#id;
+  }
+
+  /** Whether the events have numbers. True before the first event. */
+  get isNumbered(): boolean {
+    return this.#sequence > 0 || this.#items.size === 0;
   }
 
   /** Number of the last event. */
@@ -123,6 +130,10 @@ export class ResponsesDecoder implements ReplyDecoder {
         return this.#text('summary', event, event.summary_index, deltas);
       case 'response.reasoning_text.delta':
         return this.#text('reasoning', event, event.content_index, deltas);
+      case 'response.output_text.done':
+        return this.#wholeText('content', event, event.text, deltas);
+      case 'response.refusal.done':
+        return this.#wholeText('content', event, event.refusal, deltas);
       case 'response.output_text.annotation.added':
         if (event.annotation) {
           this.#item(event).addAnnotation(event.content_index ?? 0, event.annotation);
@@ -134,8 +145,9 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.function_call_arguments.done':
         return this.#item(event).completeArguments(event.arguments ?? '', deltas);
       case 'response.completed':
-      case 'response.incomplete':
         return this.#finish(event.response ?? {}, deltas);
+      case 'response.incomplete':
+        return this.#finish({ status: 'incomplete', ...event.response }, deltas);
       default:
         if (!isIgnored(event.type)) this.#unknownEvents++;
     }
@@ -146,6 +158,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     this.#items.clear();
     this.#places.clear();
     this.#callItems.clear();
+    this.#closed.clear();
     this.#sum = new ReplySum();
     this.#last = -1;
     this.#calls = 0;
@@ -162,6 +175,15 @@ export class ResponsesDecoder implements ReplyDecoder {
     this.#item(event).addText(kind, index ?? 0, deltaOf(event), deltas);
   }
 
+  #wholeText(
+    kind: PartKind,
+    event: WireEvent,
+    whole: string | null | undefined,
+    deltas: ModelDelta[],
+  ): void {
+    if (whole) this.#item(event).completeText(kind, event.content_index ?? 0, whole, deltas);
+  }
+
   /** Opens an item, unless it is known. A repeated item under a new position stays the first one. */
   #open(item: WireItem, index: number, deltas: ModelDelta[]): OpenItem {
     const open = this.#items.get(index) ?? this.#repeated(item) ?? this.#create(index, item);
@@ -174,6 +196,7 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   #close(item: WireItem, index: number, deltas: ModelDelta[]): void {
     this.#open(item, index, deltas).close(item, deltas);
+    this.#closed.add(contentOf(item));
   }
 
   #create(index: number, item: WireItem): OpenItem {
@@ -208,7 +231,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     const id = item?.id || itemId;
     const known = id && this.#places.get(id);
     if (typeof known === 'number') return known;
-    return isNew ? this.#last + 1 : Math.max(this.#last, 0);
+    const isNext = isNew || (item && this.#items.get(this.#last)?.closed);
+    return isNext ? this.#last + 1 : Math.max(this.#last, 0);
   }
 
   #about({ id, model }: WireResponse = {}): void {
@@ -222,7 +246,8 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (status === 'queued' || status === 'in_progress')
       throw new Error(`The response is ${status}.`);
     response.output?.forEach((item, index) => {
-      if (item) this.#close(item, index, deltas);
+      // Some gateways leave items out of this list or change their ids, so positions may differ.
+      if (item && !this.#closed.has(contentOf(item))) this.#close(item, index, deltas);
     });
     this.#response = response;
   }
@@ -232,6 +257,13 @@ export class ResponsesDecoder implements ReplyDecoder {
     if (status === 'incomplete') return cause || 'incomplete';
     return this.#calls ? 'tool_calls' : 'stop';
   }
+}
+
+/** Returns what an item says, without the ids that some gateways change. */
+function contentOf({ type, content, summary, call_id: callId, name, id }: WireItem): string {
+  if (type === 'message') return JSON.stringify([type, content?.map((part) => part?.text)]);
+  if (type === 'reasoning') return JSON.stringify([type, summary, content]);
+  return JSON.stringify([type, callId || id, name]);
 }
 
 /** Characters that an item without content counts for. */

@@ -65,7 +65,8 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
     format(request, { whole = false, background = false } = {}) {
       const { providerOptions = {}, tools } = request;
       const { instructions, messages } = split(request.messages);
-      const sumsBefore = [0];
+      // Another server does not have the stored responses of this one.
+      const sumsBefore = [textSum(format.origin)];
       if (format.previousResponse)
         for (const message of messages)
           sumsBefore.push(nextSum(sumsBefore.at(-1)!, sumOf(message)));

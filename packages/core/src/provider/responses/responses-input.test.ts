@@ -117,8 +117,10 @@ test('the full reasoning of an open model is sent back, but a summary alone is n
       responses: { index: 0, origin: format.origin, item: open, part: 'content' },
     },
   };
-  expect(items(reply({ type: 'thinking', thinking: 'Well', ...full }))).toEqual([
+  const text = { type: 'text', text: 'Yes', ...kept(1) };
+  expect(items(reply({ type: 'thinking', thinking: 'Well', ...full }, text))).toEqual([
     { ...open, summary: [], content: [{ type: 'reasoning_text', text: 'Well' }] },
+    { role: 'assistant', content: 'Yes' },
   ]);
   expect(items(reply({ type: 'thinking', thinking: 'Well', ...kept(0, open) }))).toEqual([]);
 });
@@ -150,4 +152,31 @@ test('a call that the client would have to answer is omitted, with the reasoning
     { type: 'text', text: 'Hello', ...kept(2) },
   );
   expect(items(message)).toEqual([{ role: 'assistant', content: 'Hello' }]);
+});
+
+test('reasoning without the item that followed it is not sent, such as after a cut reply', () => {
+  const thought = { type: 'thinking', thinking: 'Hm', ...kept(0, reasoning) };
+  expect(items(reply(thought))).toEqual([]);
+  expect(items(reply(thought, { type: 'text', text: 'Stopped.' }))).toEqual([
+    { role: 'assistant', content: 'Stopped.' },
+  ]);
+});
+
+test('a model without reasoning gets none', () => {
+  const message = reply(
+    { type: 'thinking', thinking: 'Hm', ...kept(0, reasoning) },
+    { type: 'text', text: 'Yes', ...kept(1) },
+  );
+  const plain = toInputItems(message, { ...format, encryptedReasoning: false });
+  expect(plain).toEqual([{ role: 'assistant', content: 'Yes' }]);
+});
+
+test('a call of a built-in tool is sent back with its output', () => {
+  const call = { type: 'shell_call', id: 's', call_id: 'c1' };
+  const output = { type: 'shell_call_output', id: 'o', call_id: 'c1' };
+  const message = reply(
+    { type: 'thinking', thinking: '', ...kept(0, call) },
+    { type: 'thinking', thinking: '', ...kept(1, output) },
+  );
+  expect(items(message)).toEqual([call, output]);
 });

@@ -16,6 +16,8 @@ export interface InputFormat {
   readonly features: ModelFeatures;
   /** Host of the server. */
   readonly origin: string;
+  /** Whether the model accepts encrypted reasoning. Default: true. */
+  readonly encryptedReasoning?: boolean;
 }
 
 /** Item to send, with its position in the reply that it comes from. */
@@ -29,7 +31,7 @@ interface PlacedItem {
  * that has such a call without its result is refused.
  */
 const unanswered =
-  /^(local_shell|shell|apply_patch|computer)_call$|^mcp_approval_request$|^image_generation_call$/;
+  /^(local_shell|shell|apply_patch|computer|custom_tool)_call$|^mcp_approval_request$|^image_generation_call$/;
 
 /** Converts one message to input items. */
 export function toInputItems(message: Msg, format: InputFormat): readonly WireObject[] {
@@ -73,15 +75,20 @@ function fromAssistant(
     } else placed.push({ index, item });
   }
   placed.sort((a, b) => (a.index === b.index ? 0 : a.index - b.index));
-  return placed.map(({ item }) => item);
+  // A server refuses reasoning without the item that followed it, such as after a cut reply.
+  const isComplete = ({ item }: PlacedItem, place: number): boolean =>
+    item['type'] !== 'reasoning' || Number.isFinite(placed[place + 1]?.index);
+  return placed.filter(isComplete).map(({ item }) => item);
 }
 
 function toItem(
   block: ContentBlock,
   content: readonly ContentBlock[],
-  { origin }: InputFormat,
+  { origin, encryptedReasoning }: InputFormat,
 ): WireObject | undefined {
   const kept = keptItem(block);
+  // A model without reasoning refuses it.
+  if (encryptedReasoning === false && kept?.item?.['encrypted_content']) return undefined;
   const item = kept?.origin === origin ? kept.item : undefined;
   switch (block.type) {
     case 'text':
@@ -110,7 +117,10 @@ function toKeptItem(
   content: readonly ContentBlock[],
 ): WireObject | undefined {
   const type = String(item['type']);
-  if (type !== 'reasoning') return unanswered.test(type) ? undefined : item;
+  if (type !== 'reasoning') {
+    const isAnswered = content.some((block) => isOutputOf(item, keptItem(block)?.item));
+    return unanswered.test(type) && !isAnswered ? undefined : item;
+  }
   const next = content.find((block) => keptItem(block)?.index === index + 1);
   // A server refuses reasoning without the item that follows it.
   if (next && unanswered.test(String(keptItem(next)?.item?.['type']))) return undefined;
@@ -131,6 +141,13 @@ function toKeptItem(
     summary: thoughts.filter((block) => !isFull(block)).map(toPart('summary_text')),
     content: full.length ? full.map(toPart('reasoning_text')) : undefined,
   };
+}
+
+/** Returns whether the second item is the result of the first one, a call of a built-in tool. */
+function isOutputOf(call: WireObject, output: WireObject | undefined): boolean {
+  return (
+    output?.['type'] === `${String(call['type'])}_output` && output['call_id'] === call['call_id']
+  );
 }
 
 function keptItem({ providerMetadata }: ContentBlock): KeptItem | undefined {

@@ -15,6 +15,8 @@ export interface WireEvent {
   readonly summary_index?: number | null;
   /** A text in the events that we read; other events have objects. */
   readonly delta?: unknown;
+  readonly text?: string | null;
+  readonly refusal?: string | null;
   readonly arguments?: string | null;
   readonly annotation?: WireAnnotation | null;
 }
