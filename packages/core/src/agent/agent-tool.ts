@@ -39,7 +39,7 @@ export interface AgentToolOptions {
    * the agent's name. Required with a factory.
    */
   readonly name?: string;
-  /** Purpose of the child agent, by which the model chooses the tool. */
+  /** Purpose of the child agent. The model reads it to choose the tool. */
   readonly description: string;
   /** Time limit of one tool call, in milliseconds. Default: 5 minutes. */
   readonly timeoutMs?: number;

@@ -144,7 +144,8 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       parseMessages(messages);
       const removed = new Set(gone);
-      const known = gone.length ? (await this.#load()).messages : [];
+      let known: readonly Msg[] = [];
+      if (gone.length) known = (await this.#load()).messages;
       const ids = known.map(({ id }) => id).filter((id) => removed.has(id));
       const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
       if (ids.length) records.unshift({ kind: 'cut', ids });

@@ -61,7 +61,8 @@ export async function* streamReply(
     }
     const reply = new EventReply(decoder);
     for (let closing = 0; ;) {
-      const bytes = closing < closingReads ? await read(reader, reply, deadline) : undefined;
+      let bytes: Uint8Array | undefined;
+      if (closing < closingReads) bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end();
       length.add(deltas);
       length.hold(reply.held);

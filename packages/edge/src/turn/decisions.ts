@@ -72,9 +72,10 @@ async function decisionCheck({
     if (name !== undefined && name !== asked) return 'is of another tool';
     const tool = tools.find(asked);
     const runsHere = typeof tool === 'string' || tool?.execute !== undefined;
-    // A memory without a log does not know what its tool calls wait for.
     const { pending } = status.calls.get(toolUseId) ?? {};
-    const kind = pending?.kind ?? (memory.restore ? undefined : runsHere ? 'approval' : 'external');
+    // A memory without a log does not know what its tool calls wait for.
+    const likely = runsHere ? 'approval' : 'external';
+    const kind = pending?.kind ?? (memory.restore ? undefined : likely);
     if (kind === undefined) return 'waits for no decision';
     if (type === 'edit') return 'takes no other arguments from its client';
     // The tool gets the answer to its question. The answer is not the result of the tool call.

@@ -102,7 +102,8 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
 }
 
 /**
- * Returns the index of the message with the tool calls of these results, or -1 if there is none.
+ * Returns the index of the message whose tool calls have these results. Returns -1 if there is no
+ * such message.
  */
 function callOf(messages: readonly Msg[], index: number): number {
   let at = index - 1;

@@ -189,10 +189,8 @@ export class BranchLog implements Log {
       other: Branch | undefined,
     ): Promise<Branch & { readonly echo: string }> => {
       const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxTold);
-      return {
-        ...chosen,
-        echo: await this.#sign({ at: this.#options.now(), base: chosen.tip }, over),
-      };
+      const echo = await this.#sign({ at: this.#options.now(), base: chosen.tip }, over);
+      return { ...chosen, echo };
     };
     return {
       ...(yours && { yours: await choose(yours, theirs) }),
