@@ -114,7 +114,7 @@ export class LeaderTerm {
   tellEnd(): void {
     const { readers, runs } = this.#options;
     const { work, events } = readers.mirror;
-    if (this.#untold && work !== undefined) runs.tell(ending([...events], this.#untold), work);
+    if (this.#untold && work !== undefined) runs.tell(ending(events, this.#untold), work);
     this.#untold = undefined;
   }
 
@@ -144,7 +144,7 @@ export class LeaderTerm {
     this.#previousRun = { work, result: endedRun(result), controller };
     this.#previousRun.result.catch(() => {});
     runs.ended.add(work, result.message.id);
-    runs.tell(takeoverEvents([...mirror.events], left.messages), work);
+    runs.tell(takeoverEvents(mirror.events, left.messages), work);
     this.#untold = result;
   }
 
@@ -156,7 +156,7 @@ export class LeaderTerm {
     const { runs, readers, outputs } = this.#options;
     const { mirror } = readers;
     const { output, run } = left;
-    const seen = [...mirror.events];
+    const seen = mirror.events;
     const attempts = left.attempts + 1;
     const controller = new AbortController();
     const result = runs.goOn(controller, async (agent, onStart) => {

@@ -213,4 +213,4 @@ export interface CreditMessage {
  * Number of credits at the start of each run. The worker may be that many batches ahead of the
  * page.
  */
-export const initialCredits = 128;
+export const initialCredits = 256;

@@ -47,9 +47,14 @@ export class Outbox<T> {
     port.start();
   }
 
+  /** Whether another batch may be sent now. */
+  get isReady(): boolean {
+    return (this.#credits > 0 || this.#closed) && !this.#failure;
+  }
+
   /** Resolves when another batch may be sent. Rejects if a message could not be sent. */
   async ready(): Promise<void> {
-    while (this.#credits <= 0 && !this.#closed && !this.#failure)
+    while (!this.isReady && !this.#failure)
       await new Promise<void>((resolve) => (this.#wake = resolve));
     if (this.#failure) throw this.#failure.error;
   }

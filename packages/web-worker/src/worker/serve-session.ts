@@ -81,6 +81,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     const reader: RunReader = {
       begin,
       add: (events) => outbox.add(events),
+      get isReady() {
+        return outbox.isReady;
+      },
       ready: () => outbox.ready(),
       onFailure: undefined,
     };

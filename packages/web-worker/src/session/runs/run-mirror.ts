@@ -1,14 +1,16 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
+import { logLimit, type LogEntry, type RunLog } from '@isoloop/core/adapter';
 import type { ShownTurn } from '../../wire/shown-turn.ts';
 import { packEvents, unpackEvents } from '../../wire/delta-runs.ts';
 import type { RunSoFar } from '../../wire/tab-protocol.ts';
 
 /**
  * Copy of the events of the active run, in this or another tab. Readers that join later get these
- * events, and a new leader continues after them.
+ * events, and a new leader continues after them. A long run keeps only what `logLimit` keeps.
  */
 export class RunMirror {
-  #events: AgentEvent[] = [];
+  #log: RunLog = [];
+  #limit = logLimit();
   #run: { readonly work: string; readonly turn: ShownTurn } | undefined;
 
   /** Id of the request that started the active run. `undefined` if no run is active. */
@@ -22,11 +24,16 @@ export class RunMirror {
   }
 
   get events(): EventBatch {
-    return this.#events;
+    return this.#log.map(({ event }) => event);
+  }
+
+  /** Newest event of the active run. */
+  get last(): AgentEvent | undefined {
+    return this.#log.at(-1)?.event;
   }
 
   get soFar(): RunSoFar | undefined {
-    return this.#run && { ...this.#run, items: packEvents(this.#events) };
+    return this.#run && { ...this.#run, items: packEvents(this.events) };
   }
 
   /**
@@ -40,19 +47,28 @@ export class RunMirror {
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
   catchUp({ work, turn, items }: RunSoFar): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
-    const known = this.work === work ? this.#events : [];
-    let same = 0;
-    while (same < known.length && same < events.length && isSameEvent(known[same]!, events[same]!))
-      same += 1;
+    const known = this.work === work ? this.events : [];
+    const bySeq = new Map(events.map((event, index) => [event.seq, index]));
+    const isShared = (event: AgentEvent): boolean => {
+      const same = events[bySeq.get(event.seq) ?? -1];
+      return same !== undefined && isSameEvent(event, same);
+    };
+    // Compares from the end, because each tab may have shortened the older events.
+    const last = known.findLast(isShared);
     this.#run = { work, turn };
-    this.#events = [...events];
-    return events.slice(same);
+    this.#keep(events.map(toEntry));
+    return last ? events.slice(bySeq.get(last.seq)! + 1) : events;
   }
 
   /** Removes the active run. */
   forget(): void {
-    this.#events = [];
+    this.#keep([]);
     this.#run = undefined;
+  }
+
+  #keep(log: RunLog): void {
+    this.#log = log;
+    this.#limit = logLimit();
   }
 
   #take(event: AgentEvent, work: string, turn: ShownTurn): boolean {
@@ -60,10 +76,16 @@ export class RunMirror {
     const begins = own && event.type === 'run-start';
     if (this.#run ? work !== this.#run.work || begins : !begins) return false;
     this.#run ??= { work, turn };
-    this.#events.push(event);
+    this.#log.push(toEntry(event));
+    this.#log = this.#limit(this.#log, event);
     if (own && event.type === 'run-end') this.forget();
     return true;
   }
+}
+
+/** Returns the event as an entry of its own, because late readers get the deltas unjoined. */
+function toEntry(event: AgentEvent): LogEntry {
+  return { event, ends: [] };
 }
 
 function isSameEvent(one: AgentEvent, other: AgentEvent): boolean {

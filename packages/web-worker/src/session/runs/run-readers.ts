@@ -9,10 +9,20 @@ export interface RunReader {
   /** Called once, before the first events. */
   begin(turn: ShownTurn): void;
   add(events: EventBatch): void;
+  /** Whether the reader can take another batch now. */
+  readonly isReady: boolean;
   /** Resolves when the reader can take another batch. Rejects if a batch could not be sent. */
   ready(): Promise<void>;
   /** Callback for a batch that could not be sent. Whoever passes events to the reader sets it. */
   onFailure: (() => void) | undefined;
+}
+
+/** Reader of a requested run. */
+interface Owner {
+  /** `undefined`: the reader has left. */
+  reader: RunReader | undefined;
+  /** Whether the reader has received events. */
+  begun: boolean;
 }
 
 interface Joined {
@@ -29,8 +39,8 @@ interface Joined {
 export class RunReaders {
   readonly mirror: RunMirror = new RunMirror();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
-  /** Readers of requested runs, by request id. `begun`: whether the reader has received events. */
-  readonly #owners: Map<string, { reader: RunReader | undefined; begun: boolean }> = new Map();
+  /** Readers of requested runs, by request id. */
+  readonly #owners: Map<string, Owner> = new Map();
   /** Further readers, which joined during the active run. */
   readonly #joined: Set<Joined> = new Set();
   /**
@@ -42,7 +52,7 @@ export class RunReaders {
 
   /** Whether a reader in this worker has received the start of a run, but not its end. */
   get isWaiting(): boolean {
-    return this.mirror.soFar !== undefined || [...this.#owners.values()].some(({ begun }) => begun);
+    return this.mirror.work !== undefined || [...this.#owners.values()].some(({ begun }) => begun);
   }
 
   get hasJoined(): boolean {
@@ -54,7 +64,7 @@ export class RunReaders {
    * function that removes the listener.
    */
   watch(listener: (events: EventBatch) => void): () => void {
-    if (this.mirror.events.length) listener([...this.mirror.events]);
+    if (this.mirror.last) listener(this.mirror.events);
     this.#watchers.add(listener);
     return () => void this.#watchers.delete(listener);
   }
@@ -94,7 +104,7 @@ export class RunReaders {
         gone.addEventListener('abort', leave);
         reader.onFailure = leave;
         reader.begin(this.mirror.turn);
-        if (this.mirror.events.length) reader.add([...this.mirror.events]);
+        if (this.mirror.last) reader.add(this.mirror.events);
         this.#changed();
       });
     } finally {
@@ -133,13 +143,18 @@ export class RunReaders {
   }
 
   /**
-   * Resolves when the run may continue, which is when one of its readers can take more events.
-   * Resolves at once if the request has no reader in this worker. Rejects if the reader of the
-   * request cannot be reached.
+   * Returns a promise to wait for before the run continues, or `undefined` if a reader can take
+   * more events already. The request may also have no reader in this worker. The promise rejects if
+   * the reader of the request cannot be reached.
    */
-  async paced(work: string, signal: AbortSignal): Promise<void> {
+  paced(work: string, signal: AbortSignal): Promise<void> | undefined {
     const owner = this.#owners.get(work);
-    if (!owner) return;
+    if (!owner || owner.reader?.isReady) return undefined;
+    return this.#untilReady(owner, work, signal);
+  }
+
+  /** Resolves when one of the run's readers can take more events, or when no reader sets its pace. */
+  async #untilReady(owner: Owner, work: string, signal: AbortSignal): Promise<void> {
     for (let waits = true; waits && this.#unpaced !== work && !signal.aborted;) {
       let change = (): void => {};
       const changed = new Promise<true>((resolve) => (change = () => resolve(true)));

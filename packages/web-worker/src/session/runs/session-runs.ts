@@ -260,7 +260,7 @@ export class SessionRuns {
     const earlier = this.ended.runs;
     const noted: NotedRun = { work, run: stream.runId, attempts, output, earlier };
     const batches = stream.batches()[Symbol.asyncIterator]();
-    const last = mirror.work === work ? mirror.events.at(-1) : undefined;
+    const last = mirror.work === work ? mirror.last : undefined;
     const offset = last ? last.seq + gap : 0;
     readers.onFailure(work, () => void stream.cancel());
     let counts = false;
@@ -287,7 +287,8 @@ export class SessionRuns {
           begun ? undefined : turn,
         );
         onShown?.();
-        await readers.paced(work, controller.signal);
+        const pause = readers.paced(work, controller.signal);
+        if (pause) await pause;
       }
       const result = await stream.result;
       this.ended.add(work, result.message.id);

@@ -1,0 +1,100 @@
+import type { AgentEvent } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { RunMirror } from './run-mirror.ts';
+
+const base = {
+  runId: 'r',
+  sessionId: 's',
+  iteration: 1,
+  agentPath: ['a'],
+  at: 0,
+} as const;
+
+const start: AgentEvent = { ...base, seq: 1, type: 'run-start' };
+
+const progress = (seq: number, chunk: string): AgentEvent => ({
+  ...base,
+  seq,
+  type: 'acting-chunk',
+  toolUseId: 'c1',
+  chunk,
+});
+
+const delta = (seq: number, text: string): AgentEvent => ({
+  ...base,
+  seq,
+  type: 'reasoning-chunk',
+  kind: 'text',
+  blockId: 'b',
+  delta: text,
+});
+
+/** Creates the copy of a run with these events after its start. */
+function mirrorOf(events: readonly AgentEvent[]): RunMirror {
+  const mirror = new RunMirror();
+  mirror.add([start], 'w');
+  for (const event of events) mirror.add([event], 'w');
+  return mirror;
+}
+
+const sizeOf = (mirror: RunMirror): number => JSON.stringify(mirror.events).length;
+const tenThousand = 'x'.repeat(10_000);
+const report = (count: number): readonly AgentEvent[] =>
+  Array.from({ length: count }, (_, index) => progress(index + 2, `${index} ${tenThousand}`));
+
+test('the copy of a run keeps only the newest progress of a tool that reports endlessly', () => {
+  const mirror = mirrorOf(report(4_000));
+  expect(sizeOf(mirror)).toBeLessThan(9_000_000);
+  expect(mirror.events[0]).toEqual(start);
+  expect(mirror.last).toMatchObject({ seq: 4_001, chunk: expect.stringContaining('3999 ') });
+});
+
+test('the copy of a run keeps only a part of the messages that many requests contained', () => {
+  const message = { id: 'm', role: 'user', content: [], createdAt: '' } as const;
+  const requests = Array.from({ length: 3_000 }, (_, index): readonly AgentEvent[] => [
+    {
+      ...base,
+      iteration: index,
+      seq: 2 * index + 2,
+      type: 'pre-reasoning',
+      messages: Array.from({ length: 1_000 }, () => message),
+      tools: [],
+      options: {},
+    },
+    { ...base, iteration: index, seq: 2 * index + 3, type: 'post-reasoning', message },
+  ]).flat();
+  const { events } = mirrorOf(requests);
+  expect(events).toHaveLength(requests.length + 1);
+  const kept = events.map((event) => (event.type === 'pre-reasoning' ? event.messages.length : 0));
+  expect(kept.reduce((sum, count) => sum + count)).toBeLessThan(1_100_000);
+});
+
+test('a tab catches up with a leader that has dropped old progress, and shows no event twice', () => {
+  const events = report(1_000);
+  const [leader, follower] = [mirrorOf(events), mirrorOf(events.slice(0, 300))];
+  expect(leader.events.length).toBeLessThan(1_001);
+  expect(follower.events).toHaveLength(301);
+  const answer = [delta(1_002, 'and '), delta(1_003, 'so on')];
+  leader.add(answer, 'w');
+  const shown = follower.catchUp(leader.soFar!);
+  expect(shown.every(({ seq }) => seq > 301)).toBe(true);
+  expect(shown.slice(-2)).toEqual(answer);
+  expect(follower.events).toEqual(leader.events);
+  expect(follower.catchUp(leader.soFar!)).toEqual([]);
+});
+
+test('a tab catches up with a leader that has all progress that the tab has dropped', () => {
+  const events = report(1_000);
+  const follower = mirrorOf(events);
+  const leader = new RunMirror();
+  leader.add([start, ...events.slice(-2), delta(1_002, 'done')], 'w');
+  expect(follower.catchUp(leader.soFar!)).toEqual([delta(1_002, 'done')]);
+});
+
+test('a tab that knows another run takes all events of the leader’s run', () => {
+  const follower = mirrorOf([delta(2, 'old')]);
+  const leader = new RunMirror();
+  leader.add([start, delta(2, 'new')], 'other');
+  expect(follower.catchUp(leader.soFar!)).toEqual([start, delta(2, 'new')]);
+  expect(follower.work).toBe('other');
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { RunReaders, type RunReader } from './run-readers.ts';
+
+/** Creates a reader that can take a batch only after `free` was called. */
+function busyReader(): { readonly reader: RunReader; readonly free: () => void } {
+  let isReady = false;
+  let free = (): void => {};
+  const ready = new Promise<void>((resolve) => {
+    free = () => {
+      isReady = true;
+      resolve();
+    };
+  });
+  const reader: RunReader = {
+    begin() {},
+    add() {},
+    get isReady() {
+      return isReady;
+    },
+    ready: () => ready,
+    onFailure: undefined,
+  };
+  return { reader, free };
+}
+
+test('a run does not wait while its reader can take more events', async () => {
+  const readers = new RunReaders();
+  const { reader, free } = busyReader();
+  readers.own('w', reader);
+  const { signal } = new AbortController();
+  const paced = readers.paced('w', signal);
+  expect(paced).toBeInstanceOf(Promise);
+  free();
+  await paced;
+  expect(readers.paced('w', signal)).toBeUndefined();
+});
+
+test('a run that another tab requested does not wait', () => {
+  expect(new RunReaders().paced('w', new AbortController().signal)).toBeUndefined();
+});
+
+test('a run whose reader cannot be reached fails at its next batch', async () => {
+  const readers = new RunReaders();
+  const ready = (): Promise<void> => Promise.reject(new Error('not cloneable'));
+  readers.own('w', { begin() {}, add() {}, isReady: false, ready, onFailure: undefined });
+  await expect(readers.paced('w', new AbortController().signal)).rejects.toThrow('not cloneable');
+});
