@@ -1,5 +1,6 @@
 import type { Decision } from '../event/pending-call.ts';
 import type { Memory } from '../memory/memory.ts';
+import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
@@ -31,8 +32,8 @@ export interface AgentOptions extends Partial<AgentDefaults> {
    * with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn. `inject`: the
    * running call takes the messages of the new call once the guards accept them. Both calls resolve
    * with the same result. If a guard rejects the messages, only the new call is rejected. With
-   * `inject`, a new call with decisions waits for its turn. A new call also waits for its turn if
-   * the running call ends without its messages.
+   * `inject`, a new call with decisions or instructions waits for its turn. A new call also waits
+   * for its turn if the running call ends without its messages.
    */
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
   /** Id of the user for whom the agent works. Events contain it, and guards can read it. */
@@ -76,6 +77,11 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
    * decisions first. Without a new message, the decisions are ignored.
    */
   readonly decisions?: readonly Decision[];
+  /**
+   * Messages to place after the system prompt in all model requests of this agent call. The guards
+   * judge them with the input. They are never stored.
+   */
+  readonly instructions?: readonly Msg[];
   /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
   readonly output?: OutputMode<T>;
 }

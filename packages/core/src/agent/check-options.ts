@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
 import { checkDecision } from '../loop/input/check-decision.ts';
+import { parseMessages } from '../message/validation/validate-message.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
@@ -100,10 +101,12 @@ export function checkCall(options: CallOptions): void {
   checkOptions('INVALID_INPUT', 'The call', options, callFields, agentFields);
   for (const [index, item] of options.decisions?.entries() ?? [])
     checkDecision(item, `Item ${index} of \`decisions\``);
+  parseMessages(options.instructions ?? []);
 }
 
 const callFields =
-  'signal:addEventListener()|? detached,throwOnError:boolean|? allowTools,decisions:array|? ' +
+  'signal:addEventListener()|? detached,throwOnError:boolean|? ' +
+  'allowTools,decisions,instructions:array|? ' +
   'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? ' +
   'toolChoice:string|object|? maxTokens,temperature:number|? ' +
   'responseSchema,providerOptions:object|?';

@@ -237,7 +237,8 @@ export class ReActAgent {
         return await perform(run, undefined);
       }
       const running = this.#running;
-      if (turn && whenBusy === 'inject' && running?.closed === false && !input.decisions.length) {
+      const mayJoin = whenBusy === 'inject' && !input.decisions.length && !run.options.instructions;
+      if (turn && mayJoin && running?.closed === false) {
         const taking = { run: running, result: this.#result!() };
         const ended = await injectCall(taking, run, input.messages);
         if (ended) return ended;

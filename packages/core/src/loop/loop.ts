@@ -14,7 +14,7 @@ import { closeCalls, conclude } from './admission/close-calls.ts';
 import { pendingCallsError } from './admission/pending-calls-error.ts';
 import { startCalls } from './admission/start-calls.ts';
 import { asReply, finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
-import { guardInput } from './input/guard-input.ts';
+import { guardCall } from './input/guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import { controlOf, hookRejection, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
@@ -92,7 +92,7 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
  */
 async function settle(run: Run, input: CallInput): Step {
   const { memory, status } = run.setup;
-  const given = await (run.guarded ?? guardInput(run, input.messages));
+  const given = await (run.guarded ?? guardCall(run, input.messages));
   await run.waits.read(run.writes.restore(run.setup, run.signal));
   run.show(await run.waits.read(memory.read()));
   const asked: Jump[] = [];

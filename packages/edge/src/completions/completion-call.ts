@@ -1,9 +1,11 @@
-import type { CallOptions, GenerateOptions, ReActAgent } from '@isoloop/core';
+import { createMessage } from '@isoloop/core';
+import type { CallOptions, GenerateOptions, Msg, ReActAgent } from '@isoloop/core';
 import { readClientTools, refuseOwnNames, withClientTools } from '../turn/client-tools.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 import type { EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
+import { withoutSystem } from './completion-messages.ts';
 import { readResponseFormat } from './response-format.ts';
 
 /** Settings for the answer to a request of chat completions or of the Responses API. */
@@ -20,6 +22,8 @@ export interface CompletionCall {
   /** Throws `INVALID_INPUT` if one of the agent's tools has the name of a client's tool. */
   readonly check: (agent: ReActAgent) => void;
 }
+
+export type CallSettings = Pick<HandlerSettings, 'jsonSchema' | 'limits' | 'systemMessages'>;
 
 const fields: Readonly<Record<OpenAiApi, readonly string[]>> = {
   completions: [
@@ -38,6 +42,7 @@ const fields: Readonly<Record<OpenAiApi, readonly string[]>> = {
     'text',
     'temperature',
     'max_output_tokens',
+    'instructions',
   ],
 };
 
@@ -57,19 +62,31 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
  */
 export function readCall(
   body: RequestBody,
-  { jsonSchema, limits }: Pick<HandlerSettings, 'jsonSchema' | 'limits'>,
+  { jsonSchema, limits, systemMessages }: CallSettings,
 ): CompletionCall {
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
   const clientTools = readClientTools(body, api);
   const format = readResponseFormat(body, api, jsonSchema);
   const output = withClientTools(clientTools, format);
+  const given = readInstructions(body);
+  const instructions = systemMessages === 'keep' ? given : withoutSystem(given);
   const names = clientTools.tools.map(({ name }) => name);
   return {
-    options: { ...generateOptions(body, limits), ...(output && { output }) },
+    options: {
+      ...generateOptions(body, limits),
+      ...(instructions.length && { instructions }),
+      ...(output && { output }),
+    },
     wholeText: format !== undefined,
     isExternal: (name) => names.includes(name),
     check: (agent) => refuseOwnNames(agent, names, 'tools'),
   };
+}
+
+/** Returns the instructions of a Responses API request, which hold only for its response. */
+function readInstructions({ instructions }: RequestBody): readonly Msg[] {
+  if (typeof instructions !== 'string' || !instructions.trim()) return [];
+  return [createMessage('system', instructions)];
 }
 
 function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): GenerateOptions {

@@ -89,11 +89,11 @@ function readPlace(body: RequestBody, header: string | undefined): SessionPlace 
 }
 
 /**
- * Converts `input` and `instructions`. In a session, reads only the items after the last item of the
+ * Converts `input`. In a session, reads only the items after the last item of the
  * assistant, because the server has the others.
  */
 function readInput(
-  { input, instructions }: RequestBody,
+  { input }: RequestBody,
   limits: EdgeLimits,
   isInSession: boolean,
 ): readonly Msg[] {
@@ -103,9 +103,7 @@ function readInput(
     isInSession && Array.isArray(input) ? input.findLastIndex((item) => !isOfClient(item)) + 1 : 0;
   if (start && start === (input as readonly unknown[]).length)
     throw invalidField('input', 'has nothing new after the last item of the assistant');
-  const messages = fromResponsesInput(start ? withoutFirst(input, start) : input, {
-    ...(typeof instructions === 'string' && { instructions }),
-  });
+  const messages = fromResponsesInput(start ? withoutFirst(input, start) : input);
   checkPosted(messages, limits, () => 'input');
   return messages;
 }

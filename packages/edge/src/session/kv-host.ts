@@ -15,6 +15,7 @@ import { toPublicEvents } from '../turn/public-events.ts';
 import { makeAgent } from '../turn/session-agent.ts';
 import { echoHeader, echoOf, openMemory } from '../turn/session.ts';
 import { beginKvTurn } from './kv-turn.ts';
+import { faceOfTurn } from './response-id.ts';
 import { opens } from './turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
@@ -43,12 +44,13 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
         const result = await stream.result;
         const told = echoOf(memory);
         const headers = told === undefined ? {} : { [echoHeader]: told };
-        return wholeAnswer(result, face, headers);
+        return wholeAnswer(result, await faceOfTurn(face, turn.turn, memory), headers);
       }
-      const batches = stream.batches()[Symbol.asyncIterator]();
+      const given = stream.batches()[Symbol.asyncIterator]();
+      const batches = await awaitOpening(given, (batch) => opens(face, batch));
       const body = eventStream({
-        batches: await awaitOpening(batches, (batch) => opens(face, batch)),
-        encode: encoderOf(request, memory),
+        batches,
+        encode: await encoderOf(request, memory),
         // A client that lost its connection sends this id with its next request, so that the
         // request starts no second turn. This host cannot replay events.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
@@ -65,12 +67,12 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
   };
 }
 
-function encoderOf(
+async function encoderOf(
   { turn, face, call }: TurnRequest,
   memory: Memory,
-): (batch: EventBatch) => readonly object[] {
+): Promise<(batch: EventBatch) => readonly object[]> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch, memory);
-  if (isOpenAiFace(face)) return answerEncoder(face, call);
+  if (isOpenAiFace(face)) return answerEncoder(await faceOfTurn(face, turn.turn, memory), call);
   const encoder = createUiMessageEncoder({ events: face.events, messageId: turn.messageId });
   return (batch) => encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(memory)));
 }

@@ -5,10 +5,12 @@ import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
 import { answerEncoder, isOpenAiFace, wholeAnswer } from '../completions/completion-answer.ts';
+import type { OpenAiFace } from '../completions/completion-answer.ts';
 import {
   awaitOpening,
   eventStream,
   eventStreamHeaders,
+  hasOutput,
   uiStreamHeaders,
 } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
@@ -55,8 +57,9 @@ export async function liveResponse(
 ): Promise<Response> {
   const { face, replay, settings } = options;
   if (isOpenAiFace(face) && !face.stream) {
-    const { turn, stream } = await given;
-    return wholeAnswer(await stream.result, faceOfTurn(face, turn.turn));
+    const { turn, stream, agent } = await given;
+    const result = await stream.result;
+    return wholeAnswer(result, await faceOfTurn(face, turn.turn, agent.memory));
   }
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
@@ -65,11 +68,11 @@ export async function liveResponse(
     try {
       live = await given;
     } catch (error) {
-      encode = encoderOf(undefined, options);
+      encode = await encoderOf(undefined, options);
       // The queued turn could not begin, so the stream has only an error.
       return yield [eventOf({ type: 'error', error: AgentError.from(error).toJSON() })];
     }
-    encode = encoderOf(live, options);
+    encode = await encoderOf(live, options);
     const { stream, agent } = live;
     const after = seqIn(replay?.lastEventId, stream.runId);
     yield* after
@@ -96,11 +99,13 @@ export async function liveResponse(
   );
 }
 
-function encoderOf(live: LiveTurn | undefined, { face, replay }: LiveResponseOptions): Encode {
+async function encoderOf(
+  live: LiveTurn | undefined,
+  { face, replay }: LiveResponseOptions,
+): Promise<Encode> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch);
-  if (isOpenAiFace(face)) {
-    return answerEncoder(live ? faceOfTurn(face, live.turn.turn) : face, live?.call);
-  }
+  if (isOpenAiFace(face))
+    return answerEncoder(live ? await faceOfLive(face, live) : face, live?.call);
   const encoder = createUiMessageEncoder({
     events: face.events,
     ...(live && { messageId: live.turn.messageId }),
@@ -120,6 +125,21 @@ function encoderOf(live: LiveTurn | undefined, { face, replay }: LiveResponseOpt
       ...encoder.encode(batch.slice(start)),
     ];
   };
+}
+
+/**
+ * Returns the face for an answer of the turn. Waits until the answer begins or ends, because the
+ * log has the turn's input only then.
+ */
+async function faceOfLive(face: OpenAiFace, live: LiveTurn): Promise<OpenAiFace> {
+  const { turn, stream, agent } = live;
+  if (face.kind !== 'response') return face;
+  try {
+    for await (const batch of stream.batches()) if (hasOutput(batch)) break;
+  } catch {
+    // The answer reports the failure.
+  }
+  return faceOfTurn(face, turn.turn, agent.memory);
 }
 
 /**

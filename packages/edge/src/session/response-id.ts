@@ -1,7 +1,8 @@
+import type { Memory } from '@isoloop/core';
 import type { OpenAiFace } from '../completions/completion-answer.ts';
 import { checkSession } from '../turn/session.ts';
 import type { SessionTurn } from './session-turn.ts';
-import { inputOf, unknownResponse } from './turn-place.ts';
+import { inputOf, isInput, unknownResponse } from './turn-place.ts';
 
 /** Part of a session that the id of a response names. */
 export interface ResponsePlace {
@@ -15,14 +16,19 @@ export interface ResponsePlace {
  * `previous_response_id`.
  */
 export function responseId(session: string, turn: SessionTurn): string {
-  const text = btoa(JSON.stringify([session, inputOf(turn)]));
+  return idOf(session, inputOf(turn));
+}
+
+/** `rest`: texts that make the id unique. */
+function idOf(session: string, after: string, ...rest: readonly string[]): string {
+  const text = btoa(JSON.stringify([session, after, ...rest]));
   return `resp_${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
 /** Reads the id of a stored response. Throws `NOT_FOUND` for any other id. */
 export function readResponseId(id: string): ResponsePlace {
   const place = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
-  if (!Array.isArray(place) || place.length !== 2) throw unknownResponse();
+  if (!Array.isArray(place) || place.length < 2) throw unknownResponse();
   const [session, after] = place as readonly unknown[];
   if (typeof after !== 'string' || !after) throw unknownResponse();
   return { session: checkSession(session), after };
@@ -30,12 +36,22 @@ export function readResponseId(id: string): ResponsePlace {
 
 /**
  * Returns the face for an answer of the given turn. The answer that a repeated request gets belongs
- * to an earlier turn, and has the id of that turn's response.
+ * to an earlier turn, and has the id of that turn's response. If the log does not have the turn's
+ * input, for example because a guard rejected it, the id names the place before the turn.
  */
-export function faceOfTurn(face: OpenAiFace, turn: SessionTurn): OpenAiFace {
+export async function faceOfTurn(
+  face: OpenAiFace,
+  turn: SessionTurn,
+  memory: Memory,
+): Promise<OpenAiFace> {
   if (face.kind !== 'response') return face;
   const { session } = readResponseId(face.response.id);
-  return { ...face, response: { ...face.response, id: responseId(session, turn) } };
+  const input = inputOf(turn);
+  const before = 'after' in turn ? turn.after : undefined;
+  const isStored =
+    before === undefined || (await memory.read()).some((message) => isInput(message, input));
+  const id = isStored ? idOf(session, input) : idOf(session, before, crypto.randomUUID());
+  return { ...face, response: { ...face.response, id } };
 }
 
 function decode(text: string): unknown {

@@ -4,15 +4,14 @@ import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
-import { checkPlace, unknownResponse } from './turn-place.ts';
+import { goToPlace, reopenCalls, unknownResponse } from './turn-place.ts';
 import { acceptDecisions } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /**
  * Turn of a session, as plain JSON. `useChat` sends a `Turn`. Other clients send new messages,
- * decide about pending tool calls, or continue from the stored log. System messages are used only
- * at the beginning of a session.
+ * decide about pending tool calls, or continue from the stored log.
  */
 export type SessionTurn =
   | Turn
@@ -29,24 +28,31 @@ export interface Place {
   readonly after?: string;
 }
 
-/** Reads the log, removes the messages that the turn replaces, and returns the agent's input. */
+/**
+ * Reads the log, removes the messages that the turn replaces, and returns the agent's input. System
+ * messages are used only at the beginning of a session, and in turns that name their place.
+ */
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
   { systemMessages }: Pick<HandlerSettings, 'systemMessages'>,
   options: TakeTurnOptions = {},
 ): Promise<TurnInput> {
+  if ('after' in turn) await goToPlace(agent.memory, turn);
   // Reads the log in all cases, because `entitle` needs to know whether the session is new.
   const stored = await agent.memory.read();
-  if ('after' in turn) checkPlace(turn, stored);
   switch (turn.kind) {
     case 'messages': {
-      const messages = turn.messages.filter(({ role }) => !stored.length || role !== 'system');
+      // A client that names no place may repeat the beginning of the conversation.
+      const isNew = !stored.length || turn.after !== undefined;
+      const messages = turn.messages.filter(({ role }) => isNew || role !== 'system');
       if (!messages.length)
         throw invalidField('messages', 'has nothing new after the last message of the assistant');
       return { input: systemMessages === 'keep' ? messages : withoutSystem(messages) };
     }
     case 'decide':
+      if (turn.decisions.every(({ type }) => type === 'result'))
+        await reopenCalls(agent, turn.decisions);
       return { input: await acceptDecisions(agent, turn.decisions) };
     case 'continue':
       return { input: undefined };

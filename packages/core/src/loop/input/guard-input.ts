@@ -23,6 +23,18 @@ export async function guardInput(run: Run, input: readonly Msg[]): Promise<reado
 }
 
 /**
+ * Passes the instructions and the messages of an agent call through the guards. Adds the
+ * instructions to the run and returns the messages.
+ */
+export async function guardCall(run: Run, messages: readonly Msg[]): Promise<readonly Msg[]> {
+  const { instructions = [] } = run.options;
+  const given = await guardInput(run, [...instructions, ...messages]);
+  const ids = new Set(instructions.map(({ id }) => id));
+  run.recalled.push(...given.filter(({ id }) => ids.has(id)));
+  return given.filter(({ id }) => !ids.has(id));
+}
+
+/**
  * Adds messages to a running agent call. If the agent has guards, they judge the call's own input
  * first, then these messages. Throws `INVALID_INPUT` for a message that the conversation already
  * has.

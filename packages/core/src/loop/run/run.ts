@@ -76,7 +76,7 @@ export class Run {
   unsaved: Msg | undefined;
   /** Message of the result if the agent call fails. */
   remains: Msg | undefined;
-  /** Messages that middleware recalled for the model requests. Never in the log. */
+  /** Instructions of the call, and messages that middleware recalled. Never in the log. */
   readonly recalled: Msg[] = [];
   /** The conversation in the log, without the system prompt. */
   view: Msg[] = [];
@@ -111,6 +111,7 @@ export class Run {
       toolContext = [],
       output: _output,
       decisions: _decisions,
+      instructions: _instructions,
       returnDirect: _direct,
       ...generate
     } = options;

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { ReActAgent, createMessage, textOf, tool, type Msg } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+
+const place = tool({ name: 'place', description: 'Where', input: { type: 'object' } });
+const instructions = [createMessage('system', 'Be brief.')];
+const said = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
+
+test('instructions are in each request of their call, after the system prompt, and not stored', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ id: 'c', name: 'place' }] }, 'Here.', 'Hi.']);
+  const agent = new ReActAgent({ name: 'a', model, systemPrompt: 'Care.', tools: [place] });
+  await agent.call('Where?', { instructions });
+  const decision = { type: 'result', toolUseId: 'c', output: 'Seoul' } as const;
+  await agent.call([decision], { instructions: [createMessage('user', 'Be kind.')] });
+  await agent.call('Hello.');
+  expect(model.requests.map(({ messages }) => said(messages).slice(0, 3))).toEqual([
+    ['Care.', 'Be brief.', 'Where?'],
+    ['Care.', 'Be kind.', 'Where?'],
+    ['Care.', 'Where?', ''],
+  ]);
+  expect(said(await agent.memory.read()).join()).not.toMatch(/Be /);
+});
+
+test('guards judge instructions with the input, and may change them', async () => {
+  const model = new ScriptedModel(['ok']);
+  const seen: (readonly string[])[] = [];
+  const guard = (input: readonly Msg[]): readonly Msg[] => {
+    seen.push(said(input));
+    return input.map((each) => ({
+      ...each,
+      content: [{ type: 'text', text: `${textOf(each)}!` }],
+    }));
+  };
+  const agent = new ReActAgent({ name: 'a', model, use: [{ guard }] });
+  await agent.call('Hello', { instructions });
+  expect(seen).toEqual([['Be brief.', 'Hello']]);
+  expect(said(model.requests[0]!.messages)).toEqual(['Be brief.!', 'Hello!']);
+  expect(said(await agent.memory.read())).toEqual(['Hello!', 'ok']);
+});
+
+test('a call with instructions does not join a running call', async () => {
+  const model = new ScriptedModel(['One.', 'Two.']);
+  const agent = new ReActAgent({ name: 'a', model, whenBusy: 'inject' });
+  const both = await Promise.all([agent.call('First?'), agent.call('Next?', { instructions })]);
+  expect(both.map(({ text }) => text)).toEqual(['One.', 'Two.']);
+});
+
+test('instructions that are not messages are refused', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Never.']) });
+  for (const wrong of ['Be brief.', ['Be brief.'], [{ role: 'system' }]])
+    await expect(agent.call('Hi', { instructions: wrong as never })).rejects.toMatchObject({
+      code: expect.stringMatching(/^INVALID_(INPUT|MESSAGE)$/),
+    });
+});
