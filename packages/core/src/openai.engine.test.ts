@@ -256,7 +256,7 @@ test.each(['301', '302', '307', '308'])(
     });
     if (hidesTargets) {
       expect([text, error?.code, error?.retryable]).toEqual(['', 'MODEL_BAD_RESPONSE', false]);
-      expect(error?.message).toContain('hides the target');
+      expect(error?.message).toContain('redirects to a hidden address');
     } else {
       expect(JSON.parse(text)).toMatchObject({
         headers: { authorization: 'Bearer key-1' },

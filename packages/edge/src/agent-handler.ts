@@ -1,13 +1,13 @@
 import { AgentError } from '@isoloop/core';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
-import { cors } from 'hono/cors';
 import { access } from './http/access.ts';
 import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
 import { chatsRoute, deleteRoute } from './routes/chats-route.ts';
 import { checkOptions } from './check-options.ts';
 import { completionsRoute } from './routes/completions-route.ts';
+import { crossOrigin } from './http/cross-origin.ts';
 import { errorResponse, logError } from './http/error-response.ts';
 import { defaultLimits, defaultSessions } from './handler-options.ts';
 import type {
@@ -21,7 +21,6 @@ import { interruptRoute } from './routes/interrupt-route.ts';
 import { llmResponsesRoute, llmRoute } from './routes/llm-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { modelsRoute } from './routes/models-route.ts';
-import { knownOrigins } from './http/origin-check.ts';
 import { responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
@@ -73,8 +72,8 @@ export function createAgentHandler<Env extends object>(
   const allowed = rateLimited(settings, access(settings));
   // Registers the middleware for each path: in another Hono app, it must not affect the routes of
   // that app.
-  for (const [path, face] of paths)
-    app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
+  const origins = crossOrigin(options.cors ?? [], [echoHeader]);
+  for (const [path, face] of paths) app.use(path, begin(face), origins);
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
   app.delete('/api/chat/:id', allowed, (c) => deleteRoute(c, settings));
@@ -163,15 +162,5 @@ function wrongMethod(
     face,
     status: 405,
     headers: { allow: method },
-  });
-}
-
-function crossOrigin(origins: readonly string[]): MiddlewareHandler {
-  if (!origins.length) return (_c, next) => next();
-  return cors({
-    origin: [...origins],
-    allowMethods: ['GET', 'POST', 'DELETE'],
-    exposeHeaders: ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after', echoHeader],
-    maxAge: 3600,
   });
 }

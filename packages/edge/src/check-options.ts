@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { isOrigin } from './http/is-origin.ts';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
 
 /**
@@ -59,13 +60,20 @@ function checkLimits(limits: EdgeLimits): void {
  * never match.
  */
 function checkOrigins(origins: readonly string[] = []): void {
-  for (const origin of origins) {
-    if (URL.canParse(origin) && new URL(origin).origin === origin && !origin.includes('*'))
-      continue;
-    throw wrong(
-      `cors has ${JSON.stringify(origin)}, which is not an origin such as "https://example.com"`,
-    );
+  if (!Array.isArray(origins))
+    throw wrong('cors must be a list of origins, such as ["https://example.com"]');
+  for (const origin of origins as readonly unknown[]) {
+    if (typeof origin === 'string' && isOrigin(origin)) continue;
+    throw wrong(`cors has ${JSON.stringify(origin)}; ${adviceFor(String(origin))}`);
   }
+}
+
+function adviceFor(origin: string): string {
+  if (origin.includes('*')) return 'list each origin, such as "https://example.com"';
+  const meant = [origin, `https://${origin}`]
+    .map((text) => (URL.canParse(text) ? new URL(text).origin : ''))
+    .find(isOrigin);
+  return `write an origin, such as "${meant ?? 'https://example.com'}"`;
 }
 
 function wrong(what: string): AgentError {

@@ -7,6 +7,7 @@ import { Deadline } from '../model/deadline.ts';
 import { Pace } from '../model/pace.ts';
 import { ReplyLength } from '../model/reply-length.ts';
 import { EventReply } from './event-reply.ts';
+import { ollamaAdvice } from './ollama-advice.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { sendRequest } from './send-request.ts';
 import { withoutSecrets } from './without-secrets.ts';
@@ -81,7 +82,8 @@ export async function* streamReply(
       if (turn) await turn;
     }
   } catch (error) {
-    throw error === deadline.signal.reason ? error : readable(error, request);
+    if (error === deadline.signal.reason) throw error;
+    throw readable(error, request, reader ? '' : ollamaAdvice(request.url));
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
@@ -127,19 +129,20 @@ async function read(
 /**
  * Converts any error to an `AgentError` without secrets: without them in its stack and details, too.
  * It has no cause, because a cause could quote them. An error that is not an `AgentError` comes from
- * `fetch` or from the body. In Node, the reason of such an error is its `cause`.
+ * `fetch` or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
+ * reason.
  */
-function readable(error: unknown, request: HttpRequest): AgentError {
+function readable(error: unknown, request: HttpRequest, advice: string): AgentError {
   const clean = (text: string): string => withoutSecrets(text, request);
   if (AgentError.is(error)) {
     const { code, message, retryable, details } = error;
     const shown = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
     return new AgentError(code, clean(message), { retryable, details: shown });
   }
-  const reason = (error as Error | undefined)?.cause ?? error;
+  const reason = (Object(error) as Error).cause ?? error;
   const failure = new AgentError(
     'MODEL_UNREACHABLE',
-    clean(`The connection to ${request.url} failed: ${messageOf(reason)}`),
+    clean(`The connection to ${request.url} failed: ${messageOf(reason)}${advice}`),
     { retryable: true },
   );
   if (isError(reason)) failure.stack += clean(`\nCaused by: ${reason.stack}`);

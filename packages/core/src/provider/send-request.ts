@@ -2,8 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { Deadline } from '../model/deadline.ts';
 import type { HttpRequest } from './http-transport.ts';
 
-/** Redirects that keep the method; a request for a reply makes no sense with another one. */
-const keepsMethod = /^30[1278]$/;
+const isRedirect = /^30[12378]$/;
 
 const mostRedirects = 5;
 
@@ -13,34 +12,30 @@ const mostRedirects = 5;
  */
 export async function sendRequest(request: HttpRequest, deadline: Deadline): Promise<Response> {
   const { headers, body, fetch: send = fetch } = request;
+  const content =
+    body === undefined
+      ? { headers }
+      : { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
   let { url } = request;
   for (let redirects = 0; ; redirects++) {
     const response = await deadline.wait(() =>
-      send(url, {
-        ...(body === undefined ? { headers } : post(body, headers)),
-        signal: deadline.signal,
-        redirect: 'manual',
-      }),
+      send(url, { ...content, signal: deadline.signal, redirect: 'manual' }),
     );
     const { status, type } = response;
-    const isHidden = type === 'opaqueredirect';
-    if (!isHidden && status !== 303 && !keepsMethod.test(`${status}`)) return response;
+    if (type !== 'opaqueredirect' && !isRedirect.test(`${status}`)) return response;
     response.body?.cancel().catch(() => undefined);
     const target = targetOf(response, url);
+    // A request for a reply makes no sense with another method, which 303 asks for.
     const isNear = target && target.origin === new URL(url).origin;
     if (!isNear || status === 303 || redirects >= mostRedirects) {
-      const where = isHidden ? ', and the browser hides the target' : ` to ${target?.origin}`;
+      const where = target?.origin ?? 'a hidden address';
       throw new AgentError(
         'MODEL_BAD_RESPONSE',
-        `The model server redirects${where}. Set baseURL to the final address if you trust it.`,
+        `The model server redirects to ${where}. Set baseURL to the final address if you trust it.`,
       );
     }
     url = target.href;
   }
-}
-
-function post(body: string, headers: HttpRequest['headers']): RequestInit {
-  return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
 function targetOf({ headers }: Response, url: string): URL | undefined {

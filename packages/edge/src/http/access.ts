@@ -38,7 +38,9 @@ async function identify(
     if (typeof user === 'string' && user) return checkUser(user);
   } catch (cause) {
     logError(cause, requestId);
-    throw new AgentError('UNAUTHORIZED', refused, { cause });
+    const isUnset = AgentError.is(cause) && cause.code === 'CONFIGURATION';
+    const hint = isUnset ? ' The endpoint is set up wrongly; its log says what to write.' : '';
+    throw new AgentError('UNAUTHORIZED', refused + hint, { cause });
   }
   throw new AgentError('UNAUTHORIZED', refused);
 }

@@ -52,9 +52,10 @@ export function readBearer(request: Request): string | undefined {
 
 function checkToken(user: string, token: unknown): asserts token is string {
   if (typeof token === 'string' && token.length >= shortest) return;
+  const problem = token === undefined || token === '' ? 'not set' : 'too short';
   throw new AgentError(
     'CONFIGURATION',
-    `bearerToken(): the token of "${user}" is not set, or has less than ${shortest} characters.`,
+    `bearerToken(): the token of "${user}" is ${problem}, so all requests are refused. Set a token of ${shortest} characters or more, such as the output of: openssl rand -hex 16`,
   );
 }
 

@@ -52,20 +52,19 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
 
 /**
  * Returns the model name. Throws `INVALID_INPUT` if it is not a string, and `NOT_FOUND` if it is
- * not in the list.
+ * not in the list. `option` is the option of the list.
  */
-export function checkModel(model: unknown, models: readonly string[]): string {
-  if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
-  if (!models.includes(model)) {
-    throw new AgentError(
-      'NOT_FOUND',
-      `There is no model ${JSON.stringify(model.slice(0, 100))} here; there is ${models.join(', ')}.`,
-      {
-        details: { param: 'model' },
-      },
-    );
-  }
-  return model;
+export function checkModel(model: unknown, models: readonly string[], option = 'models'): string {
+  const known = models.map((name) => JSON.stringify(name)).join(', ');
+  if (typeof model !== 'string')
+    throw invalidField('model', `must be the name of a model: ${known}`);
+  if (models.includes(model)) return model;
+  const asked = JSON.stringify(model.slice(0, 100));
+  throw new AgentError(
+    'NOT_FOUND',
+    `This endpoint does not list the model ${asked}. Ask for one of ${known}, or add the name to the option ${option} of createAgentHandler.`,
+    { details: { param: 'model' } },
+  );
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {

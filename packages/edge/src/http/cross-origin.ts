@@ -1,0 +1,78 @@
+import { AgentError } from '@isoloop/core';
+import type { Context, MiddlewareHandler } from 'hono';
+import { isLocalHost } from './access.ts';
+import { errorResponse } from './error-response.ts';
+import { isOrigin } from './is-origin.ts';
+import type { EdgeEnv } from '../handler-options.ts';
+
+/** Maximum number of origins that the log names, because a sender can write any origin. */
+const maxLogged = 50;
+
+/** Headers of answers that pages may read. */
+const exposed = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'];
+
+/**
+ * Returns middleware that lets pages of the listed origins call, and answers their preflights.
+ * Refuses pages of other origins with 403, and logs each of these origins once. Without the refusal
+ * a browser would hide the answer from such a page, but the turn would still run.
+ *
+ * Accepts requests of programs, which send no origin, and of the endpoint's own pages. An endpoint
+ * on a local host accepts requests from any local page, because a development server may forward
+ * them. A preflight shows that nothing forwards them, so it needs a listed origin.
+ */
+export function crossOrigin(
+  listed: readonly string[],
+  exposedToo: readonly string[],
+): MiddlewareHandler<EdgeEnv> {
+  const logged = new Set<string>();
+  const exposes = [...exposed, ...exposedToo].join(',');
+  return async (c, next) => {
+    const origin = c.req.header('origin');
+    // A cache must not give the answer for one origin to a page of another origin.
+    if (listed.length) c.res.headers.append('vary', 'origin');
+    if (origin === undefined) return next();
+    const isPreflight = c.req.method === 'OPTIONS';
+    if (listed.includes(origin)) {
+      c.res.headers.set('access-control-allow-origin', origin);
+      if (isPreflight) return preflightAnswer(c);
+      c.res.headers.set('access-control-expose-headers', exposes);
+      return next();
+    }
+    if (!isPreflight && isOwn(origin, c.req.url)) return next();
+    const error = refusalOf(origin);
+    if (!logged.has(origin) && logged.size < maxLogged) {
+      logged.add(origin);
+      console.warn(error.message);
+    }
+    return errorResponse(error, {
+      requestId: c.get('requestId'),
+      face: c.get('face'),
+      status: 403,
+    });
+  };
+}
+
+function preflightAnswer(c: Context<EdgeEnv>): Response {
+  const wanted = c.req.header('access-control-request-headers');
+  return c.body(null, 204, {
+    'access-control-allow-methods': 'GET,POST,DELETE',
+    'access-control-max-age': '3600',
+    ...(wanted !== undefined && { 'access-control-allow-headers': wanted }),
+  });
+}
+
+function isOwn(origin: string, url: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  const own = new URL(url);
+  // Compares only the hosts, because the schemes differ behind a proxy that ends TLS.
+  return page.host === own.host || (isLocalHost(page.hostname) && isLocalHost(own.hostname));
+}
+
+/** Returns the error for a page that is not listed. Its text contains nothing that was not checked. */
+function refusalOf(origin: string): AgentError {
+  const problem = isOrigin(origin)
+    ? `Pages of ${origin} may not call this endpoint. To allow them, add "${origin}" to the option cors of createAgentHandler`
+    : 'Pages without a web origin, such as files, may not call this endpoint. Serve the page over http or https';
+  return new AgentError('UNAUTHORIZED', `${problem}.`);
+}
