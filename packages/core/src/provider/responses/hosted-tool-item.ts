@@ -8,23 +8,38 @@ import type { WireItem } from './responses-wire.ts';
 const inputFields = ['arguments', 'input', 'action', 'operation', 'queries', 'code'];
 const outputFields = ['output', 'outputs', 'results'];
 
+/** Calls that the client has to run. The server sends no result of its own. */
+const clientCalls = /^(local_shell|shell|apply_patch|computer|custom_tool)_call$/;
+
 /**
  * Returns the use of a built-in tool that an item reports, such as `web_search_call`. Other items,
- * such as `compaction`, give `undefined`.
+ * such as `compaction`, give `undefined`. `isDone`: whether the item is finished. Many finished items
+ * have no output, and their tool has ended nevertheless.
  */
-export function toHostedTool(item: WireItem): HostedTool | undefined {
-  const { type, id, call_id: callId, name, status } = item;
-  if (!type || !/_call$|^program$/.test(type)) return undefined;
+export function toHostedTool(item: WireItem, id: string, isDone: boolean): HostedTool | undefined {
+  const { type, name, status } = item;
+  if (!type || !/_call$|^program$/.test(type) || type === 'function_call') return undefined;
   const fields = jsonCopy(item) as JsonObject;
-  const output = valueOf(fields, outputFields);
-  const error = errorOf(fields['error']) ?? (status === 'failed' ? 'The tool failed.' : undefined);
-  return {
-    id: id || callId || type,
+  const tool = {
+    id,
     name: name || type.replace(/_call$/, ''),
     input: valueOf(fields, inputFields) ?? {},
+  };
+  if (!isDone) return tool;
+  const output = outputOf(item);
+  const error = errorOf(fields['error']) ?? (status === 'failed' ? 'The tool failed.' : undefined);
+  const isOpen = status === 'incomplete' || clientCalls.test(type);
+  return {
+    ...tool,
     ...(output !== undefined && { output }),
     ...(error !== undefined && { error }),
+    ...(output === undefined && error === undefined && !isOpen && { output: null }),
   };
+}
+
+/** Returns the output of a built-in tool that an item has. */
+export function outputOf(item: WireItem): JsonValue | undefined {
+  return valueOf(jsonCopy(item) as JsonObject, outputFields);
 }
 
 /** Returns the first field that has a value. A text that is JSON is parsed. */

@@ -1,9 +1,15 @@
-import { hostedToolMetadata, sourcesMetadata, type Source } from '../../message/hosted-tool.ts';
-import type { JsonObject } from '../../message/json.ts';
+import {
+  hostedToolMetadata,
+  sourcesMetadata,
+  type HostedTool,
+  type Source,
+} from '../../message/hosted-tool.ts';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { jsonCopy } from '../../message/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
-import { toHostedTool } from './hosted-tool-item.ts';
+import { outputOf, toHostedTool } from './hosted-tool-item.ts';
+import { OpenCall } from './open-call.ts';
 import type { KeptItem, WireAnnotation, WireItem, WirePart } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
@@ -18,12 +24,6 @@ interface OpenPart {
   readonly annotations: WireAnnotation[];
 }
 
-/** Tool call of an item; `index` is its position among the reply's calls. */
-interface OpenCall {
-  readonly index: number;
-  arguments: string;
-}
-
 /** Fields that a block holds itself, or that servers refuse to get back. */
 const heldByBlock = /^(content|summary|arguments|name|call_id|status)$/;
 
@@ -32,74 +32,130 @@ const heldByBlock = /^(content|summary|arguments|name|call_id|status)$/;
  * events left out, because some servers send a text only with the finished item.
  */
 export class OpenItem {
-  readonly id: string | undefined;
-  readonly callId: string | undefined;
+  /** Position in the reply. */
   readonly #index: number;
   readonly #origin: string;
   readonly #parts: OpenPart[] = [];
   #call: OpenCall | undefined;
-  closed = false;
+  /** Fields of the finished item. The first value of a field counts. */
+  #fields: WireItem = {};
+  #content: string | undefined;
+  #hasFile = false;
+  /** The output of a built-in tool, if it is an item of its own. */
+  #output: JsonValue | undefined;
+  readonly type: string | null | undefined;
+  id: string | undefined;
+  callId: string | undefined;
+  #name: string | undefined;
 
-  constructor(index: number, origin: string, { id, call_id: callId }: WireItem) {
+  constructor(index: number, origin: string, type: string | null | undefined) {
     this.#index = index;
     this.#origin = origin;
-    this.id = id || undefined;
-    this.callId = callId || undefined;
+    this.type = type;
+  }
+
+  get closed(): boolean {
+    return this.#content !== undefined;
   }
 
   get isCall(): boolean {
     return this.#call !== undefined;
   }
 
+  /** Returns whether an event with these fields can belong to this item. */
+  fits({ type, call_id: callId, name }: WireItem): boolean {
+    const isEqual = (own: string | undefined, other: string | null | undefined): boolean =>
+      !own || !other || own === other;
+    return this.type === type && isEqual(this.callId, callId) && isEqual(this.#name, name?.trim());
+  }
+
+  /** Returns whether this item is finished and says the same. */
+  hasSameContent(item: WireItem): boolean {
+    return this.#content === contentOf(item);
+  }
+
+  /** Returns whether an item with other ids, at the end of the reply, can be this one. */
+  mayBe(item: WireItem): boolean {
+    if (!this.closed || !this.#call) return this.fits(item);
+    const { type, name } = item;
+    return (
+      this.type === type &&
+      (!this.#name || !name || this.#name === name) &&
+      this.#call.arguments === argumentText(item.arguments)
+    );
+  }
+
+  /** Announces a function call. `index`: its position among the reply's calls. */
+  openCall(index: number): void {
+    this.#call = new OpenCall(index);
+  }
+
+  /** Adds what an event that announces the item says about it. */
+  open(item: WireItem, deltas: ModelDelta[]): void {
+    this.#name ||= item.name?.trim() || undefined;
+    if (this.#call) this.#showCall(deltas);
+    else if (!this.closed) this.#showTool(toHostedTool(item, this.#toolId, false), {}, deltas);
+  }
+
   /** Adds the deltas of a text, which may be empty. */
   addText(kind: PartKind, index: number, delta: string, deltas: ModelDelta[]): void {
-    if (this.closed) return;
-    const part = this.#part(kind, index);
-    part.text += delta;
-    if (delta) deltas.push({ type: typeOf(kind), id: part.id, delta });
+    if (!this.closed) this.#addText(kind, index, delta, deltas);
   }
 
   /** Adds the rest of a text whose whole is known. */
   completeText(kind: PartKind, index: number, whole: string, deltas: ModelDelta[]): void {
     const { text } = this.#part(kind, index);
-    if (whole.startsWith(text)) this.addText(kind, index, whole.slice(text.length), deltas);
+    if (whole.startsWith(text)) this.#addText(kind, index, whole.slice(text.length), deltas);
   }
 
   addAnnotation(index: number, annotation: WireAnnotation): void {
     this.#part('content', index).annotations.push(annotation);
   }
 
-  /** Announces a tool call. */
-  openCall(index: number, { call_id, id, name }: WireItem, deltas: ModelDelta[]): void {
-    this.#call = { index, arguments: '' };
-    deltas.push({
-      type: 'tool-input',
-      index,
-      id: (call_id || id || '').trim(),
-      name: (name ?? '').trim(),
-      delta: '',
-    });
-  }
-
   addArguments(delta: string, deltas: ModelDelta[]): void {
-    if (this.closed || !this.#call || !delta) return;
-    this.#call.arguments += delta;
-    deltas.push({ type: 'tool-input', index: this.#call.index, delta });
+    if (!this.closed) this.#call?.add(delta, deltas);
   }
 
   completeArguments(whole: string, deltas: ModelDelta[]): void {
-    const known = this.#call?.arguments ?? '';
-    if (whole.startsWith(known)) this.addArguments(whole.slice(known.length), deltas);
+    if (!this.closed) this.#call?.complete(whole, deltas);
   }
 
-  /** Adds what is missing of the finished item, and what a later request needs to send it back. */
+  /**
+   * Adds what is missing of the finished item, and what a later request needs to send it back. An
+   * item may be reported more than once, and a later report may have more fields.
+   */
   close(item: WireItem, deltas: ModelDelta[]): void {
-    if (this.closed) return;
-    if (item.type === 'message') this.#closeMessage(item, deltas);
-    else if (item.type === 'reasoning') this.#closeReasoning(item, deltas);
-    else if (item.type === 'function_call') this.#closeCall(item, deltas);
+    const fields: WireItem = { ...presentFields(item), ...this.#fields };
+    const isNews = !this.closed || Object.keys(fields).length > Object.keys(this.#fields).length;
+    this.#fields = fields;
+    this.#content ??= contentOf(item);
+    if (isNews) this.#addMissing(deltas);
+  }
+
+  /** Shows the output of a built-in tool, which the server sent as an item of its own. */
+  settle(output: WireItem, deltas: ModelDelta[]): void {
+    this.#output = outputOf(output) ?? null;
+    if (this.closed) this.#addMissing(deltas);
+  }
+
+  /** Adds what is known at the end of a reply, if the server did not finish the item. */
+  end(deltas: ModelDelta[]): void {
+    if (this.#call) this.#call.show(this.#callId, this.#name ?? '', deltas);
+    else if (!this.closed && this.type === 'message') this.#closeMessage({}, deltas);
+  }
+
+  #addMissing(deltas: ModelDelta[]): void {
+    const item = this.#fields;
+    if (this.#call) this.#closeCall(this.#call, item, deltas);
+    else if (this.type === 'message') this.#closeMessage(item, deltas);
+    else if (this.type === 'reasoning') this.#closeReasoning(item, deltas);
     else this.#closeHosted(item, deltas);
-    this.closed = true;
+  }
+
+  #addText(kind: PartKind, index: number, delta: string, deltas: ModelDelta[]): void {
+    const part = this.#part(kind, index);
+    part.text += delta;
+    if (delta) deltas.push({ type: typeOf(kind), id: part.id, delta });
   }
 
   #closeMessage({ content, phase }: WireItem, deltas: ModelDelta[]): void {
@@ -134,31 +190,50 @@ export class OpenItem {
     }
   }
 
-  #closeCall(item: WireItem, deltas: ModelDelta[]): void {
-    this.completeArguments(argumentText(item.arguments), deltas);
+  #closeCall(call: OpenCall, item: WireItem, deltas: ModelDelta[]): void {
+    this.#name ||= item.name?.trim() || undefined;
+    call.complete(argumentText(item.arguments), deltas);
     const { type: _type, id: _id, ...rest } = fieldsOf(item, heldByBlock);
-    deltas.push({
-      type: 'tool-input',
-      index: this.#call!.index,
-      delta: '',
-      providerMetadata: this.#keep({ item: Object.keys(rest).length ? rest : undefined }),
-    });
+    const kept = Object.keys(rest).length ? rest : undefined;
+    call.keep(this.#keep({ item: kept }), deltas);
+    this.#showCall(deltas);
   }
 
   #closeHosted(item: WireItem, deltas: ModelDelta[]): void {
     const image = item.type === 'image_generation_call' && fieldsOf(item, /^$/)['result'];
-    if (typeof image === 'string')
+    if (typeof image === 'string' && !this.#hasFile) {
       deltas.push({ type: 'file', mediaType: 'image/png', data: image });
-    const hostedTool = toHostedTool(item);
-    deltas.push({
-      type: 'thinking',
-      id: `item-${this.#index}`,
-      delta: '',
-      providerMetadata: {
-        ...this.#keep({ item: fieldsOf(item, image ? /^result$/ : /^$/) }),
-        ...(hostedTool && hostedToolMetadata(hostedTool)),
-      },
-    });
+      this.#hasFile = true;
+    }
+    const kept = this.#keep({ item: fieldsOf(item, image ? /^result$/ : /^$/) });
+    const tool = toHostedTool(item, this.#toolId, true);
+    const output = this.#output === undefined ? {} : { output: this.#output };
+    this.#showTool(tool && { ...tool, ...output }, kept, deltas);
+    if (!tool)
+      deltas.push({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata: kept });
+  }
+
+  /** Shows a built-in tool, as a block without text. */
+  #showTool(tool: HostedTool | undefined, kept: JsonObject, deltas: ModelDelta[]): void {
+    if (!tool) return;
+    const providerMetadata = { ...kept, ...hostedToolMetadata(tool) };
+    deltas.push({ type: 'thinking', id: this.#blockId, delta: '', providerMetadata });
+  }
+
+  #showCall(deltas: ModelDelta[]): void {
+    if (this.callId && this.#name) this.#call?.show(this.#callId, this.#name, deltas);
+  }
+
+  get #callId(): string {
+    return (this.callId ?? this.id ?? '').trim();
+  }
+
+  get #toolId(): string {
+    return this.id ?? this.callId ?? this.#blockId;
+  }
+
+  get #blockId(): string {
+    return `item-${this.#index}`;
   }
 
   #keep({
@@ -215,4 +290,18 @@ function toSources(annotations: readonly (WireAnnotation | null)[]): readonly So
       });
   }
   return [...sources.values()];
+}
+
+/** Returns what an item says, without the ids that some gateways change. */
+function contentOf({ type, content, summary, call_id: callId, name, id }: WireItem): string {
+  if (type === 'message') return JSON.stringify([type, content?.map((part) => part?.text)]);
+  if (type === 'reasoning') return JSON.stringify([type, summary, content]);
+  return JSON.stringify([type, callId || id, name]);
+}
+
+/** Returns the fields that say something. */
+function presentFields(item: WireItem): WireItem {
+  const isEmpty = (value: unknown): boolean =>
+    value == null || value === '' || (Array.isArray(value) && !value.length);
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => !isEmpty(value)));
 }

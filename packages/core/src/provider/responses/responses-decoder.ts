@@ -5,7 +5,8 @@ import type { Usage } from '../../model/usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../provider-error.ts';
 import { isIgnored } from './ignored-events.ts';
-import { OpenItem, type PartKind } from './open-item.ts';
+import type { OpenItem, PartKind } from './open-item.ts';
+import { OpenItems } from './open-items.ts';
 import { ReplySum, type ResponseLink } from './previous-response.ts';
 import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
 
@@ -18,30 +19,22 @@ export interface ResponsesDecoderOptions {
   readonly inputSum?: number | undefined;
 }
 
-/**
- * Decoder for the events of the Responses API. It finds an item by its position, because some
- * gateways change an item's id from event to event.
- */
+/** Decoder for the events of the Responses API. */
 export class ResponsesDecoder implements ReplyDecoder {
   readonly #options: ResponsesDecoderOptions;
-  readonly #items: Map<number, OpenItem> = new Map();
-  /** First position of each item, by the item's id. */
-  readonly #places: Map<string, number> = new Map();
-  readonly #callItems: Map<string, OpenItem> = new Map();
-  /** Contents of the finished items. */
-  readonly #closed: Set<string> = new Set();
+  #items: OpenItems;
   #sum = new ReplySum();
-  #last = -1;
   #calls = 0;
   #unknownEvents = 0;
   #sequence = 0;
   #id: string | undefined;
   #model: string | undefined;
   #response: WireResponse | undefined;
-  held = 0;
+  #heldAnnotations = 0;
 
   constructor(options: ResponsesDecoderOptions) {
     this.#options = options;
+    this.#items = new OpenItems(options.origin);
     this.#id = options.id;
   }
 
@@ -53,6 +46,10 @@ export class ResponsesDecoder implements ReplyDecoder {
     return this.finished;
   }
 
+  get held(): number {
+    return this.#items.all.length * itemLength + this.#heldAnnotations;
+  }
+
   /** Id of the response; `undefined` before its first event. */
   get id(): string | undefined {
     return this.#id;
@@ -60,7 +57,7 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   /** Whether the events have numbers. True before the first event. */
   get isNumbered(): boolean {
-    return this.#sequence > 0 || this.#items.size === 0;
+    return this.#sequence > 0 || this.#items.all.length === 0;
   }
 
   /** Number of the last event. */
@@ -118,10 +115,16 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.queued':
         return this.#about(event.response ?? {});
       case 'response.output_item.added':
-        if (event.item) this.#open(event.item, this.#place(event, true), deltas);
+        if (event.item) {
+          const open = this.#items.announced(event.item, event.output_index);
+          this.#open(open, event.item, deltas);
+        }
         return;
       case 'response.output_item.done':
-        if (event.item) this.#close(event.item, this.#place(event, false), deltas);
+        if (event.item) {
+          const open = this.#items.finished(event.item, event.output_index);
+          this.#close(open, event.item, deltas);
+        }
         return;
       case 'response.output_text.delta':
       case 'response.refusal.delta':
@@ -136,14 +139,14 @@ export class ResponsesDecoder implements ReplyDecoder {
         return this.#wholeText('content', event, event.refusal, deltas);
       case 'response.output_text.annotation.added':
         if (event.annotation) {
-          this.#item(event).addAnnotation(event.content_index ?? 0, event.annotation);
-          this.held += JSON.stringify(event.annotation).length;
+          this.#item('message', event).addAnnotation(event.content_index ?? 0, event.annotation);
+          this.#heldAnnotations += JSON.stringify(event.annotation).length;
         }
         return;
       case 'response.function_call_arguments.delta':
-        return this.#item(event).addArguments(deltaOf(event), deltas);
+        return this.#item('function_call', event).addArguments(deltaOf(event), deltas);
       case 'response.function_call_arguments.done':
-        return this.#item(event).completeArguments(event.arguments ?? '', deltas);
+        return this.#item('function_call', event).completeArguments(event.arguments ?? '', deltas);
       case 'response.completed':
         return this.#finish(event.response ?? {}, deltas);
       case 'response.incomplete':
@@ -155,12 +158,8 @@ export class ResponsesDecoder implements ReplyDecoder {
 
   /** Starts again: some servers send two responses in one stream, and the last one counts. */
   #restart(deltas: ModelDelta[]): void {
-    this.#items.clear();
-    this.#places.clear();
-    this.#callItems.clear();
-    this.#closed.clear();
+    this.#items = new OpenItems(this.#options.origin);
     this.#sum = new ReplySum();
-    this.#last = -1;
     this.#calls = 0;
     this.#response = undefined;
     deltas.push({ type: 'reset', reason: 'restart' });
@@ -172,7 +171,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     index: number | null | undefined,
     deltas: ModelDelta[],
   ): void {
-    this.#item(event).addText(kind, index ?? 0, deltaOf(event), deltas);
+    this.#item(itemTypes[kind], event).addText(kind, index ?? 0, deltaOf(event), deltas);
   }
 
   #wholeText(
@@ -181,58 +180,32 @@ export class ResponsesDecoder implements ReplyDecoder {
     whole: string | null | undefined,
     deltas: ModelDelta[],
   ): void {
-    if (whole) this.#item(event).completeText(kind, event.content_index ?? 0, whole, deltas);
+    const open = whole && this.#item(itemTypes[kind], event);
+    if (open && !open.closed) open.completeText(kind, event.content_index ?? 0, whole, deltas);
   }
 
-  /** Opens an item, unless it is known. A repeated item under a new position stays the first one. */
-  #open(item: WireItem, index: number, deltas: ModelDelta[]): OpenItem {
-    const open = this.#items.get(index) ?? this.#repeated(item) ?? this.#create(index, item);
-    this.#keep(index, open);
-    if (item.type === 'function_call' && !open.isCall && !open.closed) {
-      open.openCall(this.#calls++, item, deltas);
-    }
+  #open(open: OpenItem, item: WireItem, deltas: ModelDelta[]): void {
+    this.#count(open);
+    open.open(item, deltas);
+  }
+
+  #close(open: OpenItem, item: WireItem, deltas: ModelDelta[]): void {
+    this.#count(open);
+    open.close(item, deltas);
+    const call = this.#items.callOf(item);
+    call?.settle(item, deltas);
+  }
+
+  /** Returns the item of an event that adds to an item of this type. */
+  #item(type: string, { item_id: id, output_index: place }: WireEvent): OpenItem {
+    const open = this.#items.mentioned(type, id, place);
+    this.#count(open);
     return open;
   }
 
-  #close(item: WireItem, index: number, deltas: ModelDelta[]): void {
-    this.#open(item, index, deltas).close(item, deltas);
-    this.#closed.add(contentOf(item));
-  }
-
-  #create(index: number, item: WireItem): OpenItem {
-    this.held += itemLength;
-    return new OpenItem(index, this.#options.origin, item);
-  }
-
-  #repeated({ type, id, call_id: callId }: WireItem): OpenItem | undefined {
-    const place = id && this.#places.get(id);
-    if (typeof place === 'number') return this.#items.get(place);
-    return type === 'function_call' && callId ? this.#callItems.get(callId) : undefined;
-  }
-
-  /** Returns the item of an event. Creates it if the server did not announce it. */
-  #item(event: WireEvent): OpenItem {
-    const index = this.#place(event, false);
-    const open = this.#items.get(index) ?? this.#create(index, {});
-    this.#keep(index, open);
-    return open;
-  }
-
-  #keep(index: number, open: OpenItem): void {
-    this.#items.set(index, open);
-    this.#last = Math.max(this.#last, index);
-    if (open.id && !this.#places.has(open.id)) this.#places.set(open.id, index);
-    if (open.callId && !this.#callItems.has(open.callId)) this.#callItems.set(open.callId, open);
-  }
-
-  /** Returns the position of an event's item; some servers leave `output_index` out. */
-  #place({ output_index: given, item, item_id: itemId }: WireEvent, isNew: boolean): number {
-    if (given != null) return given;
-    const id = item?.id || itemId;
-    const known = id && this.#places.get(id);
-    if (typeof known === 'number') return known;
-    const isNext = isNew || (item && this.#items.get(this.#last)?.closed);
-    return isNext ? this.#last + 1 : Math.max(this.#last, 0);
+  /** Gives a function call its position among the reply's calls, at its first event. */
+  #count(open: OpenItem): void {
+    if (open.type === 'function_call' && !open.isCall) open.openCall(this.#calls++);
   }
 
   #about({ id, model }: WireResponse = {}): void {
@@ -245,10 +218,10 @@ export class ResponsesDecoder implements ReplyDecoder {
     const { status } = response;
     if (status === 'queued' || status === 'in_progress')
       throw new Error(`The response is ${status}.`);
-    response.output?.forEach((item, index) => {
-      // Some gateways leave items out of this list or change their ids, so positions may differ.
-      if (item && !this.#closed.has(contentOf(item))) this.#close(item, index, deltas);
-    });
+    const output = (response.output ?? []).filter((item) => item !== null);
+    const items = this.#items.listed(output);
+    output.forEach((item, index) => this.#close(items[index]!, item, deltas));
+    for (const open of this.#items.all) open.end(deltas);
     this.#response = response;
   }
 
@@ -259,12 +232,8 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 }
 
-/** Returns what an item says, without the ids that some gateways change. */
-function contentOf({ type, content, summary, call_id: callId, name, id }: WireItem): string {
-  if (type === 'message') return JSON.stringify([type, content?.map((part) => part?.text)]);
-  if (type === 'reasoning') return JSON.stringify([type, summary, content]);
-  return JSON.stringify([type, callId || id, name]);
-}
+/** Types of the items that have the kinds of text. */
+const itemTypes = { content: 'message', summary: 'reasoning', reasoning: 'reasoning' } as const;
 
 /** Characters that an item without content counts for. */
 const itemLength = 256;

@@ -1,0 +1,142 @@
+import { OpenItem } from './open-item.ts';
+import type { WireItem } from './responses-wire.ts';
+
+/** Position of an item. Some servers leave it out, and others send 0 for all items. */
+type Place = number | null | undefined;
+
+/** Number of the newest items that an event may belong to, so that many items take linear time. */
+const maxNewest = 256;
+
+/**
+ * The items of a reply. An event names its item by call id, id and position. Some servers repeat a
+ * position, and some gateways change an item's id from event to event. Hence a known id counts more
+ * than the position, and the position counts for an unknown id.
+ */
+export class OpenItems {
+  readonly #origin: string;
+  readonly #all: OpenItem[] = [];
+  readonly #byCall: Map<string, OpenItem> = new Map();
+  /** Items by type and id. `undefined` if several items have the same id. */
+  readonly #byId: Map<string, OpenItem | undefined> = new Map();
+  readonly #byPlace: Map<number, OpenItem[]> = new Map();
+  readonly #indexes: Set<number> = new Set();
+  #next = 0;
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  get all(): readonly OpenItem[] {
+    return this.#all;
+  }
+
+  /** Returns the item that an event announces. It is a new one, unless the event repeats it. */
+  announced(item: WireItem, place: Place): OpenItem {
+    const isSame = (open: OpenItem): boolean =>
+      !open.closed && open.fits(item) && !(item.id && open.id && open.id !== item.id);
+    const named = this.#named(item);
+    // The next events of a repeated item may have only its new position.
+    if (named && place != null) this.#putAt(place, named);
+    const known = named ?? (place == null ? undefined : this.#at(place, isSame));
+    return this.#learn(known ?? this.#create(item, place), item);
+  }
+
+  /** Returns the item that an event reports as finished. */
+  finished(item: WireItem, place: Place): OpenItem {
+    const known =
+      this.#named(item) ??
+      this.#at(place, (open) => !open.closed && open.fits(item)) ??
+      this.#at(place, (open) => open.hasSameContent(item));
+    return this.#learn(known ?? this.#create(item, place), item);
+  }
+
+  /** Returns the item of an event that adds to it. Creates it if the server did not announce it. */
+  mentioned(type: string, id: string | null = null, place: Place): OpenItem {
+    const item = { type, id };
+    const known =
+      this.#named(item) ??
+      this.#at(place, (open) => !open.closed && open.fits(item)) ??
+      this.#at(place, (open) => open.fits(item));
+    return this.#learn(known ?? this.#create(item, place), item);
+  }
+
+  /** Returns the call whose output a separate item has. */
+  callOf({ type, call_id: callId }: WireItem): OpenItem | undefined {
+    if (!type?.endsWith('_output')) return undefined;
+    return this.#byCall.get(`${type.replace(/_output$/, '')} ${callId}`);
+  }
+
+  /**
+   * Returns the items of the list at the end of a reply. Gateways leave items out of this list, or
+   * change their ids. Hence an item that has no known id is a new one only if no item of the events
+   * can be the same.
+   */
+  listed(output: readonly WireItem[]): readonly OpenItem[] {
+    const left = new Set(this.#all);
+    const take = (open: OpenItem | undefined): OpenItem | undefined => {
+      if (open) left.delete(open);
+      return open;
+    };
+    const named = output.map((item) => take(this.#named(item)));
+    const alike = output.map(
+      (item, index) => named[index] ?? take(firstOf(left, (open) => open.hasSameContent(item))),
+    );
+    return output.map((item, index) => {
+      const known = alike[index] ?? take(firstOf(left, (open) => open.mayBe(item)));
+      return this.#learn(known ?? this.#create(item, index), item);
+    });
+  }
+
+  /** Returns the item with this call id or id. */
+  #named(item: WireItem): OpenItem | undefined {
+    const { type, id, call_id: callId } = item;
+    const call = callId ? this.#byCall.get(`${type} ${callId}`) : undefined;
+    const known = call ?? (id ? this.#byId.get(`${type} ${id}`) : undefined);
+    return known?.fits(item) ? known : undefined;
+  }
+
+  /** Returns the newest item that passes the test, at a place or in the whole reply. */
+  #at(place: Place, test: (open: OpenItem) => boolean): OpenItem | undefined {
+    const items = place == null ? this.#all : (this.#byPlace.get(place) ?? []);
+    return items.slice(-maxNewest).findLast(test);
+  }
+
+  #create(item: WireItem, place: Place): OpenItem {
+    const isFree = place != null && !this.#indexes.has(place);
+    const index = isFree ? place : this.#next;
+    const open = new OpenItem(index, this.#origin, item.type);
+    this.#all.push(open);
+    this.#indexes.add(index);
+    this.#next = Math.max(this.#next, index + 1);
+    this.#putAt(place ?? index, open);
+    return open;
+  }
+
+  #putAt(place: number, open: OpenItem): void {
+    const others = this.#byPlace.get(place);
+    if (!others) this.#byPlace.set(place, [open]);
+    else if (others.at(-1) !== open) others.push(open);
+  }
+
+  /** Keeps the first ids of an item, by which later events name it. */
+  #learn(open: OpenItem, { id, call_id: callId }: WireItem): OpenItem {
+    if (id && !open.id) {
+      const key = `${open.type} ${id}`;
+      this.#byId.set(key, this.#byId.has(key) ? undefined : open);
+      open.id = id;
+    }
+    if (callId && !open.callId) {
+      this.#byCall.set(`${open.type} ${callId}`, open);
+      open.callId = callId;
+    }
+    return open;
+  }
+}
+
+function firstOf(
+  items: Iterable<OpenItem>,
+  test: (open: OpenItem) => boolean,
+): OpenItem | undefined {
+  for (const open of items) if (test(open)) return open;
+  return undefined;
+}
