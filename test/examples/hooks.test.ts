@@ -150,6 +150,7 @@ const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
   'pre-reasoning': true,
   'reasoning-chunk': true,
   'tool-input-chunk': true,
+  'hosted-tool-chunk': true,
   'post-reasoning': true,
   'pre-acting': true,
   'acting-chunk': true,
@@ -197,8 +198,15 @@ test('the README’s table lists all events and which of them hooks can change',
     execute: (_, { emit }) => (emit('echoing'), 'echo'),
   });
   const external = tool({ name: 'external', description: 'Runs elsewhere', input: {} });
+  const hostedTool = { id: 's1', name: 'web_search', input: {} };
+  const search = {
+    type: 'thinking',
+    id: 's',
+    delta: '',
+    providerMetadata: { hostedTool },
+  } as const;
   const model = new ScriptedModel([
-    { text: 'I look.', toolCalls: [{ name: 'echo' }] },
+    [{ deltas: [[search]] }, { text: 'I look.', toolCalls: [{ name: 'echo' }] }],
     'A summary.',
     { toolCalls: [{ name: 'external' }] },
     { error: new AgentError('MODEL_SERVER', 'down') },

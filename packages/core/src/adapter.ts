@@ -22,6 +22,7 @@ export type { SessionView } from './memory/log/session-view.ts';
 export type { RunEnd } from './memory/memory.ts';
 export type { MessageContext, MessageOptions } from './message/create-message.ts';
 export { isError } from './error/agent-error.ts';
+export { hostedToolOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json-form.ts';
 export { parseHistory } from './message/validation/validate-history.ts';
 export { parseMessages } from './message/validation/validate-message.ts';

@@ -41,6 +41,7 @@ export {
   toolMessage,
   userMessage,
 } from './message/create-message.ts';
+export type { HostedTool } from './message/hosted-tool.ts';
 export type { JsonObject, JsonValue } from './message/json.ts';
 export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
 export type { Msg, Role } from './message/msg.ts';

@@ -78,7 +78,7 @@ function checkHandlers({ on = {} }: AgentHook): void {
 
 const eventNames =
   'run-start pre-call post-call pre-reasoning post-reasoning reasoning-chunk tool-input-chunk ' +
-  'pre-acting acting-chunk post-acting pre-summary summary-chunk post-summary step-reset ' +
+  'hosted-tool-chunk pre-acting acting-chunk post-acting pre-summary summary-chunk post-summary step-reset ' +
   'context-fitted suspended error run-end';
 
 /**

@@ -2,6 +2,7 @@ import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentResult } from './agent-result.ts';
 import type { PendingCall } from './pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { HostedTool } from '../message/hosted-tool.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
@@ -56,6 +57,12 @@ export type AgentEvent = AgentEventBase &
         readonly toolUseId: string;
         readonly name: string;
         readonly delta: string;
+      }
+    | {
+        readonly type: 'hosted-tool-chunk';
+        readonly blockId: string;
+        /** The call as it is known so far. The next chunk of the same block replaces it. */
+        readonly hostedTool: HostedTool;
       }
     | {
         readonly type: 'pre-acting';

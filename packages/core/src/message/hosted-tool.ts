@@ -2,11 +2,15 @@ import type { ContentBlock } from './content-block.ts';
 import { isRecord } from './is-record.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** Call of a tool that the provider itself ran, such as the provider's web search. */
+/**
+ * Call of a tool that the provider itself runs, such as the provider's web search. A call without
+ * `output` and `error` has not ended.
+ */
 export interface HostedTool {
   readonly id: string;
   readonly name: string;
   readonly input: JsonValue;
+  /** `null` if the tool has ended and the provider does not report its output. */
   readonly output?: JsonValue;
   /** Text of the error, if the tool failed. */
   readonly error?: string;
@@ -39,9 +43,16 @@ export function sourcesMetadata(sources: readonly Source[]): JsonObject {
 /**
  * Returns the hosted tool call that a block represents. `undefined` if the block represents none.
  */
-export function hostedToolOf({ providerMetadata }: ContentBlock): HostedTool | undefined {
+export function hostedToolOf({
+  providerMetadata,
+}: Pick<ContentBlock, 'providerMetadata'>): HostedTool | undefined {
   const hosted = providerMetadata?.['hostedTool'];
   return isRecord(hosted) ? (hosted as unknown as HostedTool) : undefined;
+}
+
+/** Returns whether the call of a hosted tool has its result. */
+export function hasEnded({ output, error }: HostedTool): boolean {
+  return output !== undefined || error !== undefined;
 }
 
 /** Returns the sources that a block cites. */

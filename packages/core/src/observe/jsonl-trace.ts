@@ -57,6 +57,7 @@ const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
   'post-reasoning': false,
   'reasoning-chunk': true,
   'tool-input-chunk': true,
+  'hosted-tool-chunk': true,
   'pre-acting': false,
   'acting-chunk': true,
   'post-acting': false,

@@ -16,6 +16,7 @@ function describe(event: AgentEvent): JsonObject | undefined {
   switch (event.type) {
     case 'reasoning-chunk':
     case 'tool-input-chunk':
+    case 'hosted-tool-chunk':
     case 'summary-chunk':
       return undefined;
     case 'pre-call':

@@ -3,8 +3,10 @@ import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { waitsForApproval } from '../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../message/data-part.ts';
+import { hasEnded, hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
 import type { JsonValue } from '../message/json.ts';
-import { textOf, toolUsesOf } from '../message/message-text.ts';
+import { toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
 import { filesIn } from './ui-media.ts';
 import { hostedToolChunks, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from './timeline-event.ts';
@@ -70,6 +72,10 @@ class Encoder {
    */
   readonly #open: Map<string, JsonValue | undefined> = new Map();
   readonly #shownData: Set<string> = new Set();
+  /** Tools of the provider that this step has shown, as JSON text, by id. */
+  readonly #hostedTools: Map<string, string> = new Map();
+  /** Ids of the provider's tools without a result. */
+  readonly #openHosted: Set<string> = new Set();
   #inStep = false;
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
 
@@ -103,16 +109,16 @@ class Encoder {
         return this.#text('text', event.blockId, event.delta, chunks);
       case 'tool-input-chunk':
         return this.#toolInput(event.toolUseId, event.name, event.delta, chunks);
+      case 'hosted-tool-chunk':
+        return this.#hosted(event.hostedTool, chunks);
       case 'post-reasoning':
+        this.#allHosted(event.message, chunks);
         this.#endBlock(chunks);
-        chunks.push(
-          ...filesIn(event.message.content),
-          ...hostedToolChunks(event.message),
-          ...sourceChunks(event.message),
-        );
+        chunks.push(...filesIn(event.message.content), ...sourceChunks(event.message));
         for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse, chunks);
         return;
       case 'post-summary':
+        this.#allHosted(event.message, chunks);
         return this.#endBlock(chunks);
       case 'pre-acting':
         return this.#toolKnown(event.toolUse, chunks);
@@ -157,6 +163,7 @@ class Encoder {
 
   #beginStep(chunks: UiChunk[]): void {
     this.#endStep(chunks);
+    this.#hostedTools.clear();
     this.#inStep = true;
     chunks.push({ type: 'start-step' });
   }
@@ -231,6 +238,26 @@ class Encoder {
     });
   }
 
+  /** Shows a tool of the provider. Its place is before the text that follows it in the reply. */
+  #hosted(hostedTool: HostedTool, chunks: UiChunk[]): void {
+    const { id } = hostedTool;
+    const shown = JSON.stringify(hostedTool);
+    if (this.#hostedTools.get(id) === shown) return;
+    if (!this.#inStep) this.#beginStep(chunks);
+    // The result may be in a later reply than its call. A second call part would be a new call.
+    const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
+    this.#hostedTools.set(id, shown);
+    if (hasEnded(hostedTool)) this.#openHosted.delete(id);
+    else this.#openHosted.add(id);
+    chunks.push(...hostedToolChunks(hostedTool).slice(isLate ? 1 : 0));
+  }
+
+  /** Shows the provider's tools that no event of the reply has shown. */
+  #allHosted({ content }: Msg, chunks: UiChunk[]): void {
+    for (const hostedTool of content.map(hostedToolOf))
+      if (hostedTool) this.#hosted(hostedTool, chunks);
+  }
+
   #data(part: DataPart, chunks: UiChunk[]): void {
     this.#shownData.add(dataPartKey(part));
     chunks.push(part);
@@ -249,8 +276,14 @@ class Encoder {
     this.#endBlock(chunks);
     this.#open.clear();
     if (this.#inStep) chunks.push({ type: 'reset-step' });
-    const text = replacement && textOf(replacement);
-    if (text) this.#text('text', `${runId}:${seq}`, text, chunks);
+    for (const id of this.#hostedTools.keys()) this.#openHosted.delete(id);
+    this.#hostedTools.clear();
+    for (const [index, block] of (replacement?.content ?? []).entries()) {
+      const hostedTool = hostedToolOf(block);
+      if (hostedTool) this.#hosted(hostedTool, chunks);
+      const id = `${runId}:${seq}:${index}`;
+      if (block.type === 'text' && block.text) this.#text('text', id, block.text, chunks);
+    }
     this.#endBlock(chunks);
   }
 

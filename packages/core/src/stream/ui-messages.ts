@@ -3,7 +3,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, ThinkingBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { dataPartKey, dataPartsOf, type DataPart } from '../message/data-part.ts';
-import { hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
+import { hasEnded, hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { inlineSource } from '../message/media/media.ts';
@@ -36,6 +36,7 @@ export type UiPart =
       toolCallId: string;
       state: 'input-available';
       input: JsonValue;
+      providerExecuted?: boolean;
     }
   | {
       type: 'dynamic-tool';
@@ -110,16 +111,35 @@ export function toUiMessages(
       shown.push(answer);
     }
     const made = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
-    answer.parts.push(
-      { type: 'step-start' },
-      ...message.content.flatMap((block) => toPart(block, results, asked)),
-      ...sourceChunks(message),
-    );
+    answer.parts.push({ type: 'step-start' });
+    for (const block of message.content) {
+      const parts = toPart(block, results, asked);
+      if (!parts.some((part) => endsCall(answer, part))) answer.parts.push(...parts);
+    }
+    answer.parts.push(...sourceChunks(message));
     for (const part of made.flatMap(dataPartsOf)) addData(answer, part);
     answer.parts.push(...made.flatMap(({ output }) => filesIn(output)));
     addReplyUsage(answer, message);
   }
   return shown;
+}
+
+/**
+ * Puts the result of a provider's tool in the place of its call, if the call is in an earlier reply
+ * of the answer. Returns whether it is.
+ */
+function endsCall({ parts }: UiMessage, part: UiPart): boolean {
+  if (part.type !== 'dynamic-tool' || !('providerExecuted' in part)) return false;
+  const { toolCallId } = part;
+  const index = parts.findIndex(
+    (one) =>
+      one.type === 'dynamic-tool' &&
+      one.toolCallId === toolCallId &&
+      one.state === 'input-available' &&
+      one.providerExecuted,
+  );
+  if (index >= 0) parts[index] = part;
+  return index >= 0;
 }
 
 /** Adds a data part, or replaces the earlier part with the same type and id. */
@@ -195,7 +215,8 @@ function fromThinking(block: ThinkingBlock): UiPart[] {
   return block.thinking ? [{ type: 'reasoning', text: block.thinking, state: 'done' }] : [];
 }
 
-function toHostedPart({ id, name, input, output = null, error }: HostedTool): UiPart {
+function toHostedPart(hostedTool: HostedTool): UiPart {
+  const { id, name, input, output = null, error } = hostedTool;
   const call = {
     type: 'dynamic-tool',
     toolName: name,
@@ -203,6 +224,7 @@ function toHostedPart({ id, name, input, output = null, error }: HostedTool): Ui
     input,
     providerExecuted: true,
   } as const;
+  if (!hasEnded(hostedTool)) return { ...call, state: 'input-available' };
   return error === undefined
     ? { ...call, state: 'output-available', output }
     : { ...call, state: 'output-error', errorText: error };

@@ -65,6 +65,80 @@ test('the UI stream shows the provider’s searches as tools, and cited pages as
   expect(partsOf(history!, 'reasoning')).toEqual([]);
 });
 
+/** Returns the parts in a form that is the same for a live message and for one of the history. */
+const shownParts = ({ parts }: UIMessage): readonly unknown[] =>
+  parts.flatMap((part) => {
+    if (part.type === 'step-start') return [];
+    if (part.type === 'text' || part.type === 'reasoning') return [[part.type, part.text]];
+    return part.type === 'dynamic-tool' ? [[part.toolName, part.state]] : [[part.type]];
+  });
+
+const recordings = import.meta.glob<string>('../../../../test/fixtures/responses-streams/*.sse', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+const withoutCalls = Object.entries(recordings).filter(
+  ([, recorded]) => !/"type":"function_call"|response.failed|"type":"error"/.test(recorded),
+);
+
+test.for(withoutCalls)('%s has the same order live and after a reload', async ([, recorded]) => {
+  const { chunks, messages } = await answerOf(recorded);
+  const [, history] = toUiMessages(messages);
+  expect(shownParts(await read(chunks))).toEqual(shownParts(history as UIMessage));
+});
+
+test('the provider’s searches come before the text that they are for', async () => {
+  const { chunks } = await answerOf(search);
+  const types = shownParts(await read(chunks)).map((part) => (part as readonly string[])[0]);
+  expect(types.indexOf('web_search')).toBeGreaterThanOrEqual(0);
+  expect(types.lastIndexOf('web_search')).toBeLessThan(types.indexOf('text'));
+});
+
+test('a search is shown while it runs, and stays unfinished if the reply is incomplete', async () => {
+  const call = { type: 'web_search_call', id: 'ws_1', status: 'in_progress' };
+  const events = [
+    { type: 'response.output_item.added', output_index: 0, item: call },
+    { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Hm' },
+    { type: 'response.incomplete', response: { incomplete_details: null } },
+  ];
+  const recorded = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const { chunks, messages } = await answerOf(recorded);
+  const parts = [
+    ['web_search', 'input-available'],
+    ['text', 'Hm'],
+  ];
+  expect(shownParts(await read(chunks))).toEqual(parts);
+  expect(shownParts(toUiMessages(messages)[1] as UIMessage)).toEqual(parts);
+  expect(messages[1]!.content[0]!.providerMetadata).not.toHaveProperty('responses');
+});
+
+test('the output of a shell call that comes as an item of its own ends the call', async () => {
+  const call = { type: 'shell_call', id: 'sh_1', call_id: 'c1', action: { commands: ['ls'] } };
+  const output = [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }];
+  const items = [call, { type: 'shell_call_output', id: 'sho_1', call_id: 'c1', output }];
+  const recordOf = (...shown: readonly object[]): string =>
+    [
+      ...shown.map((item, output_index) => ({
+        type: 'response.output_item.done',
+        output_index,
+        item,
+      })),
+      { type: 'response.completed', response: {} },
+    ]
+      .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      .join('');
+  const ended = await answerOf(recordOf(...items));
+  expect(partsOf(await read(ended.chunks), 'dynamic-tool')).toMatchObject([
+    { toolName: 'shell', state: 'output-available', input: call.action, output },
+  ]);
+  // The client has to run this call.
+  const open = await answerOf(recordOf(call));
+  expect(partsOf(await read(open.chunks), 'dynamic-tool')).toMatchObject([
+    { toolName: 'shell', state: 'input-available' },
+  ]);
+});
+
 test("the UI stream shows a tool call of the provider's MCP connector with input and output", async () => {
   const { chunks } = await answerOf(remoteTool);
   expect(partsOf(await read(chunks), 'dynamic-tool')).toEqual([

@@ -1,23 +1,18 @@
-import { hostedToolOf, sourcesOf } from '../message/hosted-tool.ts';
+import { hasEnded, sourcesOf, type HostedTool } from '../message/hosted-tool.ts';
 import type { Msg } from '../message/msg.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 type SourceChunk = Extract<UiChunk, { readonly type: 'source-url' | 'source-document' }>;
 
-/** Returns the chunks for the tools that the provider ran itself. */
-export function hostedToolChunks({ content }: Msg): readonly UiChunk[] {
-  return content.flatMap((block): readonly UiChunk[] => {
-    const hosted = hostedToolOf(block);
-    if (!hosted) return [];
-    const { id: toolCallId, name: toolName, input, output = null, error } = hosted;
-    const common = { toolCallId, dynamic: true, providerExecuted: true } as const;
-    return [
-      { type: 'tool-input-available', ...common, toolName, input },
-      error === undefined
-        ? { type: 'tool-output-available', ...common, output }
-        : { type: 'tool-output-error', ...common, errorText: error },
-    ];
-  });
+/** Returns the chunks for a tool that the provider runs itself. */
+export function hostedToolChunks(hostedTool: HostedTool): readonly UiChunk[] {
+  const { id: toolCallId, name: toolName, input, output = null, error } = hostedTool;
+  const common = { toolCallId, dynamic: true, providerExecuted: true } as const;
+  const call = { type: 'tool-input-available', ...common, toolName, input } as const;
+  if (!hasEnded(hostedTool)) return [call];
+  if (error !== undefined)
+    return [call, { type: 'tool-output-error', ...common, errorText: error }];
+  return [call, { type: 'tool-output-available', ...common, output }];
 }
 
 /** Returns a chunk for each source that a reply cites; a source that it cites twice has one. */

@@ -1,6 +1,6 @@
 import { SessionMemory, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { AgentEvent, EventBatch, Memory, Msg } from '@isoloop/core';
-import { messagesBefore } from '@isoloop/core/adapter';
+import { hostedToolOf, messagesBefore } from '@isoloop/core/adapter';
 import { isQuestion } from './chat-turn.ts';
 
 /**
@@ -27,6 +27,11 @@ export function toEvents(messages: readonly Msg[]): EventBatch {
     });
     if (message.role !== 'assistant') return results;
     const said = message.content.flatMap((block, index) => {
+      const hostedTool = hostedToolOf(block);
+      if (hostedTool)
+        return [
+          eventOf({ type: 'hosted-tool-chunk', blockId: `${message.id}:${index}`, hostedTool }),
+        ];
       const kind = block.type === 'thinking' ? 'thinking' : 'text';
       const delta =
         block.type === 'thinking' ? block.thinking : block.type === 'text' ? block.text : '';

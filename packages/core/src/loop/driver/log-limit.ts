@@ -48,10 +48,15 @@ function shortened(log: RunLog): RunLog {
     if (event.type === 'acting-chunk' && event.seq < newest) continue;
     if (event.type === 'pre-reasoning' && reply)
       kept.push({ ...entry, event: { ...event, messages: [], tools: [] } });
-    else if (event.delta === undefined || !reply) kept.push(entry);
+    else if (!isPiece(event) || !reply) kept.push(entry);
     else if (!isResetTo(reply, kept.at(-1))) kept.push({ event: resetTo(reply, event), ends: [0] });
   }
   return kept.toReversed();
+}
+
+/** Returns whether the finished reply repeats what the event says. */
+function isPiece({ type, delta }: LogEntry['event']): boolean {
+  return delta !== undefined || type === 'hosted-tool-chunk';
 }
 
 function isResetTo(reply: Msg, next: LogEntry | undefined): boolean {

@@ -110,13 +110,13 @@ export function releasedPart(reply: Msg): Msg | undefined {
 }
 
 /**
- * Converts text to a `summary-chunk`. Keeps a `step-reset` and drops everything else, because a
- * summary has only text.
+ * Converts text to a `summary-chunk`. Keeps resets and the provider's tools. Drops everything else,
+ * because a summary has only text.
  */
 function toSummaryChunk(
   piece: ReplyPiece,
 ): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
-  if (piece.type === 'step-reset') return piece;
+  if (piece.type === 'step-reset' || piece.type === 'hosted-tool-chunk') return piece;
   if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
   return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
 }

@@ -1,4 +1,5 @@
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
+import { hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { mediaKind } from '../../message/media/media-kind.ts';
 import { parseJson } from '../../message/parse-json.ts';
@@ -41,6 +42,11 @@ export type ReplyPiece =
       readonly toolUseId: string;
       readonly name: string;
       readonly delta: string;
+    }
+  | {
+      readonly type: 'hosted-tool-chunk';
+      readonly blockId: string;
+      readonly hostedTool: HostedTool;
     };
 
 export interface ReplyAssemblerOptions {
@@ -121,9 +127,9 @@ export class ReplyAssembler {
     if (type === 'thinking' && delta.signature)
       block.signature = (block.signature ?? '') + delta.signature;
     addMetadata(block, delta.providerMetadata);
-    return delta.delta
-      ? { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta }
-      : undefined;
+    if (delta.delta) return { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta };
+    const hostedTool = hostedToolOf(delta);
+    return hostedTool && { type: 'hosted-tool-chunk', blockId, hostedTool };
   }
 
   #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {

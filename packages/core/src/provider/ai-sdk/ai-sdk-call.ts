@@ -5,6 +5,7 @@ import type {
   ToolResult,
 } from '../../message/content-block.ts';
 import type { JsonObject } from '../../message/json.ts';
+import { hostedToolOf } from '../../message/hosted-tool.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -25,6 +26,10 @@ export interface AiSdkTarget {
   readonly supportedUrls: SupportedUrls;
 }
 
+interface Shape extends AiSdkTarget {
+  readonly hostedParts: ReturnType<typeof hostedToolParts>;
+}
+
 type Part = Readonly<Record<string, unknown>>;
 type Message =
   | { readonly role: 'system'; readonly content: string }
@@ -37,8 +42,9 @@ type Message =
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } =
     request;
+  const shape = { ...target, hostedParts: hostedToolParts(messages, target.provider) };
   return {
-    prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, target))),
+    prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, shape))),
     maxOutputTokens: maxTokens,
     temperature,
     responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
@@ -48,16 +54,30 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   };
 }
 
-function toMessages({ role, content }: Msg, target: AiSdkTarget): readonly Message[] {
+function toMessages({ role, content }: Msg, shape: Shape): readonly Message[] {
   if (role === 'system') return [{ role, content: textOf(content) }];
-  const parts = content.flatMap((block) => toParts(block, target));
-  if (role === 'assistant') return [{ role, content: parts }];
+  if (role === 'assistant') return fromReply(content, shape);
+  const parts = content.flatMap((block) => toParts(block, shape));
   const results = content.filter((block) => block.type === 'tool_result').map(toResult);
   const messages: readonly Message[] = [
     { role: 'tool', content: results },
     { role: 'user', content: parts },
   ];
   return messages.filter((message) => message.content.length > 0);
+}
+
+/**
+ * Returns the message of a reply, or none if no part is left. Removes reasoning at the end if the
+ * call that followed it is left out, because OpenAI refuses such reasoning.
+ */
+function fromReply(content: readonly ContentBlock[], shape: Shape): readonly Message[] {
+  const parts = content.map((block) => toParts(block, shape));
+  const isCallLeftOut = content.some(
+    (block, index) => hostedToolOf(block) && !parts[index]!.length,
+  );
+  const sent = parts.flat();
+  while (isCallLeftOut && sent.at(-1)?.['type'] === 'reasoning') sent.pop();
+  return sent.length ? [{ role: 'assistant', content: sent }] : [];
 }
 
 /**
@@ -79,13 +99,13 @@ function joinToolMessages(messages: readonly Message[]): readonly Message[] {
  * Returns the parts of a block. A tool result has no parts here, because it becomes a separate
  * message.
  */
-function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
+function toParts(block: ContentBlock, shape: Shape): readonly Part[] {
   const providerOptions = toProviderOptions(block.providerMetadata);
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text, providerOptions }];
     case 'thinking': {
-      const hosted = hostedToolParts(block, target.provider);
+      const hosted = shape.hostedParts(block);
       if (hosted) return hosted;
       if (!block.thinking && !providerOptions) return [];
       return [{ type: 'reasoning', text: block.thinking, providerOptions }];
@@ -104,7 +124,7 @@ function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
       return [];
     default:
       return [
-        toFile(block, target) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions },
+        toFile(block, shape) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions },
       ];
   }
 }

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { sourcesMetadata, type Source } from '../../message/hosted-tool.ts';
+import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { toBase64 } from '../../message/media/to-base64.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
@@ -24,14 +24,19 @@ export class AiSdkDecoder {
   readonly #calls = new Map<string, OpenCall>();
   readonly #metadata: { id?: string; model?: string } = {};
   readonly #provider: string;
+  readonly #openCalls: ReadonlyMap<string, HostedTool>;
   readonly #hosted = new Map<string, AiSdkHostedTool>();
   readonly #sources: Source[] = [];
   #lastText: string | undefined;
   #finished = false;
 
-  /** `provider`: name of the model's provider. */
-  constructor(provider: string) {
+  /**
+   * `provider`: name of the model's provider. `openCalls`: calls of hosted tools in earlier replies
+   * that have no result yet.
+   */
+  constructor(provider: string, openCalls: ReadonlyMap<string, HostedTool>) {
     this.#provider = provider;
+    this.#openCalls = openCalls;
   }
 
   get finished(): boolean {
@@ -77,7 +82,7 @@ export class AiSdkDecoder {
       }
       case 'tool-call':
         if (part.providerExecuted) {
-          this.#hosted.set(part.toolCallId, new AiSdkHostedTool(part, this.#provider));
+          this.#hosted.set(part.toolCallId, AiSdkHostedTool.ofCall(part, this.#provider));
           return this.#showHosted(part.toolCallId, deltas);
         }
         if (!this.#calls.has(part.toolCallId))
@@ -105,8 +110,9 @@ export class AiSdkDecoder {
 
   #settleHosted(part: ResultPart, deltas: ModelDelta[]): void {
     const { toolCallId: id } = part;
-    // The call of a result may be in an earlier reply.
-    const hosted = this.#hosted.get(id) ?? new AiSdkHostedTool(part, this.#provider);
+    const hosted =
+      this.#hosted.get(id) ??
+      AiSdkHostedTool.ofResult(part, this.#provider, this.#openCalls.get(id));
     hosted.settle(part);
     this.#hosted.set(id, hosted);
     this.#showHosted(id, deltas);

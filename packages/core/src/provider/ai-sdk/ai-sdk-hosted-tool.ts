@@ -1,7 +1,13 @@
 import type { ContentBlock } from '../../message/content-block.ts';
-import { hostedToolMetadata, hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
+import {
+  hasEnded,
+  hostedToolMetadata,
+  hostedToolOf,
+  type HostedTool,
+} from '../../message/hosted-tool.ts';
 import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json.ts';
+import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/parse-json.ts';
 import type { AiSdkPart } from './ai-sdk-contract.ts';
 
@@ -15,20 +21,38 @@ interface SentBack {
   readonly provider: string;
   readonly call?: Metadata;
   readonly result?: Metadata;
+  /** Whether the call is in an earlier reply, so that this block is only its result. */
+  readonly isLate?: true;
 }
+
+type Parts = readonly Readonly<Record<string, unknown>>[];
 
 /** Builds the metadata of a block that represents a tool call which the provider ran itself. */
 export class AiSdkHostedTool {
   #tool: HostedTool;
   #sentBack: SentBack;
 
-  constructor({ toolCallId, toolName, ...part }: CallPart | ResultPart, provider: string) {
-    const input = 'input' in part ? (parseJson(part.input) ?? part.input) : {};
-    this.#tool = { id: toolCallId, name: toolName, input };
-    this.#sentBack = { provider, ...('input' in part && { call: part.providerMetadata }) };
+  constructor(tool: HostedTool, sentBack: SentBack) {
+    this.#tool = tool;
+    this.#sentBack = sentBack;
   }
 
-  settle({ result, isError, providerMetadata }: ResultPart): void {
+  static ofCall({ toolCallId, toolName, ...part }: CallPart, provider: string): AiSdkHostedTool {
+    const input = parseJson(part.input) ?? part.input;
+    const sentBack = { provider, call: part.providerMetadata };
+    return new AiSdkHostedTool({ id: toolCallId, name: toolName, input }, sentBack);
+  }
+
+  /** `call`: the call of the result, if an earlier reply has it. */
+  static ofResult(
+    { toolCallId, toolName }: ResultPart,
+    provider: string,
+    call: HostedTool = { id: toolCallId, name: toolName, input: {} },
+  ): AiSdkHostedTool {
+    return new AiSdkHostedTool(call, { provider, isLate: true });
+  }
+
+  settle({ result = null, isError, providerMetadata }: ResultPart): void {
     const error = isError
       ? { error: typeof result === 'string' ? result : JSON.stringify(result) }
       : {};
@@ -44,36 +68,70 @@ export class AiSdkHostedTool {
   }
 }
 
+/** Returns the calls of a provider that have no result, by id. */
+export function openHostedCalls(
+  messages: readonly Msg[],
+  provider: string,
+): ReadonlyMap<string, HostedTool> {
+  const calls = new Map<string, HostedTool>();
+  for (const block of messages.flatMap(({ content }) => content)) {
+    const hosted = hostedToolOf(block);
+    if (hosted && !hasEnded(hosted) && sentBackOf(block)?.provider === provider)
+      calls.set(hosted.id, hosted);
+  }
+  return calls;
+}
+
 /**
- * Returns the call and the result of a hosted tool as AI SDK's parts. Returns no parts for a tool
- * of another provider, and for a call without a result. Returns `undefined` for any other block.
+ * Returns a function that converts a block of a hosted tool to AI SDK's parts. It returns no parts if
+ * the tool belongs to another provider, and for a result without its call. Providers refuse a call
+ * without a result. It is sent only if a later reply has the result, or if the provider still waits
+ * for results of our tools. The function returns `undefined` for any other block.
  */
 export function hostedToolParts(
-  block: ContentBlock,
+  messages: readonly Msg[],
   provider: string,
-): readonly Readonly<Record<string, unknown>>[] | undefined {
-  const hosted = hostedToolOf(block);
-  if (!hosted) return undefined;
-  const sentBack = block.providerMetadata?.['aiSdkTool'] as unknown as SentBack | undefined;
-  const { id: toolCallId, name: toolName, input, output, error } = hosted;
-  if (!isRecord(sentBack) || sentBack.provider !== provider || output === undefined) return [];
-  const type = error === undefined ? 'json' : 'error-json';
-  const value: JsonValue = output;
-  return [
-    {
+): (block: ContentBlock) => Parts | undefined {
+  const calls = openHostedCalls(messages, provider);
+  const last = messages.findLastIndex(({ role }) => role !== 'tool');
+  const reply = messages[last]?.role === 'assistant' ? messages[last].content : [];
+  const isUnfinished = last < messages.length - 1;
+  const blocks = messages.flatMap(({ content }) => content);
+  const late = blocks.filter((block) => sentBackOf(block)?.isLate);
+  const sent = new Set([...late, ...(isUnfinished ? reply : [])].map((block) => idOf(block)));
+
+  return (block) => {
+    const hosted = hostedToolOf(block);
+    if (!hosted) return undefined;
+    const sentBack = sentBackOf(block);
+    if (sentBack?.provider !== provider) return [];
+    const { id: toolCallId, name: toolName, input, output = null, error } = hosted;
+    const call = {
       type: 'tool-call',
       toolCallId,
       toolName,
       input,
       providerExecuted: true,
       providerOptions: sentBack.call,
-    },
-    {
+    };
+    if (!hasEnded(hosted)) return sent.has(toolCallId) ? [call] : [];
+    const result = {
       type: 'tool-result',
       toolCallId,
       toolName,
-      output: { type, value },
+      output: { type: error === undefined ? 'json' : 'error-json', value: output },
       providerOptions: sentBack.result,
-    },
-  ];
+    };
+    if (!sentBack.isLate) return [call, result];
+    return calls.has(toolCallId) ? [result] : [];
+  };
+}
+
+function idOf(block: ContentBlock): string | undefined {
+  return hostedToolOf(block)?.id;
+}
+
+function sentBackOf({ providerMetadata }: ContentBlock): SentBack | undefined {
+  const sentBack = providerMetadata?.['aiSdkTool'];
+  return isRecord(sentBack) ? (sentBack as unknown as SentBack) : undefined;
 }

@@ -3,6 +3,7 @@ import { toAiSdkCall } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
 import { toAgentError } from './ai-sdk-error.ts';
+import { openHostedCalls } from './ai-sdk-hosted-tool.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import { hasContent } from '../../model/has-content.ts';
@@ -77,7 +78,8 @@ async function* stream(
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
     const length = new ReplyLength(replyLength ?? Infinity);
-    yield* decodeAll(reader, model.provider, deadline, length);
+    const openCalls = openHostedCalls(request.messages, model.provider);
+    yield* decodeAll(reader, new AiSdkDecoder(model.provider, openCalls), deadline, length);
   } catch (error) {
     throw deadline.signal.reason ?? toAgentError(error);
   } finally {
@@ -88,11 +90,10 @@ async function* stream(
 
 async function* decodeAll(
   reader: ReadableStreamDefaultReader<{ readonly type: string }>,
-  provider: string,
+  decoder: AiSdkDecoder,
   deadline: Deadline,
   length: ReplyLength,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const decoder = new AiSdkDecoder(provider);
   const pace = new Pace(performance.now());
   let pending = reader.read();
   let result: Read = await deadline.listen(() => pending);

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../message/json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 
 /**
- * A function call of a reply while it streams. Its deltas wait until its id and its name are known,
- * because some servers send them only with the finished item, or only at the end of the reply.
+ * A function call of a reply while it streams. Its deltas wait until its id and its name are known.
+ * Some servers send them only with the finished item, or only at the end of the reply.
  */
 export class OpenCall {
   /** Position among the reply's calls. */

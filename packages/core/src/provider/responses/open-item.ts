@@ -140,7 +140,7 @@ export class OpenItem {
 
   /** Adds what is known at the end of a reply, if the server did not finish the item. */
   end(deltas: ModelDelta[]): void {
-    if (this.#call) this.#call.show(this.#callId, this.#name ?? '', deltas);
+    if (this.#call) this.#call.show(this.#anyId, this.#name ?? '', deltas);
     else if (!this.closed && this.type === 'message') this.#closeMessage({}, deltas);
   }
 
@@ -221,10 +221,10 @@ export class OpenItem {
   }
 
   #showCall(deltas: ModelDelta[]): void {
-    if (this.callId && this.#name) this.#call?.show(this.#callId, this.#name, deltas);
+    if (this.callId && this.#name) this.#call?.show(this.#anyId, this.#name, deltas);
   }
 
-  get #callId(): string {
+  get #anyId(): string {
     return (this.callId ?? this.id ?? '').trim();
   }
 
