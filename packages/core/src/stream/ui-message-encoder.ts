@@ -8,7 +8,7 @@ import type { JsonValue } from '../message/json.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { filesIn } from './ui-media.ts';
-import { hostedToolChunks, sourceChunks } from './ui-provider-chunks.ts';
+import { hostedToolChunks, interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { resultChunks } from './ui-tool-result.ts';
@@ -76,6 +76,8 @@ class Encoder {
   readonly #hostedTools: Map<string, string> = new Map();
   /** Ids of the provider's tools without a result. */
   readonly #openHosted: Set<string> = new Set();
+  /** Those of them in the reply that streams now. */
+  readonly #runningHosted: Set<string> = new Set();
   #inStep = false;
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
 
@@ -176,14 +178,14 @@ class Encoder {
     this.#endBlock(chunks);
     for (const [toolCallId, input] of this.#open) {
       if (keepOpen && input !== undefined) continue;
-      chunks.push({
-        type: 'tool-output-error',
-        toolCallId,
-        errorText: 'The call was interrupted.',
-        dynamic: true,
-      });
+      chunks.push(interruptedChunk(toolCallId));
     }
     this.#open.clear();
+    for (const id of this.#runningHosted) {
+      chunks.push({ ...interruptedChunk(id), providerExecuted: true });
+      this.#openHosted.delete(id);
+    }
+    this.#runningHosted.clear();
     if (this.#inStep) chunks.push({ type: 'finish-step' });
     this.#inStep = false;
   }
@@ -247,8 +249,9 @@ class Encoder {
     // The result may be in a later reply than its call. A second call part would be a new call.
     const isLate = !this.#hostedTools.has(id) && this.#openHosted.has(id);
     this.#hostedTools.set(id, shown);
-    if (hasEnded(hostedTool)) this.#openHosted.delete(id);
-    else this.#openHosted.add(id);
+    for (const open of [this.#openHosted, this.#runningHosted])
+      if (hasEnded(hostedTool)) open.delete(id);
+      else open.add(id);
     chunks.push(...hostedToolChunks(hostedTool).slice(isLate ? 1 : 0));
   }
 
@@ -256,6 +259,7 @@ class Encoder {
   #allHosted({ content }: Msg, chunks: UiChunk[]): void {
     for (const hostedTool of content.map(hostedToolOf))
       if (hostedTool) this.#hosted(hostedTool, chunks);
+    this.#runningHosted.clear();
   }
 
   #data(part: DataPart, chunks: UiChunk[]): void {
@@ -278,6 +282,7 @@ class Encoder {
     if (this.#inStep) chunks.push({ type: 'reset-step' });
     for (const id of this.#hostedTools.keys()) this.#openHosted.delete(id);
     this.#hostedTools.clear();
+    this.#runningHosted.clear();
     for (const [index, block] of (replacement?.content ?? []).entries()) {
       const hostedTool = hostedToolOf(block);
       if (hostedTool) this.#hosted(hostedTool, chunks);
@@ -312,4 +317,8 @@ class Encoder {
       messageMetadata,
     });
   }
+}
+
+function interruptedChunk(toolCallId: string): UiChunk & { readonly type: 'tool-output-error' } {
+  return { type: 'tool-output-error', toolCallId, errorText: interruptedText, dynamic: true };
 }

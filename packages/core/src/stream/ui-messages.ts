@@ -3,7 +3,12 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, ThinkingBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { dataPartKey, dataPartsOf, type DataPart } from '../message/data-part.ts';
-import { hasEnded, hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
+import {
+  hasEnded,
+  hostedToolMetadata,
+  hostedToolOf,
+  type HostedTool,
+} from '../message/hosted-tool.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { inlineSource } from '../message/media/media.ts';
@@ -12,7 +17,7 @@ import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.t
 import type { Msg } from '../message/msg.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { filesIn, toFilePart, type UiFile } from './ui-media.ts';
-import { sourceChunks } from './ui-provider-chunks.ts';
+import { interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { deniedReason } from './ui-tool-result.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
@@ -113,7 +118,8 @@ export function toUiMessages(
     const made = toolUsesOf(message).flatMap(({ id }) => results.get(id) ?? []);
     answer.parts.push({ type: 'step-start' });
     for (const block of message.content) {
-      const parts = toPart(block, results, asked);
+      const closed = message.metadata?.['partial'] ? withoutOpenTool(block) : block;
+      const parts = toPart(closed, results, asked);
       if (!parts.some((part) => endsCall(answer, part))) answer.parts.push(...parts);
     }
     answer.parts.push(...sourceChunks(message));
@@ -122,6 +128,13 @@ export function toUiMessages(
     addReplyUsage(answer, message);
   }
   return shown;
+}
+
+/** Gives a tool of the provider an error if it was running when its reply was cut. */
+function withoutOpenTool(block: ContentBlock): ContentBlock {
+  const hosted = hostedToolOf(block);
+  if (!hosted || hasEnded(hosted)) return block;
+  return { ...block, providerMetadata: hostedToolMetadata({ ...hosted, error: interruptedText }) };
 }
 
 /**

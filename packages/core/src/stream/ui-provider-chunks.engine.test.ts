@@ -113,6 +113,83 @@ test('a search is shown while it runs, and stays unfinished if the reply is inco
   expect(messages[1]!.content[0]!.providerMetadata).not.toHaveProperty('responses');
 });
 
+const begun: readonly object[] = [
+  {
+    type: 'response.output_item.added',
+    output_index: 0,
+    item: { type: 'reasoning', id: 'rs_1', summary: [] },
+  },
+  { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'So' },
+  { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Hello' },
+  {
+    type: 'response.output_item.added',
+    output_index: 2,
+    item: { type: 'web_search_call', id: 'ws_1', status: 'in_progress' },
+  },
+  {
+    type: 'response.output_item.added',
+    output_index: 3,
+    item: { type: 'function_call', call_id: 'c1', name: 'look', arguments: '' },
+  },
+  { type: 'response.function_call_arguments.delta', output_index: 3, delta: '{"a":' },
+];
+
+const problem = { code: 'server_error', message: 'Oops' };
+
+test.for<[name: string, end: readonly object[]]>([
+  ['response.failed', [{ type: 'response.failed', response: { error: problem } }]],
+  ['an error event', [{ type: 'error', ...problem }]],
+  ['a broken connection', []],
+])('after %s, no part of the message stays open', async ([, end]) => {
+  const recorded = [...begun, ...end].map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const model = openaiResponses({ model: 'gpt-5.4', fetch: async () => new Response(recorded) });
+  const agent = new ReActAgent({ name: 'a', model });
+  const encoder = createUiMessageEncoder();
+  const chunks: UiChunk[] = [];
+  const batches = agent.stream('go', { throwOnError: false }).batches();
+  for await (const batch of batches) chunks.push(...encoder.encode(batch));
+  expect(chunks.at(-1)).toMatchObject({ type: 'error' });
+  const message = await read(chunks.slice(0, -1));
+  expect(shownParts(message)).toEqual([
+    ['reasoning', 'So'],
+    ['text', 'Hello'],
+    ['web_search', 'output-error'],
+    ['look', 'output-error'],
+  ]);
+  for (const part of message.parts) expect(part).not.toMatchObject({ state: 'streaming' });
+});
+
+test('a search that an abort interrupts has an error, live and after a reload', async () => {
+  const abort = new AbortController();
+  const model = openaiResponses({
+    model: 'gpt-5.4',
+    fetch: async () => {
+      const events = begun.slice(0, 4).map((event) => `data: ${JSON.stringify(event)}\n\n`);
+      return new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode(events.join(''))),
+        }),
+      );
+    },
+  });
+  const agent = new ReActAgent({ name: 'a', model });
+  const encoder = createUiMessageEncoder();
+  const chunks: UiChunk[] = [];
+  const stream = agent.stream('go', { signal: abort.signal });
+  for await (const event of stream) {
+    chunks.push(...encoder.encode([event]));
+    if (event.type === 'hosted-tool-chunk') abort.abort();
+  }
+  const parts = [
+    ['reasoning', 'So'],
+    ['text', 'Hello'],
+    ['web_search', 'output-error'],
+  ];
+  expect(shownParts(await read(chunks))).toEqual(parts);
+  const history = toUiMessages(await agent.messages())[1] as UIMessage;
+  expect(shownParts(history)).toEqual(parts);
+});
+
 test('the output of a shell call that comes as an item of its own ends the call', async () => {
   const call = { type: 'shell_call', id: 'sh_1', call_id: 'c1', action: { commands: ['ls'] } };
   const output = [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }];

@@ -4,6 +4,9 @@ import type { UiChunk } from './ui-chunk.ts';
 
 type SourceChunk = Extract<UiChunk, { readonly type: 'source-url' | 'source-document' }>;
 
+/** Text of the error of a call whose reply was cut. */
+export const interruptedText = 'The call was interrupted.';
+
 /** Returns the chunks for a tool that the provider runs itself. */
 export function hostedToolChunks(hostedTool: HostedTool): readonly UiChunk[] {
   const { id: toolCallId, name: toolName, input, output = null, error } = hostedTool;
