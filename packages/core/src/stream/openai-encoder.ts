@@ -2,6 +2,8 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { PendingCall } from '../event/pending-call.ts';
 import type { Usage } from '../model/usage.ts';
+import { messageOf } from './block-message.ts';
+import { endingOf } from './ending.ts';
 import { argumentsText, arePending, externalCalls, withdrawnCall } from './external-calls.ts';
 
 export interface OpenAiEncoderOptions {
@@ -45,6 +47,7 @@ export interface ChatCompletionToolCallDelta {
   readonly function: { readonly name?: string; readonly arguments: string };
 }
 
+/** `length`: the answer is not whole. */
 export type ChatCompletionFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 export interface ChatCompletionUsage {
@@ -109,7 +112,7 @@ export interface OpenAiEncoder {
  * Creates an encoder that converts agent events to chat-completion chunks and joins adjacent
  * deltas. Use one encoder per run. Tool calls that the agent runs itself are not sent. External
  * tool calls end the run and become `tool_calls`. A blank line separates the texts of several
- * replies. If a hook causes a `step-reset`, text that was already sent stays.
+ * replies, and the text of an interrupt from the reply that it cut. If a hook causes a `step-reset`, text that was already sent stays.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   const { id, created, model } = options;
@@ -123,7 +126,8 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     model,
     choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
   });
-  let wrote: { readonly iteration: number } | undefined;
+  /** Message of the last text. */
+  let wrote: string | undefined;
   /** Arguments that were sent so far, by the id of the tool call. */
   const told = new Map<string, string>();
 
@@ -174,7 +178,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
               tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })),
             }),
           );
-        chunks.push(chunk({}, finishReason(result)));
+        chunks.push(chunk({}, endingOf(result).chat));
         return options.includeUsage
           ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }]
           : chunks;
@@ -183,8 +187,9 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
         return [];
     }
     if (options.wholeText) return [];
-    const apart = wrote && wrote.iteration !== event.iteration ? '\n\n' : '';
-    wrote = event;
+    const message = messageOf(event.blockId);
+    const apart = wrote !== undefined && wrote !== message ? '\n\n' : '';
+    wrote = message;
     return [chunk({ content: apart + event.delta })];
   };
 
@@ -223,7 +228,7 @@ export function toChatCompletion(
           refusal: null,
           ...(calls.length && { tool_calls: calls }),
         },
-        finish_reason: finishReason(result),
+        finish_reason: endingOf(result).chat,
         logprobs: null,
       },
     ],
@@ -286,12 +291,6 @@ function deltaOf(chunk: ChatCompletionChunk | OpenAiError | undefined): Delta | 
 function toToolCall(call: PendingCall): ChatCompletionToolCall {
   const { toolUseId: id, name } = call;
   return { id, type: 'function', function: { name, arguments: argumentsText(call) } };
-}
-
-function finishReason(result: AgentResult): ChatCompletionFinish {
-  if (externalCalls(result).length) return 'tool_calls';
-  if (result.reason === 'rejected') return 'content_filter';
-  return result.message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop';
 }
 
 function toWireUsage({ inputTokens, outputTokens }: Usage): ChatCompletionUsage {

@@ -2,6 +2,7 @@ import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
+import { messageOf } from './block-message.ts';
 
 export interface TextStreamOptions {
   /**
@@ -140,11 +141,6 @@ class TextWriter {
     this.#isEmpty = false;
     return text;
   }
-}
-
-/** Returns the id of a block's message: the block's id without the number at its end. */
-function messageOf(blockId: string): string {
-  return blockId.slice(0, blockId.lastIndexOf(':'));
 }
 
 function toBytes(

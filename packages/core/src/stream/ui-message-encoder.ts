@@ -7,6 +7,7 @@ import { hasEnded, hostedToolOf, type HostedTool } from '../message/hosted-tool.
 import type { JsonValue } from '../message/json.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { endingOf } from './ending.ts';
 import { filesIn } from './ui-media.ts';
 import { hostedToolChunks, interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from './timeline-event.ts';
@@ -293,7 +294,7 @@ class Encoder {
   }
 
   #end(result: AgentResult, chunks: UiChunk[]): void {
-    const { reason, usage, durationMs, iterations, message, error } = result;
+    const { reason, usage, durationMs, iterations, error } = result;
     this.#endStep(chunks, reason === 'suspended' || reason === 'stopped-by-hook');
     if (reason === 'error') return;
     const messageMetadata = {
@@ -313,7 +314,7 @@ class Encoder {
     }
     chunks.push({
       type: 'finish',
-      finishReason: message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop',
+      finishReason: endingOf(result).ui,
       messageMetadata,
     });
   }

@@ -168,13 +168,18 @@ export class AiSdkDecoder {
     this.#showSources(deltas);
     deltas.push({
       type: 'finish',
-      // Providers have their own words for a reply that reached its length limit.
-      reason: unified === 'length' ? unified : (raw ?? unified),
+      reason: sameWords.get(unified) ?? raw ?? unified,
       usage: toUsage(usage),
       metadata: this.#metadata,
     });
   }
 }
+
+/** Finish reasons for which providers have their own words. */
+const sameWords: ReadonlyMap<string, string> = new Map([
+  ['length', 'length'],
+  ['content-filter', 'content_filter'],
+]);
 
 function toSource(part: SourcePart): Source {
   if (part.sourceType === 'url') {

@@ -416,6 +416,17 @@ test('fromAiSdk() reads thinking, signatures, files and tool calls that arrive i
   ]);
 });
 
+test.for([
+  [{ unified: 'content-filter', raw: 'SAFETY' }, 'content_filter'],
+  [{ unified: 'length', raw: 'max_tokens' }, 'length'],
+  [{ unified: 'other', raw: 'pause_turn' }, 'pause_turn'],
+] as const)('the finish reason %j has one word for all providers', async ([given, reason]) => {
+  const { deltas } = await collect(
+    scripted([{ type: 'finish', finishReason: given, usage: noUsage }]),
+  );
+  expect(deltas).toMatchObject([{ type: 'finish', reason }]);
+});
+
 test('streamed tool input is not repeated when the whole tool call follows', async () => {
   const { deltas } = await collect(
     scripted([

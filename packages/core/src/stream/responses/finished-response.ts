@@ -2,7 +2,9 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
+import { endingOf, replyEnding } from '../ending.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';
+import { answerTexts, emptyText } from './answer-text.ts';
 import {
   itemId,
   outputText,
@@ -32,9 +34,11 @@ export function toResponse(result: AgentResult, options: ResponseOptions): Respo
     output.push({
       type: 'message',
       id: id('message'),
-      status: statusOf(result),
+      status: itemStatus(result.message),
       role: 'assistant',
-      content: (texts.length ? texts : ['']).map(outputText),
+      content: (texts.length ? texts : [emptyText]).map(({ text, annotations }) =>
+        outputText(text, annotations),
+      ),
       phase: phaseOf(result.message),
     });
   }
@@ -57,39 +61,24 @@ export function finishedResponse(
   options: ResponseOptions,
   output: readonly ResponseItem[],
 ): ResponseObject {
-  const status = statusOf(result);
-  const reason = result.reason === 'rejected' ? 'content_filter' : 'max_output_tokens';
+  const { status, incomplete } = endingOf(result);
+  const { code, message } = result.error ?? { code: 'INTERNAL', message: 'The run failed.' };
   return responseObject(options, {
     status,
-    incomplete_details: status === 'incomplete' ? { reason } : null,
+    error: status === 'failed' ? { code, message } : null,
+    incomplete_details: incomplete ? { reason: incomplete } : null,
     output,
     usage: toUsage(result.usage),
   });
 }
 
-/** Returns whether the last reply is complete. A rejected reply, or one at a limit, is not. */
-export function statusOf(result: AgentResult): 'completed' | 'incomplete' {
-  if (externalCalls(result).length) return 'completed';
-  const isCut = result.message.metadata?.['finishReason'] === 'length';
-  return isCut || result.reason === 'rejected' ? 'incomplete' : 'completed';
+/** Returns the status of the item of a reply. */
+export function itemStatus(message: Msg): 'completed' | 'incomplete' {
+  return replyEnding(message) === 'complete' ? 'completed' : 'incomplete';
 }
 
 export function phaseOf(message: Msg): NonNullable<ResponseMessage['phase']> {
   return toolUsesOf(message).length ? 'commentary' : 'final_answer';
-}
-
-/** Returns the texts of the answer that are not empty. */
-export function answerTexts(
-  { message, text }: AgentResult,
-  { wholeText }: Pick<ResponseOptions, 'wholeText'>,
-): readonly string[] {
-  if (!wholeText) return textsOf(message);
-  return text ? [text] : [];
-}
-
-/** Returns the texts of a message that are not empty. */
-export function textsOf({ content }: Msg): readonly string[] {
-  return content.flatMap((block) => (block.type === 'text' && block.text ? [block.text] : []));
 }
 
 function thinkingOf({ content }: Msg): readonly string[] {

@@ -4,6 +4,7 @@ import type {
   ResponseObject,
   ResponseSummary,
   ResponseText,
+  UrlCitation,
 } from './response-object.ts';
 
 interface Place {
@@ -49,6 +50,12 @@ export type UnnumberedEvent =
       readonly type: 'response.output_text.done';
       readonly text: string;
       readonly logprobs: readonly never[];
+    })
+  | (TextPlace & {
+      readonly type: 'response.output_text.annotation.added';
+      readonly annotation: UrlCitation;
+      /** Index of the annotation in its text. */
+      readonly annotation_index: number;
     })
   | (SummaryPlace & {
       readonly type:

@@ -3,10 +3,22 @@ import type { JsonObject } from '../../message/json.ts';
 /** State of a response or of one of its items. */
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete';
 
+/**
+ * A page that the text cites. Both places are at the end of the text, because models do not say
+ * which part of the text cites the page.
+ */
+export interface UrlCitation {
+  readonly type: 'url_citation';
+  readonly url: string;
+  readonly title: string;
+  readonly start_index: number;
+  readonly end_index: number;
+}
+
 export interface ResponseText {
   readonly type: 'output_text';
   readonly text: string;
-  readonly annotations: readonly never[];
+  readonly annotations: readonly UrlCitation[];
   readonly logprobs: readonly never[];
 }
 
@@ -145,8 +157,8 @@ export function responseObject(
   };
 }
 
-export function outputText(text: string): ResponseText {
-  return { type: 'output_text', text, annotations: [], logprobs: [] };
+export function outputText(text: string, annotations: readonly UrlCitation[] = []): ResponseText {
+  return { type: 'output_text', text, annotations, logprobs: [] };
 }
 
 /** Returns the id of an item: `msg_…`, `rs_…` or `fc_…`, with the number of the item. */

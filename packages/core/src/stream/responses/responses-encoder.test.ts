@@ -1,7 +1,8 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import OpenAI from 'openai';
 import { expect, expectTypeOf, test } from 'vitest';
-import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import type { AgentOptions, CallOptions, Middleware } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
 import {
@@ -285,6 +286,71 @@ test('a discarded reply ends as incomplete and is not in the finished response',
   expect((await readWithOpenAi(events)).output_text).toBe('Better.');
 });
 
+const half = [
+  {
+    deltas: [
+      [{ type: 'thinking', id: 'r', delta: 'hm' }],
+      [{ type: 'text', id: 'a', delta: 'Hel' }],
+      [{ type: 'text', id: 'b', delta: 'lo' }],
+      [{ type: 'finish', reason: 'stop' }],
+    ],
+  },
+] as const;
+
+test.for(['interrupt', 'abort', 'failing guard', 'replacement', 'other result'] as const)(
+  'each finished text is what its deltas said: %s',
+  async (what) => {
+    const controller = new AbortController();
+    const use: Middleware = {
+      on: {
+        'reasoning-chunk': ({ delta }) => {
+          if (delta !== 'lo') return;
+          if (what === 'interrupt') agent.interrupt();
+          if (what === 'abort') controller.abort();
+        },
+        'post-reasoning': (event) => {
+          if (what === 'failing guard') throw new AgentError('GUARD_REJECTED', 'No.');
+          if (what !== 'replacement') return undefined;
+          const content = [{ type: 'text', text: 'lo' } as const];
+          return { ...event, message: { ...event.message, content } };
+        },
+      },
+      wrapRun: (next) => async (input, context) => {
+        const result = await next(input, context);
+        const content = [{ type: 'text', text: 'lo' } as const];
+        if (what !== 'other result') return result;
+        return { ...result, text: 'lo', message: { ...result.message, content } };
+      },
+    };
+    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([half]), use: [use] });
+    const stream = agent.stream('go', { signal: controller.signal });
+    const { encode } = createResponsesEncoder(about);
+    const events: ResponseEvent[] = [];
+    for await (const batch of stream.batches()) events.push(...encode(batch));
+    const told = new Map<string, string>();
+    for (const event of events) {
+      if (!('content_index' in event)) continue;
+      const part = `${event.item_id} ${event.content_index}`;
+      if (event.type === 'response.output_text.delta')
+        told.set(part, (told.get(part) ?? '') + event.delta);
+      if (event.type === 'response.output_text.done') expect(event.text).toBe(told.get(part) ?? '');
+    }
+    const final = finalOf(events);
+    expect(messagesOf(final)).toEqual(
+      {
+        interrupt: ['Hel|lo', 'You interrupted me. What now?'],
+        abort: ['Hel|lo'],
+        'failing guard': ['No.'],
+        replacement: ['lo'],
+        'other result': ['Hel|lo', 'lo'],
+      }[what],
+    );
+    expect((await readWithOpenAi(events)).output).toMatchObject(final.output);
+    const whole = toResponse(await stream.result, about);
+    expect(messagesOf(final).at(-1)).toBe(messagesOf(whole).at(-1));
+  },
+);
+
 test('a reply that begins again replaces the text of the first attempt', async () => {
   const { events } = await answer([
     [
@@ -300,6 +366,56 @@ test('a reply that begins again replaces the text of the first attempt', async (
   ]);
   expect(messagesOf(finalOf(events))).toEqual(['The beginning.']);
   expect((await readWithOpenAi(events)).output_text).toBe('The beginning.');
+});
+
+const page = (url: string, title?: string) =>
+  ({ type: 'url', url, ...(title && { title }) }) as const;
+const cited = [
+  page('https://a.example', 'A'),
+  page('https://b.example'),
+  page('https://a.example'),
+];
+const cites = (sources: readonly object[]): ScriptedReply => [
+  {
+    deltas: [
+      [{ type: 'text', id: 'a', delta: 'One.' }],
+      [{ type: 'text', id: 'b', delta: 'Two.' }],
+      [{ type: 'text', id: 'b', delta: '', providerMetadata: { sources: sources as never } }],
+      [{ type: 'finish', reason: 'stop' }],
+    ],
+  },
+];
+const citation = (url: string, title: string) =>
+  ({ type: 'url_citation', url, title, start_index: 4, end_index: 4 }) as const;
+
+test('cited pages are annotations of the text, streamed or whole, and each page has one', async () => {
+  const document = { type: 'document', title: 'Book', mediaType: 'text/plain' };
+  const { events, whole } = await answer([cites([...cited, document])]);
+  const annotations = [
+    citation('https://a.example', 'A'),
+    citation('https://b.example', 'https://b.example'),
+  ];
+  const content = [
+    { text: 'One.', annotations: [] },
+    { text: 'Two.', annotations },
+  ];
+  expect(whole.output).toMatchObject([{ content }]);
+  expect(finalOf(events).output).toEqual(whole.output);
+  const added = events.filter(({ type }) => type === 'response.output_text.annotation.added');
+  expect(added).toMatchObject(
+    annotations.map((annotation, index) => ({
+      annotation,
+      annotation_index: index,
+      content_index: 1,
+      output_index: 0,
+    })),
+  );
+  expect((await readWithOpenAi(events)).output).toMatchObject([{ content }]);
+  const sources = (await readWithAiSdk(events)).filter(({ type }) => type === 'source');
+  expect(sources).toMatchObject([
+    { sourceType: 'url', url: 'https://a.example', title: 'A' },
+    { sourceType: 'url', url: 'https://b.example' },
+  ]);
 });
 
 test('with `wholeText`, the text of failed attempts is not sent', async () => {

@@ -4,7 +4,8 @@ import type { Msg } from '../../message/msg.ts';
 import { argumentsText, arePending, externalCalls, withdrawnCall } from '../external-calls.ts';
 import { toOpenAiError } from '../openai-encoder.ts';
 import { CallItem } from './call-item.ts';
-import { answerTexts, finishedResponse, phaseOf, statusOf, textsOf } from './finished-response.ts';
+import { answerTexts, emptyText, textsOf, type AnswerText } from './answer-text.ts';
+import { finishedResponse, itemStatus, phaseOf } from './finished-response.ts';
 import { pushJoined, type ResponseEvent, type UnnumberedEvent } from './response-event.ts';
 import {
   itemId,
@@ -48,6 +49,8 @@ export function createResponsesEncoder(options: ResponsesEncoderOptions): Respon
     },
   };
 }
+
+type EndStatus = 'completed' | 'incomplete' | 'failed';
 
 class Encoder {
   readonly #options: ResponsesEncoderOptions;
@@ -105,6 +108,9 @@ class Encoder {
   #text(blockId: string, delta: string): void {
     if (this.#options.wholeText) return;
     this.#endThinking();
+    const open = this.#openText('message');
+    // The text of an interrupt, or of a guard, is not part of the reply that it cut.
+    if (open?.isOf(blockId) === false) open.close('incomplete');
     (this.#openText('message') ?? this.#addText('message')).add(blockId, delta);
   }
 
@@ -127,10 +133,19 @@ class Encoder {
   #endReply(message: Msg): void {
     this.#endThinking();
     const texts = this.#options.wholeText ? [] : textsOf(message);
-    const open = this.#openText('message') ?? (texts.length ? this.#addText('message') : undefined);
-    open?.settle(texts);
-    const isCut = message.metadata?.['finishReason'] === 'length';
-    open?.close(isCut ? 'incomplete' : 'completed', phaseOf(message));
+    if (texts.length || this.#openText('message')) this.#settle(message, texts);
+  }
+
+  /** Ends the open message, or a new one, with the final texts. */
+  #settle(message: Msg, texts: readonly AnswerText[]): void {
+    let item = this.#openText('message') ?? this.#addText('message');
+    if (!item.canSettle(texts)) {
+      item.isDiscarded = true;
+      item.close('incomplete');
+      item = this.#addText('message');
+    }
+    item.settle(texts);
+    item.close(itemStatus(message), phaseOf(message));
   }
 
   #endThinking(): void {
@@ -152,6 +167,7 @@ class Encoder {
     const sent = new Map([...this.#calls].map(([id, { text }]) => [id, text]));
     if (!arePending(calls, sent)) return this.#fail(withdrawnCall);
     this.#endThinking();
+    if (result.reason === 'rejected') this.#withhold();
     this.#endText(result);
     for (const call of calls) {
       const item = this.#call(call.toolUseId, call.name);
@@ -160,7 +176,13 @@ class Encoder {
       item.close();
     }
     const response = finishedResponse(result, this.#options, this.#output());
-    this.#emit({ type: `response.${statusOf(result)}`, response });
+    this.#emit({ type: `response.${response.status as EndStatus}`, response });
+  }
+
+  /** Leaves the part of the reply that was sent before its rejection out of the response. */
+  #withhold(): void {
+    for (const item of this.#items.slice(this.#reply))
+      if (item instanceof TextItem && !item.isOpen) item.isDiscarded = true;
   }
 
   /** Sends the text of the answer, if it is not the last reply that was sent. */
@@ -171,12 +193,10 @@ class Encoder {
         item instanceof TextItem && item.type === 'message' && !item.isDiscarded,
     );
     if (!last?.isOpen) {
-      const isSent = JSON.stringify(last?.texts) === JSON.stringify(texts);
+      const isSent = JSON.stringify(last?.texts) === JSON.stringify(texts.map(({ text }) => text));
       if (isSent || (!texts.length && this.#output().length)) return;
     }
-    const item = last?.isOpen ? last : this.#addText('message');
-    item.settle(texts.length ? texts : ['']);
-    item.close(statusOf(result), phaseOf(result.message));
+    this.#settle(result.message, texts.length ? texts : [emptyText]);
   }
 
   #fail(error: { readonly code: string; readonly message: string }): void {

@@ -1,9 +1,12 @@
+import { messageOf } from '../block-message.ts';
+import type { AnswerText } from './answer-text.ts';
 import type { UnnumberedEvent } from './response-event.ts';
 import {
   outputText,
   type ResponseMessage,
   type ResponseReasoning,
   type ResponseStatus,
+  type UrlCitation,
 } from './response-object.ts';
 
 export type Emit = (event: UnnumberedEvent) => void;
@@ -17,6 +20,7 @@ export interface ItemPlace {
 interface Part {
   readonly blockId: string;
   text: string;
+  annotations: readonly UrlCitation[];
 }
 
 /** A message, or reasoning, that is being streamed. Each block of the reply is a part of the item. */
@@ -56,14 +60,14 @@ export class TextItem {
       id,
       status,
       role: 'assistant',
-      content: this.texts.map(outputText),
+      content: this.#parts.map(({ text, annotations }) => outputText(text, annotations)),
       ...(this.#phase && { phase: this.#phase }),
     };
   }
 
   add(blockId: string, delta: string): void {
     const known = this.#parts.findIndex((part) => part.blockId === blockId);
-    const index = known < 0 ? this.#parts.push({ blockId, text: '' }) - 1 : known;
+    const index = known < 0 ? this.#parts.push({ blockId, text: '', annotations: [] }) - 1 : known;
     if (known < 0) this.#emitPart('added', index, '');
     const part = this.#parts[index]!;
     part.text += delta;
@@ -76,22 +80,34 @@ export class TextItem {
     }
   }
 
-  /**
-   * Sets the final texts. Text that continues a part is sent as a delta. Other corrections come with
-   * the end of the part.
-   */
-  settle(texts: readonly string[]): void {
-    for (const [index, text] of texts.entries()) {
+  /** Returns whether a block belongs to the message of the item. */
+  isOf(blockId: string): boolean {
+    const [first] = this.#parts;
+    return !first || messageOf(first.blockId) === messageOf(blockId);
+  }
+
+  /** Returns whether the final texts continue what was sent. */
+  canSettle(texts: readonly AnswerText[]): boolean {
+    return this.#parts.every((part, index) => texts[index]?.text.startsWith(part.text));
+  }
+
+  /** Adds what the final texts have more than the sent ones, and their citations. */
+  settle(texts: readonly AnswerText[]): void {
+    for (const [index, { text, annotations }] of texts.entries()) {
       const part = this.#parts[index];
       if (!part) this.add(`final-${index}`, text);
-      else if (text !== part.text && text.startsWith(part.text))
-        this.add(part.blockId, text.slice(part.text.length));
+      else if (text !== part.text) this.add(part.blockId, text.slice(part.text.length));
+      this.#parts[index]!.annotations = annotations;
+      for (const [number, annotation] of annotations.entries()) {
+        const type = 'response.output_text.annotation.added';
+        const place = { ...this.#at, content_index: index, annotation_index: number };
+        this.#emit({ type, ...place, annotation });
+      }
     }
-    for (const [index, part] of this.#parts.entries()) part.text = texts[index] ?? '';
   }
 
   close(status: 'completed' | 'incomplete', phase?: ResponseMessage['phase']): void {
-    for (const [index, text] of this.texts.entries()) {
+    for (const [index, { text, annotations }] of this.#parts.entries()) {
       if (this.type === 'message') {
         const type = 'response.output_text.done';
         this.#emit({ type, ...this.#at, content_index: index, text, logprobs: [] });
@@ -99,7 +115,7 @@ export class TextItem {
         const type = 'response.reasoning_summary_text.done';
         this.#emit({ type, ...this.#at, summary_index: index, text });
       }
-      this.#emitPart('done', index, text);
+      this.#emitPart('done', index, text, annotations);
     }
     this.#status = status;
     this.#phase = phase;
@@ -111,10 +127,15 @@ export class TextItem {
     return { item_id: this.#place.id, output_index: this.#place.index };
   }
 
-  #emitPart(step: 'added' | 'done', index: number, text: string): void {
+  #emitPart(
+    step: 'added' | 'done',
+    index: number,
+    text: string,
+    annotations: readonly UrlCitation[] = [],
+  ): void {
     if (this.type === 'message') {
       const type = `response.content_part.${step}` as const;
-      this.#emit({ type, ...this.#at, content_index: index, part: outputText(text) });
+      this.#emit({ type, ...this.#at, content_index: index, part: outputText(text, annotations) });
     } else {
       const type = `response.reasoning_summary_part.${step}` as const;
       this.#emit({ type, ...this.#at, summary_index: index, part: summaryText(text) });

@@ -1,0 +1,50 @@
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import { sourcesOf } from '../../message/hosted-tool.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ResponseOptions, UrlCitation } from './response-object.ts';
+
+/** A text of an answer, with the pages that it cites. */
+export interface AnswerText {
+  readonly text: string;
+  readonly annotations: readonly UrlCitation[];
+}
+
+export const emptyText: AnswerText = { text: '', annotations: [] };
+
+/** Returns the texts of the answer that are not empty. */
+export function answerTexts(
+  { message, text }: AgentResult,
+  { wholeText }: Pick<ResponseOptions, 'wholeText'>,
+): readonly AnswerText[] {
+  if (!wholeText) return textsOf(message);
+  return text ? [{ text, annotations: citationsIn(message.content, text) }] : [];
+}
+
+/**
+ * Returns the texts of a message that are not empty. Sources outside the texts belong to the last
+ * text.
+ */
+export function textsOf({ content }: Msg): readonly AnswerText[] {
+  const isText = (block: ContentBlock): boolean => block.type === 'text' && block.text !== '';
+  const last = content.findLast(isText);
+  const others = content.filter((block) => !isText(block));
+  return content.flatMap((block) => {
+    if (block.type !== 'text' || !block.text) return [];
+    const { text } = block;
+    const citing = block === last ? [block, ...others] : [block];
+    return [{ text, annotations: citationsIn(citing, text) }];
+  });
+}
+
+/** Returns a citation at the end of the text for each page; a page that is cited twice has one. */
+function citationsIn(blocks: readonly ContentBlock[], text: string): readonly UrlCitation[] {
+  const citations = new Map<string, UrlCitation>();
+  for (const source of blocks.flatMap(sourcesOf)) {
+    if (source.type !== 'url' || citations.has(source.url)) continue;
+    const { url, title = url } = source;
+    const place = { start_index: text.length, end_index: text.length };
+    citations.set(url, { type: 'url_citation', url, title, ...place });
+  }
+  return [...citations.values()];
+}
