@@ -11,6 +11,8 @@ export interface LocalEdgeOptions {
   readonly config?: string;
   /** Variables of the Worker, in addition to the variables in the configuration file. */
   readonly vars?: Readonly<Record<string, string>>;
+  /** Folder of static files. Default: the folder in the configuration file. */
+  readonly assets?: string;
 }
 
 export interface LocalEdge {
@@ -31,6 +33,7 @@ export function startLocalEdge({
   persistTo = '.wrangler/state',
   config = 'wrangler.toml',
   vars = {},
+  assets,
 }: LocalEdgeOptions): LocalEdge {
   const args = [
     'dev',
@@ -45,6 +48,7 @@ export function startLocalEdge({
     '0',
     '--persist-to',
     persistTo,
+    ...(assets === undefined ? [] : ['--assets', assets]),
   ];
   const given = Object.entries(vars).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
   const child = spawn(

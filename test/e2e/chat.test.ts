@@ -1,49 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { UIMessage } from 'ai';
 import type { Browser, Page } from 'playwright';
-import { build } from 'vite';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { root } from '../../scripts/root.ts';
-import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { connectBrowser, newContext } from './browser.ts';
-import { freePort } from './demo-server.ts';
+import { startChatServer } from './chat-server.ts';
+import type { DemoServer } from './demo-server.ts';
 
-/**
- * A page uses `useChat` with its default transport. Another app mounts the endpoint twice: at `/kv`
- * with sessions in KV, and at `/do` with sessions in Durable Objects.
- */
+/** A page uses `useChat` with its default transport. */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number] | '/kv-brief';
 
-let edge: LocalEdge;
+let edge: DemoServer;
 let browser: Browser;
-let folder: string;
 const chunks = new Set<string>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  await build({
-    root: `${root}/test/e2e/chat`,
-    configFile: false,
-    logLevel: 'error',
-    build: { outDir: `${root}/node_modules/.cache/e2e-chat`, emptyOutDir: true, target: 'es2023' },
-  });
-  edge = startLocalEdge({
-    port: await freePort(),
-    persistTo: folder,
-    config: 'test/e2e/chat/wrangler.toml',
-  });
-  await Promise.all([
-    untilHealthy(edge),
-    connectBrowser().then((launched) => (browser = launched)),
-  ]);
+  [edge, browser] = await Promise.all([startChatServer('index'), connectBrowser()]);
 });
 afterAll(async () => {
   await browser?.close();
   await edge?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 interface Chat {

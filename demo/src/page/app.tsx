@@ -3,9 +3,7 @@ import { Conversation } from './conversation.tsx';
 import { createDraft } from './draft.ts';
 import { Header } from './header.tsx';
 import { ModelDialog } from './model-dialog.tsx';
-import { ErrorNotice } from './error-notice.tsx';
 import { loadSettings, saveSettings, type ModelChoice, type Settings } from './settings.ts';
-import { useConnection } from './use-connection.ts';
 import { useSharedModel } from './use-shared-model.ts';
 import { applyTheme } from './theme.ts';
 
@@ -18,7 +16,6 @@ export function App() {
   const { home, theme } = settings;
   const model = home === 'worker' ? workerModel : edgeModel;
   const sessionId = settings.sessions[home];
-  const { connection, error, retry } = useConnection({ home, sessionId, model });
   const change = (changes: Partial<Settings>): void =>
     setSettings((current) => ({ ...current, ...changes }));
 
@@ -35,25 +32,15 @@ export function App() {
         onModel={() => setChoosing(true)}
         onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
       />
-      {error !== undefined && (
-        <main className="loading">
-          <ErrorNotice error={error} onRetry={retry} />
-        </main>
-      )}
-      {error === undefined && !connection && (
-        <main className="loading" aria-busy="true">
-          <p>Loading the conversation …</p>
-        </main>
-      )}
-      {connection && (
-        <Conversation
-          key={connection.id}
-          home={home}
-          connection={connection}
-          draft={draft}
-          onTheme={(next) => change({ theme: next })}
-        />
-      )}
+      <Conversation
+        // A conversation's state must not outlive it.
+        key={`${home}:${sessionId}`}
+        home={home}
+        sessionId={sessionId}
+        model={model}
+        draft={draft}
+        onTheme={(next) => change({ theme: next })}
+      />
       {choosing && (
         <ModelDialog
           home={home}

@@ -1,109 +1,63 @@
-import { Chat, useChat } from '@ai-sdk/react';
-import { hasApprovalResponse } from '@isoloop/core/ai-sdk';
+import { useAgentChat, useAgentEvents } from '@isoloop/web-worker/react';
 import type { UIMessage } from 'ai';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { agentSource } from './agent-source.ts';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
 import { ErrorNotice } from './error-notice.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
-import type { Home } from './settings.ts';
+import type { Home, ModelChoice } from './settings.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
-import { stopped, timelineEvent, withEvent, type TimelineEvent } from './timeline-entry.ts';
+import { withEnds } from './timeline-entry.ts';
 import { TokenGauge } from './token-gauge.tsx';
-import type { OpenConnection } from './use-connection.ts';
-import { newReading, replacingAnswer, resumeRun, useOtherTabs } from './use-other-tabs.ts';
 
 export interface ConversationProps {
   readonly home: Home;
-  readonly connection: OpenConnection;
+  readonly sessionId: string;
+  readonly model: ModelChoice;
   readonly draft: Draft;
   readonly onTheme: (theme: Theme) => void;
 }
 
-export function Conversation({ home, connection, draft, onTheme }: ConversationProps) {
-  const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
+export function Conversation({ home, sessionId, model, draft, onTheme }: ConversationProps) {
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
-  const [announcement, setAnnouncement] = useState('');
-  const [reading] = useState(newReading);
-  // This component creates its own `Chat`, because `useChat` would stop a chat of its own when the
-  // component unmounts. In a worker, that would end the run for all tabs. The state of this `Chat`
-  // is also current between two renders.
-  const [chat] = useState(() => {
-    const made: Chat<UIMessage> = new Chat<UIMessage>({
-      id: connection.sessionId,
-      transport: replacingAnswer(connection.transport, () => made),
-      messages: connection.messages,
-      sendAutomaticallyWhen: hasApprovalResponse,
-      onData: (part) => {
-        const event = timelineEvent.safeParse(part.data);
-        if (!event.success) return;
-        reading.runs.add(event.data.runId);
-        setEvents((before) => withEvent(before, event.data));
-      },
-      onFinish: ({ message, isAbort }) => {
-        reading.wasStopped = isAbort;
-        setAnnouncement(textOfMessage(message));
-        if (isAbort) setEvents(stopped);
-      },
-    });
-    return made;
+  const chat = useAgentChat(agentSource(home, model), {
+    sessionId,
+    throttle: 40,
+    ...(home === 'worker' && { options: { ...model } }),
   });
-  // After a reload, the last answer may be unfinished or still running.
-  useEffect(() => void resumeRun(chat, reading), [chat, reading]);
-  useEffect(() => {
-    // If the run continues without this page, `stop()` only stops reading.
-    return () => void (connection.outlivesPage && chat.stop());
-  }, [connection, chat]);
-  const {
-    messages,
-    status,
-    error,
-    sendMessage,
-    regenerate,
-    addToolApprovalResponse,
-    stop: leave,
-  } = useChat({
-    chat,
-    experimental_throttle: 40,
-  });
-  const isFollowing = useOtherTabs({ connection, chat, reading });
-  const busy = status === 'submitted' || status === 'streaming' || isFollowing;
-  useThemeTool(messages, connection.messages, onTheme);
+  const { messages, status, error, isBusy, approvals, sendMessage, regenerate, stop } = chat;
+  const events = useAgentEvents(chat);
+  const isLoading = status === 'loading';
+  useThemeTool(messages, isLoading, onTheme);
 
-  const send = useCallback(
-    (text: string) => void reading.resumed.then(() => sendMessage({ text })),
-    [reading, sendMessage],
-  );
-  const decide = useCallback(
-    (id: string, approved: boolean) => {
-      const reason = approved ? {} : { reason: 'the user said no' };
-      void reading.resumed.then(() => addToolApprovalResponse({ id, approved, ...reason }));
-    },
-    [reading, addToolApprovalResponse],
-  );
-  const stop = useCallback(() => {
-    connection.stop();
-    void leave();
-  }, [connection, leave]);
+  const send = (text: string): void => void sendMessage({ text });
   const retry = (): void => {
     const asked = messages.findLast(({ role }) => role === 'user');
     // Sends the message again with the same id. `regenerate` would fail if the message had never
     // arrived.
-    if (asked)
-      void reading.resumed.then(() =>
-        sendMessage({ text: textOfMessage(asked), messageId: asked.id }),
-      );
+    void (asked
+      ? sendMessage({ text: textOfMessage(asked), messageId: asked.id })
+      : chat.resumeStream());
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && busy && !event.isComposing) stop();
+      if (event.key === 'Escape' && isBusy && !event.isComposing) void stop();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, [busy, stop]);
+  }, [isBusy, stop]);
 
+  if (isLoading)
+    return (
+      <main className="loading" aria-busy="true">
+        <p>Loading the conversation …</p>
+      </main>
+    );
+  const notice = error && <ErrorNotice error={error} onRetry={retry} />;
+  if (notice && messages.length === 0) return <main className="loading">{notice}</main>;
   return (
     <>
       <div className="views" role="group" aria-label="View">
@@ -123,24 +77,46 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
           <Messages
             home={home}
             messages={messages}
-            busy={busy}
+            busy={isBusy}
             waiting={status === 'submitted'}
+            approvals={approvals}
             onExample={send}
-            onAgain={error ? undefined : () => void reading.resumed.then(() => regenerate())}
-            onDecide={decide}
+            onAgain={error ? undefined : () => void regenerate()}
           >
-            {error && <ErrorNotice error={error} onRetry={retry} />}
+            {notice}
           </Messages>
-          <Composer busy={busy} draft={draft} onSend={send} onStop={stop}>
+          <Composer busy={isBusy} draft={draft} onSend={send} onStop={() => void stop()}>
             <TokenGauge messages={messages} />
           </Composer>
         </section>
-        <Timeline events={events} />
+        <Timeline events={withEnds(events, status === 'ready')} />
       </main>
-      <div className="visually-hidden" aria-live="polite">
-        {announcement}
-      </div>
+      <Announcement
+        answer={messages.findLast(({ role }) => role === 'assistant')}
+        isBusy={isBusy}
+      />
     </>
+  );
+}
+
+/** Tells screen readers each answer of this visit when it has ended. */
+function Announcement({
+  answer,
+  isBusy,
+}: {
+  readonly answer: UIMessage | undefined;
+  readonly isBusy: boolean;
+}) {
+  const [text, setText] = useState('');
+  const wasBusy = useRef(isBusy);
+  useEffect(() => {
+    if (wasBusy.current && !isBusy && answer) setText(textOfMessage(answer));
+    wasBusy.current = isBusy;
+  }, [answer, isBusy]);
+  return (
+    <div className="visually-hidden" aria-live="polite">
+      {text}
+    </div>
   );
 }
 
@@ -149,17 +125,19 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
  * are in the loaded history.
  */
 function useThemeTool(
-  messages: OpenConnection['messages'],
-  history: OpenConnection['messages'],
+  messages: readonly UIMessage[],
+  isLoading: boolean,
   onTheme: (theme: Theme) => void,
 ): void {
-  const seen = useRef<Set<string>>(null);
-  seen.current ??= new Set(themeResults(history).map(({ id }) => id));
+  const seen = useRef<Set<string>>(undefined);
   useEffect(() => {
-    for (const { id, theme } of themeResults(messages)) {
-      if (seen.current!.has(id)) continue;
-      seen.current!.add(id);
+    if (isLoading) return;
+    const results = themeResults(messages);
+    seen.current ??= new Set(results.map(({ id }) => id));
+    for (const { id, theme } of results) {
+      if (seen.current.has(id)) continue;
+      seen.current.add(id);
       onTheme(theme);
     }
-  }, [messages, onTheme]);
+  }, [messages, isLoading, onTheme]);
 }

@@ -1,13 +1,22 @@
-import type { DynamicToolUIPart, UIMessage } from 'ai';
+import {
+  getToolName,
+  isToolUIPart,
+  type DynamicToolUIPart,
+  type ToolUIPart,
+  type UIMessage,
+} from 'ai';
 import * as z from 'zod';
 import type { Theme } from './theme.ts';
+
+/** Call of a tool. */
+export type ToolPart = ToolUIPart | DynamicToolUIPart;
 
 export function textOfMessage(message: UIMessage): string {
   return message.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n');
 }
 
-export function toolParts(message: UIMessage): readonly DynamicToolUIPart[] {
-  return message.parts.filter((part) => part.type === 'dynamic-tool');
+export function toolParts(message: UIMessage): readonly ToolPart[] {
+  return message.parts.filter(isToolUIPart);
 }
 
 /**
@@ -17,7 +26,7 @@ export function toolParts(message: UIMessage): readonly DynamicToolUIPart[] {
 export function isVisible({ role, parts }: UIMessage): boolean {
   return (
     role === 'user' ||
-    parts.some((part) => part.type === 'dynamic-tool' || ('text' in part && part.text !== ''))
+    parts.some((part) => isToolUIPart(part) || ('text' in part && part.text !== ''))
   );
 }
 
@@ -32,30 +41,12 @@ export function withCallsOnce(messages: readonly UIMessage[]): readonly UIMessag
   return messages.map((message) => ({
     ...message,
     parts: message.parts.flatMap((part): UIMessage['parts'] => {
-      if (part.type !== 'dynamic-tool') return [part];
+      if (!isToolUIPart(part)) return [part];
       const shown = latest.get(part.toolCallId);
       latest.delete(part.toolCallId);
       return shown ? [shown] : [];
     }),
   }));
-}
-
-/**
- * Returns whether both lists show the same content. Ignores ids, because the log and the stream may
- * use different ids.
- */
-export function saysTheSame(some: readonly UIMessage[], others: readonly UIMessage[]): boolean {
-  const shown = (messages: readonly UIMessage[]): string =>
-    JSON.stringify(messages.filter(isVisible).map(outline));
-  return shown(some) === shown(others);
-}
-
-function outline({ role, parts }: UIMessage): readonly unknown[] {
-  const shown = parts.flatMap((part) => {
-    if (part.type === 'dynamic-tool') return [part.toolCallId, part.state];
-    return part.type === 'text' && part.text ? ['', part.text] : [];
-  });
-  return [role, ...shown];
 }
 
 const themeOutput = z.object({ theme: z.enum(['light', 'dark']) });
@@ -66,7 +57,7 @@ export function themeResults(
 ): readonly { readonly id: string; readonly theme: Theme }[] {
   return messages.flatMap(toolParts).flatMap((part) => {
     if (
-      part.toolName !== 'set_theme' ||
+      getToolName(part) !== 'set_theme' ||
       part.state !== 'output-available' ||
       typeof part.output !== 'string'
     )

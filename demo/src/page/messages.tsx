@@ -1,4 +1,5 @@
-import type { UIMessage } from 'ai';
+import type { AgentApproval } from '@isoloop/web-worker/react';
+import { isToolUIPart, type UIMessage } from 'ai';
 import { useEffect, useRef, type ReactNode } from 'react';
 import { languageOf } from '../offline/language.ts';
 import { Examples } from './examples.tsx';
@@ -11,10 +12,10 @@ export interface MessagesProps {
   readonly messages: readonly UIMessage[];
   readonly busy: boolean;
   readonly waiting: boolean;
+  readonly approvals: readonly AgentApproval[];
   readonly onExample: (text: string) => void;
   /** Asks for another answer. Absent if there is no answer, or if the last answer failed. */
   readonly onAgain: (() => void) | undefined;
-  readonly onDecide: (approvalId: string, approved: boolean) => void;
   readonly children: ReactNode;
 }
 
@@ -23,17 +24,15 @@ export function Messages({
   messages: given,
   busy,
   waiting,
+  approvals,
   onExample,
   onAgain,
-  onDecide,
   children,
 }: MessagesProps) {
   const region = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const messages = withCallsOnce(given);
   const last = messages.at(-1);
-  // If a message was refused, the calls of the answer before it can still be decided.
-  const answer = messages.findLast((message) => message.role === 'assistant' && isVisible(message));
   useEffect(() => {
     const list = region.current;
     // Does not scroll while the user reads earlier messages. A new question starts the scrolling
@@ -73,12 +72,14 @@ export function Messages({
         >
           {message.parts.map((part, index) => {
             if (part.type === 'text') return <Text key={index} text={part.text} />;
-            if (part.type === 'dynamic-tool') {
+            if (isToolUIPart(part)) {
+              const approval = approvals.find(({ id }) => id === part.toolCallId);
               return (
                 <ToolCard
                   key={part.toolCallId}
                   part={part}
-                  onDecide={!busy && message === answer ? leaving(onDecide) : undefined}
+                  onAllow={approval && leaving(() => void approval.approve())}
+                  onDeny={approval && leaving(() => void approval.deny('the user said no'))}
                 />
               );
             }

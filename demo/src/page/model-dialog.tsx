@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, type FormEvent } from 'react';
-import { edgeModels } from './connection.ts';
+import { edgeModels } from './edge-models.ts';
 import type { Home, ModelChoice, Settings } from './settings.ts';
 
 export interface ModelDialogProps {

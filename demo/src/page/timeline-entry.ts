@@ -1,17 +1,4 @@
-import * as z from 'zod';
-
-/**
- * An event of the agent. The transports send it as a `data-isoloop-event` part, without prompts.
- */
-export const timelineEvent = z.looseObject({
-  type: z.string(),
-  runId: z.string(),
-  seq: z.number(),
-  iteration: z.number(),
-  at: z.number(),
-});
-
-export type TimelineEvent = z.infer<typeof timelineEvent>;
+import type { AgentTimelineEvent } from '@isoloop/web-worker/react';
 
 export interface TimelineEntry {
   readonly kind: 'run' | 'reason' | 'act' | 'error';
@@ -19,35 +6,35 @@ export interface TimelineEntry {
   readonly detail: string;
 }
 
-/** Maximum number of events in a timeline. Older events are dropped. */
-const maxEvents = 400;
-
-/** Adds an event unless the list already has it. A resumed stream repeats all events of its run. */
-export function withEvent(
-  events: readonly TimelineEvent[],
-  event: TimelineEvent,
-): readonly TimelineEvent[] {
-  if (events.some(({ runId, seq }) => runId === event.runId && seq === event.seq)) return events;
-  return [...events, event].slice(-maxEvents);
+/**
+ * Adds the ends of stopped runs, because a page stops reading before their last event arrives.
+ * `isReady`: no run is active.
+ */
+export function withEnds(
+  events: readonly AgentTimelineEvent[],
+  isReady: boolean,
+): readonly AgentTimelineEvent[] {
+  return events.flatMap((event, index) => {
+    const next = events[index + 1];
+    const isLast = next ? next.runId !== event.runId && next.continues !== true : isReady;
+    return isLast && event.type !== 'run-end' ? [event, endAfter(event, events)] : [event];
+  });
 }
 
-/** Adds the end of a stopped run, because `useChat` stops reading before that event arrives. */
-export function stopped(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
-  const last = events.at(-1);
-  if (!last || last.type === 'run-end') return events;
-  const at = Date.now();
-  const start = events.find(({ runId }) => runId === last.runId)?.at ?? at;
-  return [
-    ...events,
-    { ...last, type: 'run-end', seq: last.seq + 1, at, reason: 'aborted', durationMs: at - start },
-  ];
+function endAfter(
+  last: AgentTimelineEvent,
+  events: readonly AgentTimelineEvent[],
+): AgentTimelineEvent {
+  const start = events.find(({ runId }) => runId === last.runId) ?? last;
+  const durationMs = last.at - start.at;
+  return { ...last, type: 'run-end', seq: last.seq + 1, reason: 'aborted', durationMs };
 }
 
 /**
  * Returns the text of an event in the timeline, or `undefined` for events that users need not
  * see.
  */
-export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined {
+export function toTimelineEntry(event: AgentTimelineEvent): TimelineEntry | undefined {
   const text = (field: string): string => String(event[field] ?? '');
   switch (event.type) {
     case 'run-start':

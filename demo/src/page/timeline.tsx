@@ -1,7 +1,8 @@
+import type { AgentTimelineEvent } from '@isoloop/web-worker/react';
 import { useEffect, useRef } from 'react';
-import { toTimelineEntry, type TimelineEvent } from './timeline-entry.ts';
+import { toTimelineEntry } from './timeline-entry.ts';
 
-export function Timeline({ events }: { readonly events: readonly TimelineEvent[] }) {
+export function Timeline({ events }: { readonly events: readonly AgentTimelineEvent[] }) {
   const end = useRef<HTMLLIElement>(null);
   useEffect(() => {
     const list = end.current?.parentElement?.parentElement;

@@ -1,5 +1,5 @@
 import { estimateTokens } from '@isoloop/core/tokens';
-import type { UIMessage } from 'ai';
+import { isToolUIPart, type UIMessage } from 'ai';
 import { useMemo } from 'react';
 import { contextWindow } from '../context-window.ts';
 
@@ -22,7 +22,7 @@ export function TokenGauge({ messages }: { readonly messages: readonly UIMessage
 function tokensOf(message: UIMessage): number {
   return message.parts.reduce((sum, part) => {
     if (part.type === 'text' || part.type === 'reasoning') return sum + estimateTokens(part.text);
-    if (part.type !== 'dynamic-tool') return sum;
+    if (!isToolUIPart(part)) return sum;
     return (
       sum +
       estimateTokens(JSON.stringify(part.input ?? '')) +

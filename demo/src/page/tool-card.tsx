@@ -1,6 +1,7 @@
-import type { DynamicToolUIPart } from 'ai';
+import { getToolName } from 'ai';
+import type { ToolPart } from './message-parts.ts';
 
-const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
+const states: Partial<Record<ToolPart['state'], string>> = {
   'input-streaming': 'being called',
   'input-available': 'running',
   'output-available': 'done',
@@ -11,20 +12,19 @@ const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
 };
 
 export interface ToolCardProps {
-  readonly part: DynamicToolUIPart;
-  /**
-   * Allows or denies a tool call that waits for approval. Absent if the call can no longer be
-   * decided.
-   */
-  readonly onDecide: ((approvalId: string, approved: boolean) => void) | undefined;
+  readonly part: ToolPart;
+  /** Allows or denies a tool call that waits for approval. Absent if nobody can decide it now. */
+  readonly onAllow: (() => void) | undefined;
+  readonly onDeny: (() => void) | undefined;
 }
 
-export function ToolCard({ part, onDecide }: ToolCardProps) {
-  const { toolName, state } = part;
+export function ToolCard({ part, onAllow, onDeny }: ToolCardProps) {
+  const { state } = part;
+  const toolName = getToolName(part);
   const input = tryParse(part.input);
   const output = outputOf(part);
   const word =
-    state === 'approval-requested' && !onDecide ? 'not decided' : (states[state] ?? state);
+    state === 'approval-requested' && !onAllow ? 'not decided' : (states[state] ?? state);
   return (
     <dl className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
       <div>
@@ -35,12 +35,12 @@ export function ToolCard({ part, onDecide }: ToolCardProps) {
         <dd>{readable(input)}</dd>
         {state !== 'output-available' && <dd className="tool-state">{word}</dd>}
       </div>
-      {part.state === 'approval-requested' && onDecide && (
+      {state === 'approval-requested' && onAllow && (
         <div className="decision">
-          <button type="button" onClick={() => onDecide(part.approval.id, true)}>
+          <button type="button" onClick={onAllow}>
             Allow
           </button>
-          <button type="button" onClick={() => onDecide(part.approval.id, false)}>
+          <button type="button" onClick={onDeny}>
             Deny
           </button>
         </div>
@@ -58,7 +58,7 @@ export function ToolCard({ part, onDecide }: ToolCardProps) {
   );
 }
 
-function outputOf(part: DynamicToolUIPart): unknown {
+function outputOf(part: ToolPart): unknown {
   if (part.state === 'output-error') return part.errorText;
   if (part.state === 'output-denied') return part.approval.reason;
   return part.state === 'output-available' ? tryParse(part.output) : undefined;

@@ -24,6 +24,7 @@ export type { MessageContext, MessageOptions } from './message/create-message.ts
 export { isError } from './error/agent-error.ts';
 export { hostedToolOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json-form.ts';
+export { isQuestion, titleOf } from './message/title-of.ts';
 export { parseHistory } from './message/validation/validate-history.ts';
 export { parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';

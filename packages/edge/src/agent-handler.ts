@@ -21,6 +21,7 @@ import { interruptRoute } from './routes/interrupt-route.ts';
 import { llmResponsesRoute, llmRoute } from './routes/llm-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { modelsRoute } from './routes/models-route.ts';
+import { renameRoute } from './routes/rename-route.ts';
 import { responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
@@ -76,6 +77,7 @@ export function createAgentHandler<Env extends object>(
   for (const [path, face] of paths) app.use(path, begin(face), origins);
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
+  app.patch('/api/chat/:id', allowed, (c) => renameRoute(c, settings));
   app.delete('/api/chat/:id', allowed, (c) => deleteRoute(c, settings));
   app.get('/api/chat/:id/messages', allowed, (c) => messagesRoute(c, settings));
   app.get('/api/chat/:id/branches', allowed, (c) => branchesRoute(c, settings));
@@ -93,8 +95,8 @@ export function createAgentHandler<Env extends object>(
     app.get('/llm/v1/models', allowed, () => modelsRoute(llm));
   }
   app.get('/healthz', () => Response.json({ ok: true }));
-  for (const [path, face, method] of paths) {
-    if (llm || !path.startsWith('/llm/')) app.all(path, (c) => wrongMethod(c, face, method));
+  for (const [path, face, methods] of paths) {
+    if (llm || !path.startsWith('/llm/')) app.all(path, (c) => wrongMethod(c, face, methods));
   }
 
   app.onError((error, c) => {
@@ -120,12 +122,12 @@ export function createAgentHandler<Env extends object>(
 const paths: readonly (readonly [
   path: string,
   face: RequestVariables['face'],
-  method: 'GET' | 'POST' | 'DELETE',
+  methods: 'GET' | 'POST' | 'DELETE, PATCH',
 ])[] = [
   ['/api/chat', 'isoloop', 'POST'],
   ['/api/chat/:id/messages', 'isoloop', 'GET'],
   ['/api/chat/:id/branches', 'isoloop', 'GET'],
-  ['/api/chat/:id', 'isoloop', 'DELETE'],
+  ['/api/chat/:id', 'isoloop', 'DELETE, PATCH'],
   ['/api/chat/:id/stream', 'isoloop', 'GET'],
   ['/api/chat/:id/interrupt', 'isoloop', 'POST'],
   ['/api/chats', 'isoloop', 'GET'],
@@ -154,13 +156,13 @@ function begin(face: RequestVariables['face']): MiddlewareHandler<EdgeEnv> {
 function wrongMethod(
   c: Context<EdgeEnv>,
   face: RequestVariables['face'],
-  method: string,
+  methods: string,
 ): Response {
-  const error = new AgentError('NOT_FOUND', `${c.req.path} takes ${method}, not ${c.req.method}.`);
+  const error = new AgentError('NOT_FOUND', `${c.req.path} takes ${methods}, not ${c.req.method}.`);
   return errorResponse(error, {
     requestId: c.get('requestId'),
     face,
     status: 405,
-    headers: { allow: method },
+    headers: { allow: methods },
   });
 }

@@ -18,6 +18,8 @@ export interface MountedChat {
   readonly events: () => readonly AgentTimelineEvent[];
   /** All values of `status`, each time it changed. */
   readonly statuses: readonly string[];
+  /** Renders the component again with other options. */
+  render(options: UseAgentChatOptions): void;
   unmount(): void;
 }
 
@@ -41,8 +43,8 @@ export function mountChat(
     useEffect(() => void (shown.events = events));
     return null;
   }
-  function View(): ReactNode {
-    const chat = useAgentChat(source, options);
+  function View({ options: given }: { readonly options: UseAgentChatOptions }): ReactNode {
+    const chat = useAgentChat(source, given);
     useEffect(() => {
       shown.chat = chat;
       if (statuses.at(-1) !== chat.status) statuses.push(chat.status);
@@ -50,13 +52,17 @@ export function mountChat(
     return [createElement(Timeline, { key: 'timeline', chat }), inside];
   }
   const root = createRoot(document.createElement('div'));
-  const view = createElement(Suspense, null, createElement(View));
-  root.render(strict ? createElement(StrictMode, null, view) : view);
+  const render = (given: UseAgentChatOptions): void => {
+    const view = createElement(Suspense, null, createElement(View, { options: given }));
+    root.render(strict ? createElement(StrictMode, null, view) : view);
+  };
+  render(options);
   onTestFinished(() => root.unmount());
   return {
     chat: () => shown.chat!,
     events: () => shown.events!,
     statuses,
+    render,
     unmount: () => root.unmount(),
   };
 }

@@ -55,7 +55,7 @@ export function crossOrigin(
 function preflightAnswer(c: Context<EdgeEnv>): Response {
   const wanted = c.req.header('access-control-request-headers');
   return c.body(null, 204, {
-    'access-control-allow-methods': 'GET,POST,DELETE',
+    'access-control-allow-methods': 'GET,POST,PATCH,DELETE',
     'access-control-max-age': '3600',
     ...(wanted !== undefined && { 'access-control-allow-headers': wanted }),
   });

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import type { ChatInfo } from '../session/chat-index.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { KvStore } from '../store/kv-store.ts';
+import { KvTitles } from '../store/kv-titles.ts';
 import { invalidField } from '../http/request-body.ts';
 import { askSession, sessionObject } from '../session/session-command.ts';
 import { makeAgent } from '../turn/session-agent.ts';
@@ -30,10 +31,16 @@ export async function chatsRoute(
     const command = { type: 'list', limit, ...(before !== undefined && { before }) } as const;
     return askSession(object, { user, session: '', requestId: c.get('requestId'), command });
   }
-  const all = await chatsInKv(c, settings);
+  const { kv, chats: all } = await chatsInKv(c, settings);
   const rest = all.filter(({ updatedAt }) => updatedAt < (before ?? Infinity));
   const last = rest[limit - 1]?.updatedAt ?? 0;
-  const chats = rest.filter(({ updatedAt }) => updatedAt >= last);
+  const titles = await new KvTitles(kv, user).read();
+  const chats = rest
+    .filter(({ updatedAt }) => updatedAt >= last)
+    .map((chat) => {
+      const title = titles.get(chat.id);
+      return title === undefined ? chat : { ...chat, title };
+    });
   return Response.json({ chats }, { headers: { 'cache-control': 'no-store' } });
 }
 
@@ -65,34 +72,42 @@ export async function deleteRoute(
   await settled?.();
   await forget?.(session);
   await agent.memory.clear();
+  const kv = settings.memory ? undefined : kvOf(c);
+  if (kv) await new KvTitles(kv, user).delete(session);
   return new Response(null, { status: 204 });
 }
 
-async function chatsInKv(
+/**
+ * Returns the user's conversations in KV, the most recently changed first, with the titles in their
+ * logs. Throws `NEEDS_DURABLE_OBJECT` if the endpoint stores conversations elsewhere.
+ */
+export async function chatsInKv(
   c: Context<EdgeEnv>,
   { memory }: Pick<HandlerSettings, 'memory'>,
-): Promise<readonly ChatInfo[]> {
-  const { CHAT_KV: kv } = Object(c.env) as { readonly CHAT_KV?: KVNamespace };
+): Promise<{ readonly kv: KVNamespace; readonly chats: readonly ChatInfo[] }> {
+  const kv = kvOf(c);
   if (memory || !kv)
     throw new AgentError(
       'NEEDS_DURABLE_OBJECT',
-      'Only sessions in CHAT_SESSION or CHAT_KV can be listed.',
+      'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
     );
   const prefix = `${c.get('user')}/`;
   const sessions = await listSessions(new KvStore(kv), { startsWith: prefix });
-  return (
-    sessions
-      // The id of another user may begin with this user's id and a slash. A session id has no
-      // slash.
-      .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
-      .map(({ sessionId, title, createdAt, updatedAt }) => ({
-        id: sessionId.slice(prefix.length),
-        ...(title !== undefined && { title }),
-        createdAt,
-        updatedAt,
-      }))
-      .toSorted((a, b) => b.updatedAt - a.updatedAt)
-  );
+  const chats = sessions
+    // The id of another user may begin with this user's id and a slash. A session id has no slash.
+    .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
+    .map(({ sessionId, title, createdAt, updatedAt }) => ({
+      id: sessionId.slice(prefix.length),
+      ...(title !== undefined && { title }),
+      createdAt,
+      updatedAt,
+    }))
+    .toSorted((a, b) => b.updatedAt - a.updatedAt);
+  return { kv, chats };
+}
+
+function kvOf(c: Context<EdgeEnv>): KVNamespace | undefined {
+  return (Object(c.env) as { readonly CHAT_KV?: KVNamespace }).CHAT_KV;
 }
 
 function count(c: Context<EdgeEnv>, name: string): number | undefined {

@@ -46,6 +46,9 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
           return json({ interrupted: await this.#host.interrupt(command) });
         case 'messages':
           return json({ messages: await this.#host.messages() });
+        case 'rename':
+          await this.#host.rename(command);
+          return new Response(null, { status: 204 });
         case 'delete':
           await this.#host.delete();
           return new Response(null, { status: 204 });

@@ -1,6 +1,6 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
-import { titleOf } from '../turn/chat-turn.ts';
+import { titleOf } from '@isoloop/core/adapter';
 import { logError } from '../http/error-response.ts';
 import { askSession, sessionObject, type SessionCommand } from './session-command.ts';
 import type { Identity, SessionRecord } from './session-record.ts';
@@ -70,7 +70,9 @@ export class ListEntry {
    * conversation without a title, so that the user can delete it.
    */
   async #title(): Promise<string | undefined> {
-    const { memory } = this.#options;
+    const { memory, record } = this.#options;
+    const given = record.title;
+    if (given !== undefined) return given;
     try {
       if (memory instanceof SessionMemory) {
         const { title } = (await memory.view()).state;

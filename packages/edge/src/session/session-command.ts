@@ -21,6 +21,7 @@ export type SessionCommand =
   | { readonly type: 'stream'; readonly lastEventId?: string; readonly face: StreamFace }
   | { readonly type: 'interrupt'; readonly mode: InterruptMode; readonly message?: string }
   | { readonly type: 'messages' }
+  | { readonly type: 'rename'; readonly title: string }
   | { readonly type: 'delete' }
   | ({ readonly type: 'list' } & ChatListOptions)
   | { readonly type: 'put-in-list'; readonly chat: ChatInfo }
@@ -28,6 +29,11 @@ export type SessionCommand =
 
 interface Bindings {
   readonly CHAT_SESSION?: DurableObjectNamespace;
+}
+
+/** Creates the error for a conversation that does not exist. */
+export function unknownChat(): AgentError {
+  return new AgentError('NOT_FOUND', 'There is no such conversation.');
 }
 
 /**

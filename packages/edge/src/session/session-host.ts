@@ -9,7 +9,7 @@ import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
 import { ListEntry } from './list-entry.ts';
 import { liveResponse, type LiveTurn } from './live-turn.ts';
 import { makeAgent } from '../turn/session-agent.ts';
-import type { SessionCommand, SessionRequest } from './session-command.ts';
+import { unknownChat, type SessionCommand, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { checkFirst, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
@@ -102,6 +102,21 @@ export class SessionHost {
     // message with the id.
     if (turns.live && last?.role === 'assistant') last.id = turns.live.turn.messageId;
     return shown;
+  }
+
+  /** Gives the session another title in the list. Rejects with `NOT_FOUND` if there is none. */
+  async rename({ title }: Command<'rename'>): Promise<void> {
+    await this.#deleting?.catch(() => {});
+    await this.#wake();
+    const { identity } = this.#record;
+    if (!identity) throw unknownChat();
+    const { entry } = await this.#open(identity);
+    // The session may have been deleted while it was opened.
+    if (!this.#record.identity) throw unknownChat();
+    this.#record.rename(title);
+    entry.update();
+    // Waits for the list, and sets an alarm that tries again if the list could not be reached.
+    await this.#schedule();
   }
 
   delete(): Promise<void> {

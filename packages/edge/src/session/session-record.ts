@@ -49,6 +49,18 @@ export class SessionRecord {
     return this.#storage.kv.get<Touched>('touched') ?? { at: 0, count: 0 };
   }
 
+  /** Title that a person gave the session. `undefined`: the session has its own title. */
+  get title(): string | undefined {
+    return this.#storage.kv.get<string>('title');
+  }
+
+  /** Stores the title. The list does not have this change yet. The time of the last change stays. */
+  rename(title: string): void {
+    const { at, count } = this.touched;
+    this.#storage.kv.put('title', title);
+    this.#storage.kv.put<Touched>('touched', { at, count: count + 1 });
+  }
+
   /** Stores that the list of the user's sessions has the change with this number. */
   listed(count: number): void {
     if (this.identity) this.#storage.kv.put('listed', count);

@@ -1,7 +1,7 @@
 import { AgentError, SessionMemory, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
-import { resumptionOf } from '@isoloop/core/adapter';
-import { isQuestion, waitingCalls } from '../turn/chat-turn.ts';
+import { isQuestion, resumptionOf } from '@isoloop/core/adapter';
+import { waitingCalls } from '../turn/chat-turn.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
 
 /**

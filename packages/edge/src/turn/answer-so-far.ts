@@ -1,7 +1,6 @@
 import { SessionMemory, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { AgentEvent, EventBatch, Memory, Msg } from '@isoloop/core';
-import { hostedToolOf, messagesBefore } from '@isoloop/core/adapter';
-import { isQuestion } from './chat-turn.ts';
+import { hostedToolOf, isQuestion, messagesBefore } from '@isoloop/core/adapter';
 
 /**
  * Returns the messages that answer the last user message so far. Omits messages that the next agent

@@ -1,6 +1,6 @@
-import { AgentError, SessionMemory, textOf } from '@isoloop/core';
+import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
-import { decideForMessage, type CallState } from '@isoloop/core/adapter';
+import { decideForMessage, isQuestion, titleOf, type CallState } from '@isoloop/core/adapter';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
 import {
   acceptDecisions,
@@ -154,14 +154,6 @@ export async function takeTurn(
   return { input: message, decisions };
 }
 
-/**
- * Returns whether the user wrote the message. Returns false for a correction, which the agent
- * writes with the role `user`.
- */
-export function isQuestion({ role, metadata }: Msg): boolean {
-  return role === 'user' && !metadata?.['correction'];
-}
-
 async function cut(memory: Memory, messages: readonly Msg[]): Promise<void> {
   if (messages.length) await memory.delete(messages.map(({ id }) => id));
 }
@@ -176,8 +168,6 @@ export async function waitingCalls(memory: Memory): Promise<readonly PendingCall
   const { calls } = await memory.view();
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
-
-const maxTitle = 80;
 
 /**
  * Adds a hook that sets the title of a new session to the beginning of its first message. Does
@@ -201,17 +191,4 @@ export function entitle(agent: ReActAgent, onTitle?: () => void): void {
       },
     },
   });
-}
-
-/**
- * Returns the beginning of the first user message, or an empty text. Uses a client's system message
- * only if there is no other user message.
- */
-export function titleOf(messages: readonly Msg[]): string {
-  const questions = messages.filter(isQuestion);
-  const first = questions.find(({ metadata }) => !metadata?.['instructions']) ?? questions[0];
-  const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
-  return characters.length > maxTitle
-    ? `${characters.slice(0, maxTitle - 1).join('')}…`
-    : characters.join('');
 }

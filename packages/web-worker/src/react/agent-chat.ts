@@ -99,6 +99,16 @@ export class AgentChat {
     };
   }
 
+  /** Connects anew after a running answer, because the options of the link have changed. */
+  async reconnect(): Promise<void> {
+    if (!this.#link) return;
+    await this.#resumed;
+    await this.#rest();
+    if (!this.#link) return;
+    this.#detach()?.close();
+    this.#connect();
+  }
+
   /** Loads the history, and reads a running or interrupted answer to its end. */
   resume(reason: Reason = 'loading'): Promise<void> {
     this.#reason = reason;
@@ -159,16 +169,21 @@ export class AgentChat {
     if (this.state.phase === 'loading' || this.chat.messages.length) void this.resume();
   }
 
+  #detach(): AgentLink | undefined {
+    const link = this.#link;
+    this.#link = undefined;
+    this.#unwatch();
+    return link;
+  }
+
   async #closeIfUnused(): Promise<void> {
     // Closing the link to a worker would abort the answer.
     if (!this.#link?.outlivesPage) await this.#rest();
-    const link = this.#link;
-    if (this.#users || !link) return;
-    this.#link = undefined;
+    if (this.#users || !this.#link) return;
     this.#isRegaining = false;
-    this.#unwatch();
+    const link = this.#detach();
     await this.chat.stop();
-    link.close();
+    link?.close();
   }
 
   #set(changes: Partial<AgentChatState>): void {

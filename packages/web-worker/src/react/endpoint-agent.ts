@@ -96,14 +96,12 @@ function linkEndpoint(
     outlivesPage: true,
     sessions: async () => ({
       async list() {
-        const { chats } = (await (await ask(`${api}s`)).json()) as {
+        const { chats } = (await (await ask(`${api}s?limit=1000`)).json()) as {
           readonly chats: readonly AgentSessionEntry[];
         };
         return chats;
       },
-      rename: async () => {
-        throw new AgentError('CONFIGURATION', 'An endpoint has no route to rename a conversation.');
-      },
+      rename: async (id, title) => void (await ask(pathOf(id), 'PATCH', { title })),
       delete: async (id) => void (await ask(pathOf(id), 'DELETE')),
       export: async (id) => ({ sessionId: id, messages: await stored(id) }),
     }),

@@ -109,6 +109,26 @@ test('stop() keeps the text, and regenerate() replaces the answer', async () => 
   await expect.poll(() => linesOf(view)).toEqual(['user: count', 'assistant: Anew.']);
 });
 
+test('other options apply after the running answer, and the conversation stays', async () => {
+  const [worker, options] = [startWorker(), conversation({ replies: ['One.'], gated: true })];
+  const view = mountChat(worker, options);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => view.chat().status).toBe('submitted');
+  const { options: given, ...others } = options;
+  view.render({ ...others, options: { ...given, replies: ['Two.'] } });
+  worker.postMessage({ open: true });
+  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: One.']);
+  await expect.poll(() => view.statuses.filter((status) => status === 'loading')).toHaveLength(2);
+  await ready(view);
+  view.render({ ...others, options: { ...given, replies: ['Two.'] } });
+  await view.chat().sendMessage({ text: 'again' });
+  await expect
+    .poll(() => linesOf(view))
+    .toEqual(['user: hi', 'assistant: One.', 'user: again', 'assistant: Two.']);
+  expect(view.statuses.filter((status) => status === 'loading')).toHaveLength(2);
+});
+
 test('two components with the same worker and session show one chat', async () => {
   const [worker, options] = [startWorker(), conversation({ replies: ['Hello.'] })];
   const views = [mountChat(worker, options), mountChat(worker, options)];
@@ -207,7 +227,7 @@ test('lists, renames, opens, exports and deletes conversations', async () => {
   });
   onTestFinished(() => worker.terminate());
   const sessionId = crypto.randomUUID();
-  const options = { replies: ['One.'] };
+  const options = { replies: ['One.', 'Two.'] };
   const view = mountChat(worker, {
     agent: 'assistant',
     sessionId,
@@ -218,8 +238,12 @@ test('lists, renames, opens, exports and deletes conversations', async () => {
   await view.chat().sendMessage({ text: 'hi' });
   await ready(view);
   const entry = () => view.chat().sessions.list?.find(({ id }) => id === sessionId);
-  await expect.poll(entry).toBeDefined();
+  await expect.poll(() => entry()?.title).toBe('hi');
   await view.chat().sessions.rename(sessionId, 'Greeting');
+  await expect.poll(() => entry()?.title).toBe('Greeting');
+  await view.chat().sendMessage({ text: 'and again' });
+  await expect.poll(() => linesOf(view)).toHaveLength(4);
+  await ready(view);
   await expect.poll(() => entry()?.title).toBe('Greeting');
   expect(await view.chat().sessions.export(sessionId)).toMatchObject({
     format: 'isoloop-session',
@@ -230,7 +254,9 @@ test('lists, renames, opens, exports and deletes conversations', async () => {
   await ready(view);
   expect(view.chat().messages).toEqual([]);
   view.chat().sessions.open(sessionId);
-  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: One.']);
+  await expect
+    .poll(() => linesOf(view))
+    .toEqual(['user: hi', 'assistant: One.', 'user: and again', 'assistant: Two.']);
   await view.chat().sessions.delete(sessionId);
   await expect.poll(() => view.chat().sessions.current).not.toBe(sessionId);
   await expect.poll(entry).toBeUndefined();

@@ -1,6 +1,6 @@
 import { useChat, type UseChatHelpers } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatState } from './agent-chat.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import type { AgentSource, LinkOptions } from './agent-source.ts';
@@ -63,8 +63,13 @@ export function useAgentChat(source: AgentSource, options: UseAgentChatOptions):
   const sessionId = isOpened ? opened.id : options.sessionId;
   const entry = openChat(source, { ...link, sessionId }, isOpened && opened.isNew);
   const conversation = entry.chat;
+  const asked = JSON.stringify(link.options);
+  const applied = useRef(asked);
   useEffect(() => {
     Object.assign(entry, { source, options: { ...link, sessionId } });
+    if (applied.current === asked) return;
+    applied.current = asked;
+    void conversation.reconnect();
   });
   useEffect(() => conversation.enter(), [conversation]);
   useEffect(() => {

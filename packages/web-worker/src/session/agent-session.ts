@@ -1,6 +1,7 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
+import { entitle } from './entitle.ts';
 import type { PageSide, SessionPages } from './session-pages.ts';
 
 /** Argument of the factory that creates an agent. */
@@ -206,6 +207,7 @@ export class AgentSession {
           'The factory passed to exposeAgent() returned no agent.',
         );
       await onBuilt(built);
+      entitle(built);
       pages.attach(built);
       return built;
     } catch (error) {

@@ -1,0 +1,25 @@
+import { textOf } from './message-text.ts';
+import type { Msg } from './msg.ts';
+
+const maxTitle = 80;
+
+/**
+ * Returns whether the user wrote the message. Returns false for a correction, which the agent
+ * writes with the role `user`.
+ */
+export function isQuestion({ role, metadata }: Msg): boolean {
+  return role === 'user' && !metadata?.['correction'];
+}
+
+/**
+ * Returns the beginning of the first user message, or an empty text. Uses a client's system message
+ * only if there is no other user message.
+ */
+export function titleOf(messages: readonly Msg[]): string {
+  const questions = messages.filter(isQuestion);
+  const first = questions.find(({ metadata }) => !metadata?.['instructions']) ?? questions[0];
+  const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
+  return characters.length > maxTitle
+    ? `${characters.slice(0, maxTitle - 1).join('')}…`
+    : characters.join('');
+}

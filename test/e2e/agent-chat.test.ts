@@ -1,0 +1,267 @@
+import type { UIMessage } from 'ai';
+import type { Browser, BrowserContext, Page } from 'playwright';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { connectBrowser, newContext } from './browser.ts';
+import { startChatServer } from './chat-server.ts';
+import type { DemoServer } from './demo-server.ts';
+
+/** Pages use `useAgentChat` with a real endpoint: sessions in KV, and in Durable Objects. */
+const places = ['/kv', '/do'] as const;
+type Place = (typeof places)[number];
+
+let edge: DemoServer;
+let browser: Browser;
+beforeAll(async () => {
+  [edge, browser] = await Promise.all([startChatServer('agent'), connectBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await edge?.stop();
+});
+
+interface Chat {
+  readonly id: string;
+  readonly page: Page;
+  /** Opens the same conversation in another tab, which prepares itself first. */
+  another(prepare?: (page: Page) => Promise<unknown>): Promise<Page>;
+}
+
+/** Opens a conversation in a new browser profile. Checks at the end that no page has failed. */
+async function openChat(at: Place): Promise<Chat> {
+  const id = crypto.randomUUID();
+  const context = await newContext(browser);
+  const problems: string[] = [];
+  onTestFinished(async () => {
+    await context.close();
+    expect(problems).toEqual([]);
+  });
+  const another: Chat['another'] = (prepare) => openPage(context, at, id, problems, prepare);
+  const page = await another();
+  await ready(page);
+  return { id, page, another };
+}
+
+async function openPage(
+  context: BrowserContext,
+  at: Place,
+  id: string,
+  problems: string[],
+  prepare?: (page: Page) => Promise<unknown>,
+): Promise<Page> {
+  const page = await context.newPage();
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    // The browser reports each refused request, also those that a test expects.
+    const isRefusal = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isRefusal) problems.push(message.text());
+  });
+  await prepare?.(page);
+  await page.goto(`${edge.url}/agent?at=${at}&id=${id}`);
+  return page;
+}
+
+const status = (page: Page): Promise<string> => page.locator('output').innerText();
+const ready = async (page: Page): Promise<void> => {
+  await expect.poll(() => status(page)).toBe('ready');
+};
+/** Returns one line per message: its role and its parts. */
+const shown = (page: Page): Promise<readonly string[]> =>
+  page.getByRole('listitem').allInnerTexts();
+const statuses = (page: Page): Promise<readonly string[]> => page.evaluate(() => window.statuses);
+
+async function send(page: Page, text: string): Promise<void> {
+  await page.evaluate((question) => void window.agentChat.sendMessage({ text: question }), text);
+}
+
+/** Lets the answer to `count` go on after its third word. */
+async function release(id: string): Promise<void> {
+  await fetch(`${edge.url}/release/${id}`, { method: 'POST' });
+}
+
+async function isRunning(id: string): Promise<boolean> {
+  const response = await fetch(`${edge.url}/do/api/chat/${id}/stream`);
+  await response.body?.cancel();
+  return response.status !== 204;
+}
+
+async function stored(at: Place, id: string): Promise<readonly string[]> {
+  const response = await fetch(`${edge.url}${at}/api/chat/${id}/messages`);
+  const { messages } = (await response.json()) as { readonly messages: readonly UIMessage[] };
+  return messages.map(({ role, parts }) =>
+    [role, ...parts.map((part) => (part.type === 'text' ? part.text.trim() : ''))]
+      .filter(Boolean)
+      .join(' | '),
+  );
+}
+
+const begun = ['user | count', 'assistant | 1 2 3'];
+const numbers = Array.from({ length: 40 }, (_, index) => index + 1).join(' ');
+const counted = ['user | count', `assistant | ${numbers}`];
+
+test('a page that is loaded during an answer shows each part once, and says that it continues', async () => {
+  const { id, page } = await openChat('/do');
+  await send(page, 'count');
+  await expect.poll(() => shown(page)).toEqual(begun);
+  await page.reload();
+  await expect.poll(() => shown(page)).toEqual(begun);
+  await expect.poll(() => status(page)).toBe('continuing');
+  await release(id);
+  await expect.poll(() => shown(page)).toEqual(counted);
+  await ready(page);
+  await page.reload();
+  await ready(page);
+  expect(await shown(page)).toEqual(counted);
+});
+
+test.for(['stream', 'messages'])(
+  'an answer that ends while a loading page asks for /%s is shown once',
+  async (request) => {
+    const { id, page, another } = await openChat('/do');
+    await send(page, 'count');
+    await expect.poll(() => shown(page)).toEqual(begun);
+    const late = await another((opening) =>
+      opening.route(
+        `**/${request}*`,
+        async (route) => {
+          await release(id);
+          await expect.poll(() => isRunning(id)).toBe(false);
+          await route.continue();
+        },
+        { times: 1 },
+      ),
+    );
+    await expect.poll(() => shown(late)).toEqual(counted);
+    await ready(late);
+    expect(await shown(late)).toEqual(counted);
+  },
+);
+
+test('an answer that begins while a page loads is shown once', async () => {
+  const { id, page, another } = await openChat('/do');
+  const late = await another((opening) =>
+    opening.route(
+      '**/messages',
+      async (route) => {
+        await send(page, 'count');
+        await expect.poll(() => shown(page)).toEqual(begun);
+        await route.continue();
+      },
+      { times: 1 },
+    ),
+  );
+  await expect.poll(() => shown(late)).toEqual(begun);
+  await release(id);
+  for (const each of [page, late]) {
+    await expect.poll(() => shown(each)).toEqual(counted);
+    await ready(each);
+  }
+});
+
+test('stop() in a reloaded page ends the turn at the endpoint, and the next message is answered', async () => {
+  const { id, page } = await openChat('/do');
+  await send(page, 'count');
+  await expect.poll(() => shown(page)).toEqual(begun);
+  await page.reload();
+  await expect.poll(() => status(page)).toBe('continuing');
+  await page.evaluate(() => window.agentChat.stop());
+  await ready(page);
+  await expect.poll(() => isRunning(id)).toBe(false);
+  expect(await stored('/do', id)).toEqual(begun);
+  expect(await shown(page)).toEqual(begun);
+  await send(page, 'hello');
+  await expect.poll(async () => (await shown(page)).at(-1)).toContain('“hello”');
+});
+
+test('a second tab shows the answer of the first, says so, and can stop it', async () => {
+  const { id, page, another } = await openChat('/do');
+  const other = await another();
+  await ready(other);
+  await send(page, 'count');
+  await expect.poll(() => shown(other)).toEqual(begun);
+  await expect.poll(() => status(other)).toBe('other-tab');
+  expect(await status(page)).toBe('streaming');
+  await other.evaluate(() => window.agentChat.stop());
+  for (const each of [page, other]) await ready(each);
+  expect(await isRunning(id)).toBe(false);
+  expect(await statuses(other)).not.toContain('continuing');
+});
+
+test.for(places)(
+  '%s: a reloaded page approves and denies; other arguments are refused, and the call waits on',
+  async (at) => {
+    const { page } = await openChat(at);
+    const asks = async (count: number): Promise<void> => {
+      await expect.poll(() => page.evaluate(() => window.agentChat.approvals.length)).toBe(count);
+    };
+    await send(page, 'remove it');
+    await asks(1);
+    await page.reload();
+    await asks(1);
+    const refusal = await page.evaluate(() =>
+      window.agentChat.approvals[0]!.edit({ place: 'Busan' }).catch(
+        ({ code }: { readonly code: string }) => code,
+      ),
+    );
+    expect(refusal).toBe('INVALID_DECISION');
+    await page.evaluate(() => window.agentChat.approvals[0]!.approve());
+    const approved = 'assistant | remove output-available removed | It is removed.';
+    await expect.poll(async () => (await shown(page)).at(-1)).toBe(approved);
+    await ready(page);
+    await asks(0);
+
+    await send(page, 'remove it');
+    await asks(1);
+    await page.reload();
+    await asks(1);
+    await page.evaluate(() => window.agentChat.approvals[0]!.deny('not today'));
+    await expect
+      .poll(async () => (await shown(page)).at(-1))
+      .toMatch(/^assistant \| remove output-denied not today \| It is .*not today/);
+    await ready(page);
+    const all = await shown(page);
+    await page.reload();
+    await ready(page);
+    expect(await shown(page)).toEqual(all);
+  },
+);
+
+test.for(places)(
+  '%s: a page lists, renames, exports, opens and deletes conversations',
+  async (at) => {
+    const { id, page } = await openChat(at);
+    const title = (): Promise<string | undefined> =>
+      page.evaluate(
+        (own) => window.agentChat.sessions.list?.find((each) => each.id === own)?.title,
+        id,
+      );
+    await send(page, 'hello');
+    await expect.poll(() => title()).toBe('hello');
+    await ready(page);
+    await page.evaluate((own) => window.agentChat.sessions.rename(own, '東京'), id);
+    await expect.poll(() => title()).toBe('東京');
+    // The conversation goes on from the state that the page knows.
+    await send(page, 'again');
+    await expect.poll(() => shown(page)).toHaveLength(4);
+    await ready(page);
+    await expect.poll(() => title()).toBe('東京');
+    expect(await page.evaluate((own) => window.agentChat.sessions.export(own), id)).toMatchObject({
+      sessionId: id,
+      messages: [{}, {}, {}, {}],
+    });
+    const refusal = await page.evaluate(() =>
+      window.agentChat.sessions
+        .rename('unknown', 'x')
+        .catch(({ code }: { readonly code: string }) => code),
+    );
+    expect(refusal).toBe('NOT_FOUND');
+    await page.evaluate(() => window.agentChat.sessions.open());
+    await expect.poll(() => shown(page)).toEqual([]);
+    await page.evaluate((own) => window.agentChat.sessions.open(own), id);
+    await expect.poll(() => shown(page)).toHaveLength(4);
+    await ready(page);
+    await page.evaluate((own) => window.agentChat.sessions.delete(own), id);
+    await expect.poll(() => shown(page)).toEqual([]);
+    await expect.poll(() => title()).toBeUndefined();
+    expect(await stored(at, id)).toEqual([]);
+  },
+);

@@ -1,0 +1,51 @@
+import { agentEndpoint, useAgentChat, type AgentChatHelpers } from '@isoloop/web-worker/react';
+import { getToolName, isToolUIPart, type UIMessage } from 'ai';
+import { StrictMode, useEffect } from 'react';
+import { createRoot } from 'react-dom/client';
+
+declare global {
+  interface Window {
+    /** Latest return value of `useAgentChat`. */
+    agentChat: AgentChatHelpers;
+    /** All values of `status`, each time it changed. */
+    statuses: string[];
+  }
+}
+
+window.statuses = [];
+const query = new URLSearchParams(location.search);
+const endpoint = agentEndpoint(`${query.get('at')}/api/chat`);
+
+function Chat() {
+  const chat = useAgentChat(endpoint, { sessionId: query.get('id')!, listSessions: true });
+  useEffect(() => {
+    window.agentChat = chat;
+    if (window.statuses.at(-1) !== chat.status) window.statuses.push(chat.status);
+  });
+  return (
+    <>
+      <output>{chat.status}</output>
+      <p role="alert">{chat.error?.message}</p>
+      <ol>
+        {chat.messages.map((message) => (
+          <li key={message.id}>
+            {[message.role, ...message.parts.map(told).filter(Boolean)].join(' | ')}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function told(part: UIMessage['parts'][number]): string {
+  if (part.type === 'text') return part.text.trim();
+  if (!isToolUIPart(part)) return '';
+  const said = part.state === 'output-denied' ? part.approval.reason : part.output;
+  return [getToolName(part), part.state, said].filter(Boolean).join(' ');
+}
+
+createRoot(document.querySelector('#root')!).render(
+  <StrictMode>
+    <Chat />
+  </StrictMode>,
+);
