@@ -12,10 +12,16 @@ export interface RunEnd {
   readonly calls: ReadonlyMap<string, CallState>;
 }
 
-/** State of the reply that answers a message, the last one of the conversation. */
+/** State of the reply that answers the message `after`, the last one of the conversation. */
+export interface StoredReply {
+  readonly after: string;
+  readonly state?: JsonObject;
+}
+
+/** Store for the state of the conversation's current reply. */
 export interface ReplyStore {
-  /** Returns the state of the reply to the message `after`; `undefined` if there is none. */
-  get(after: string): Promise<JsonObject | undefined>;
+  /** Returns what `set` has stored, until the conversation has an answer. */
+  get(): Promise<StoredReply | undefined>;
   /** Stores the state before the promise resolves. `undefined` removes it. */
   set(after: string, state: JsonObject | undefined): Promise<void>;
 }

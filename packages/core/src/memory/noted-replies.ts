@@ -10,10 +10,7 @@ interface NotedLog {
 /** Returns a store that keeps the state of the current reply in a session's log. */
 export function notedReplies(log: NotedLog): ReplyStore {
   return {
-    async get(after) {
-      const { reply } = await log.view();
-      return reply?.after === after ? reply.state : undefined;
-    },
+    get: async () => (await log.view()).reply,
     set: (after, state) =>
       log.note([{ kind: 'reply', after, ...(state && { state }) }], { now: true }),
   };

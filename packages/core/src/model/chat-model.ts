@@ -93,8 +93,12 @@ export interface RunInfo {
  * a reply after the death of the process that asked for it.
  */
 export interface KeptReply {
-  /** Returns the state that an earlier process kept, until this process saves or removes one. */
-  load(): Promise<JsonObject | undefined>;
+  /**
+   * Returns the state that an earlier process kept, until this process saves or removes one.
+   * `isCurrent`: whether it belongs to a reply to this conversation. Nobody will read another reply,
+   * for example because the user wrote a new message instead.
+   */
+  load(): Promise<{ readonly state: JsonObject; readonly isCurrent: boolean } | undefined>;
   /** Stores the state before the promise resolves. */
   save(state: JsonObject): Promise<void>;
   /** Removes the state, also after the end of the run. */

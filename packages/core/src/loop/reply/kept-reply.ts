@@ -10,7 +10,8 @@ export function keptReply(run: Run): KeptReply | undefined {
   return {
     async load() {
       // A later request of the step, such as a retry, must not continue the reply of an earlier one.
-      return isOwn ? undefined : run.waits.read(replies.get(after));
+      const found = isOwn ? undefined : await run.waits.read(replies.get());
+      return found?.state && { state: found.state, isCurrent: found.after === after };
     },
     save(state) {
       isOwn = true;

@@ -198,6 +198,46 @@ test('if the id of a generation cannot be stored, the generation is canceled', a
   await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
 });
 
+test.for<[name: string, stop: (agent: ReActAgent, abort: AbortController) => void]>([
+  ['an abort', (_, abort) => abort.abort()],
+  ['an interrupt', (agent) => void agent.interrupt('Stop')],
+])('if the store hangs while the id is stored, %s cancels the generation', async ([, stop]) => {
+  const provider = new BackgroundProvider();
+  let isReached = false;
+  class Hanging extends SessionMemory {
+    override get replies() {
+      const set = () => {
+        isReached = true;
+        return new Promise<void>(() => {});
+      };
+      return { get: async () => undefined, set };
+    }
+  }
+  const store = new MemoryStore();
+  const { agent } = host(provider, store, new Hanging(store, 's'));
+  const abort = new AbortController();
+  const options = { detached: true, signal: abort.signal, throwOnError: false } as const;
+  const stream = agent.stream('Where?', options);
+  await expect.poll(() => isReached).toBe(true);
+  stop(agent, abort);
+  await stream.result;
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+  expect(provider.generations).toHaveLength(1);
+});
+
+test('a new message after the death of a host cancels the generation that nobody reads', async () => {
+  const provider = new BackgroundProvider();
+  const store = new MemoryStore();
+  provider.hold = 4;
+  await runUntilHeld(provider, store);
+  provider.hold = Infinity;
+  const { agent } = host(provider, store);
+  expect((await agent.call('Somewhere else?')).text).toBe(provider.answer);
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+  expect(provider.resumed).toEqual([]);
+  expect(provider.generations.slice(1).map(({ cancelled }) => cancelled)).toEqual([false, false]);
+});
+
 test("with `durability: 'turn'`, the provider's background mode is not used", async () => {
   const provider = new BackgroundProvider();
   const store = new MemoryStore();

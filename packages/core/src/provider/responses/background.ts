@@ -14,6 +14,9 @@ export interface BackgroundExchange extends Exchange {
 /** Attempts to continue after a broken connection, without a new event in between. */
 const maxAttempts = 5;
 
+/** Time that the store gets to say whether another process has taken the reply, in milliseconds. */
+const storePatienceMs = 250;
+
 /**
  * Streams a reply that the provider writes in the background. Stores the id of the response before
  * the first delta. If another process has stored an id for this request, reads that reply. If the
@@ -60,11 +63,10 @@ class BackgroundReply {
   /** Reads the reply that an earlier process began. Returns whether there is one. */
   async *resume(): AsyncGenerator<readonly ModelDelta[], boolean> {
     const { kept, origin, model, formatter, request } = this.#exchange;
-    const state = await kept.load();
-    const id = state?.['id'];
-    if (typeof id !== 'string') return false;
-    if (state!['origin'] !== origin) return false;
-    if (state!['model'] !== model || state!['sum'] !== this.#sum) {
+    const { state = {}, isCurrent } = (await kept.load()) ?? {};
+    const { id } = state;
+    if (typeof id !== 'string' || state['origin'] !== origin) return false;
+    if (!isCurrent || state['model'] !== model || state['sum'] !== this.#sum) {
       // The request has changed since, so nobody will read this reply.
       void this.#stop(id);
       return false;
@@ -115,12 +117,10 @@ class BackgroundReply {
     const isTaken = (error: unknown): boolean =>
       AgentError.is(error) && error.code === 'SESSION_CONFLICT';
     if (isTaken(this.failed)) return;
-    try {
-      await kept.clear();
-    } catch (error) {
-      if (isTaken(error)) return;
-    }
-    await this.#stop(id);
+    const cleared = kept.clear().then(() => false, isTaken);
+    // A store that hangs must not keep the provider writing.
+    const waited = wait(storePatienceMs, new AbortController().signal).then(() => false);
+    if (!(await Promise.race([cleared, waited]))) await this.#stop(id);
   }
 
   async #stop(id: string): Promise<void> {

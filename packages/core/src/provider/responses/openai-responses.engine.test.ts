@@ -123,6 +123,18 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
   });
 });
 
+test('an own `include` is added to the request for encrypted reasoning', async () => {
+  const own = ['web_search_call.action.sources', 'reasoning.encrypted_content'];
+  const bodyOf = async (options: Partial<OpenAiResponsesOptions>): Promise<Body> => {
+    const server = served([() => completed('resp_1', message('Hi'))], options);
+    await run(server, { providerOptions: { include: own } });
+    return server.bodies[0]!;
+  };
+  expect(await bodyOf({})).toHaveProperty('include', [own[1], own[0]]);
+  expect(await bodyOf({ encryptedReasoning: false })).toHaveProperty('include', own);
+  expect(await bodyOf({ previousResponse: true })).toHaveProperty('include', own);
+});
+
 test.for([
   ['gpt-4.1-mini', false],
   ['gpt-4o', false],

@@ -123,13 +123,20 @@ function toWireRequest(
   };
 }
 
-/** Merges `text`, so that an option such as `verbosity` keeps the schema; other fields replace. */
+/**
+ * Merges `text`, so that an option such as `verbosity` keeps the schema, and the list `include`, so
+ * that the reply keeps encrypted reasoning. Other fields replace.
+ */
 function withOptions(request: WireRequest, options: JsonObject): JsonObject {
   const own = request as unknown as JsonObject;
   const text: JsonValue | undefined = isRecord(options['text']) ? options['text'] : undefined;
+  const { include } = options;
   return {
     ...own,
     ...options,
+    ...(Array.isArray(include) && {
+      include: [...new Set([...(request.include ?? []), ...include])],
+    }),
     ...(text && request.text && { text: { ...(own['text'] as JsonObject), ...text } }),
   } as JsonObject;
 }
