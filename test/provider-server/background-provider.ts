@@ -51,6 +51,10 @@ export class BackgroundProvider {
   holdAnswer = Infinity;
   /** Number of events after which the next connection breaks, once. */
   cut = Infinity;
+  /** HTTP statuses with which the provider refuses the next requests that resume a reply. */
+  readonly refusals: number[] = [];
+  /** Whether the events of later replies have numbers. */
+  isNumbered = true;
   /** Whether the provider has forgotten all replies and answers 404. */
   isGone = false;
 
@@ -66,6 +70,8 @@ export class BackgroundProvider {
     }
     const after = Number(searchParams.get('starting_after'));
     this.resumed.push(`${id} after ${after}`);
+    const status = this.refusals.shift();
+    if (status !== undefined) return new Response('{"error":{}}', { status });
     if (generation.cancelled)
       return Response.json({ id, object: 'response', status: 'cancelled', output: [] });
     return this.#stream(generation.events.slice(after + 1), init.signal!);
@@ -79,7 +85,7 @@ export class BackgroundProvider {
       { type: 'response.created', response },
       ...(isAnswer ? textEvents : callEvents),
       { type: 'response.completed', response: { id, status: 'completed', output: [] } },
-    ].map((event, index) => ({ ...event, sequence_number: index }));
+    ].map((event, index) => ({ ...event, ...(this.isNumbered && { sequence_number: index }) }));
     this.generations.push({ id, events, cancelled: false });
     return this.#stream(events, signal, isAnswer ? this.holdAnswer : Infinity);
   }

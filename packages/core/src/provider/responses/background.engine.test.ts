@@ -9,6 +9,8 @@ import {
   callLength,
   textLength,
 } from '../../../../../test/provider-server/background-provider.ts';
+import { fallback } from '../../middleware/resilience/fallback.ts';
+import type { Fetch } from '../http-transport.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Host {
@@ -237,6 +239,56 @@ test('a new message after the death of a host cancels the generation that nobody
   expect(provider.resumed).toEqual([]);
   expect(provider.generations.slice(1).map(({ cancelled }) => cancelled)).toEqual([false, false]);
 });
+
+test.for([429, 500, 503])('a resuming request with the status %i is sent again', async (status) => {
+  const provider = new BackgroundProvider();
+  provider.cut = 3;
+  provider.refusals.push(status);
+  const { agent } = host(provider, new MemoryStore());
+  expect((await agent.call('Where?')).text).toBe(provider.answer);
+  expect(provider.generations).toHaveLength(2);
+  expect(provider.resumed).toEqual(['resp_1 after 2', 'resp_1 after 2']);
+});
+
+test('a broken reply whose events have no numbers is not resumed by number', async () => {
+  const provider = new BackgroundProvider();
+  provider.isNumbered = false;
+  provider.cut = 3;
+  const { agent } = host(provider, new MemoryStore());
+  await expect(agent.call('Where?')).rejects.toMatchObject({ code: 'MODEL_UNREACHABLE' });
+  expect(provider.resumed).toEqual([]);
+  await expect.poll(() => provider.generations[0]!.cancelled).toBe(true);
+});
+
+test.for([true, false])(
+  'the next host resumes a reply of a fallback() model if the first model fails again (background: %s)',
+  async (background) => {
+    const provider = new BackgroundProvider();
+    const store = new MemoryStore();
+    const open = (): ReActAgent => {
+      const fetch: Fetch = async (url, init) =>
+        url.endsWith('/responses')
+          ? new Response('{"error":{}}', { status: 500 })
+          : provider.fetch(url, init);
+      const backup = openaiResponses({ model: 'gpt-5.5', background: true, fetch: provider.fetch });
+      return new ReActAgent({
+        name: 'a',
+        model: openaiResponses({ model: 'gpt-5.4', background, fetch }),
+        tools: [lookTool().look],
+        memory: new SessionMemory(store, 's'),
+        use: [fallback([backup])],
+      });
+    };
+    provider.hold = 4;
+    const stream = open().stream('Where?', { detached: true });
+    stream.result.catch(() => undefined);
+    await expect.poll(() => storedId(store)).toBe('resp_1');
+    provider.hold = Infinity;
+    expect((await open().call()).text).toBe(provider.answer);
+    expect(provider.resumed).toEqual(['resp_1 after 0']);
+    expect(provider.generations.map(({ cancelled }) => cancelled)).toEqual([false, false]);
+  },
+);
 
 test("with `durability: 'turn'`, the provider's background mode is not used", async () => {
   const provider = new BackgroundProvider();

@@ -46,6 +46,8 @@ class BackgroundReply {
   #decoder: ResponsesDecoder;
   /** Id of the response, once it is stored. */
   #stored: string | undefined;
+  /** Id of a stored response that this one replaces. */
+  #replaced: string | undefined;
   failed: unknown;
 
   constructor(exchange: BackgroundExchange) {
@@ -66,9 +68,13 @@ class BackgroundReply {
     const { state = {}, isCurrent } = (await kept.load()) ?? {};
     const { id } = state;
     if (typeof id !== 'string' || state['origin'] !== origin) return false;
-    if (!isCurrent || state['model'] !== model || state['sum'] !== this.#sum) {
-      // The request has changed since, so nobody will read this reply.
+    if (!isCurrent) {
       void this.#stop(id);
+      return false;
+    }
+    if (state['model'] !== model || state['sum'] !== this.#sum) {
+      // The request has changed. If this model fails, `fallback()` may still ask the reply's model.
+      this.#replaced = id;
       return false;
     }
     const { inputSum } = formatter.format(request, { whole: true });
@@ -173,6 +179,8 @@ class BackgroundReply {
     const state: JsonObject = { id, origin, model, sum: this.#sum };
     return kept.save(state).then(() => {
       this.#stored = id;
+      if (this.#replaced !== undefined) void this.#stop(this.#replaced);
+      this.#replaced = undefined;
     });
   }
 }

@@ -229,6 +229,21 @@ test.for<[name: string, change: (messages: readonly Msg[]) => readonly Msg[]]>([
   expect(server.bodies[1]!['input']).toHaveLength(messages.length);
 });
 
+test('the id of a stored response is not sent to another server', async () => {
+  const messages = await turn(
+    served([() => completed('resp_1', message('Two'))], { previousResponse: true }),
+  );
+  const answer = [() => completed('resp_2', message('Four'))];
+  const same = served(answer, { previousResponse: true });
+  await run(same, { messages: [...messages, userMessage('Three')] });
+  expect(same.bodies[0]).toHaveProperty('previous_response_id', 'resp_1');
+  const baseURL = 'https://other.example/v1';
+  const other = served(answer, { previousResponse: true, baseURL });
+  await run(other, { messages: [...messages, userMessage('Three')] });
+  expect(other.bodies[0]).not.toHaveProperty('previous_response_id');
+  expect(other.bodies[0]!['input']).toHaveLength(3);
+});
+
 test('if the provider has deleted the stored response, the whole conversation is sent instead', async () => {
   const gone = { error: { code: 'previous_response_not_found', message: 'Not found.' } };
   const server = served(
