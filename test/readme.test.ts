@@ -27,6 +27,8 @@ test('the code in the worker package’s README compiles against the built packa
     'worker.ts',
     'page.ts',
     'chat.tsx',
+    'forecast-worker.ts',
+    'forecast-chat.tsx',
     'endpoint-chat.tsx',
     'other-tabs.ts',
     'page-parts.ts',

@@ -8,6 +8,8 @@ export type { ShownChat } from './stream/ui-decisions.ts';
 export { fromUiMessage, toUiMessages } from './stream/ui-messages.ts';
 export type { UiMessage, UiPart } from './stream/ui-messages.ts';
 export { toTimelineEvent } from './stream/timeline-event.ts';
+export type { AgentData, AgentTools, ToolProgress } from './stream/agent-tools.ts';
+export { typedMessages, typedTransport } from './stream/ui-typed-parts.ts';
 export type { UiChunk } from './stream/ui-chunk.ts';
 export type { DataPart } from './message/data-part.ts';
 export { keepDataParts } from './middleware/keep-data-parts.ts';

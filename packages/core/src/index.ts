@@ -67,3 +67,4 @@ export type {
   ToolOptions,
   ToolOutput,
 } from './tool/tool.ts';
+export type { GivenTools, TypedTool } from './tool/typed-tool.ts';

@@ -1,4 +1,4 @@
-import { AgentError } from '@isoloop/core';
+import { AgentError, type ReActAgent } from '@isoloop/core';
 import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
 import { access } from './http/access.ts';
@@ -16,6 +16,7 @@ import type {
   EdgeEnv,
   HandlerSettings,
   RequestVariables,
+  SessionAgent,
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { llmResponsesRoute, llmRoute } from './routes/llm-route.ts';
@@ -57,13 +58,14 @@ import { streamRoute } from './routes/stream-route.ts';
  *   },
  * });
  */
-export function createAgentHandler<Env extends object>(
-  options: AgentHandlerOptions<Env>,
-): AgentHandler<Env> {
+export function createAgentHandler<
+  Env extends object,
+  A extends ReActAgent | SessionAgent = ReActAgent | SessionAgent,
+>(options: AgentHandlerOptions<Env, A>): AgentHandler<Env, A> {
   // Hono's types do not support bindings that are a type parameter. The code of this package
   // therefore uses `object`; the public types use `Env`.
   const settings: HandlerSettings = {
-    ...(options as AgentHandlerOptions),
+    ...(options as AgentHandlerOptions<Env> as AgentHandlerOptions),
     models: options.models ?? ['default'],
     limits: { ...defaultLimits, ...options.limits },
     sessions: { ...defaultSessions, ...options.sessions },
@@ -116,7 +118,7 @@ export function createAgentHandler<Env extends object>(
       },
     );
   });
-  return Object.assign(app, { Session: agentSession(settings) }) as unknown as AgentHandler<Env>;
+  return Object.assign(app, { Session: agentSession(settings) }) as unknown as AgentHandler<Env, A>;
 }
 
 const paths: readonly (readonly [

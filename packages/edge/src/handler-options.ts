@@ -60,13 +60,16 @@ export interface SessionAgent {
   readonly forget?: (sessionId: string) => Promise<unknown>;
 }
 
-export interface AgentHandlerOptions<Env extends object = object> {
+export interface AgentHandlerOptions<
+  Env extends object = object,
+  A extends ReActAgent | SessionAgent = ReActAgent | SessionAgent,
+> {
   /**
    * Factory that creates a new agent for each turn. Create objects that two turns must not share
    * inside this function. The function gets no request, because a Durable Object also resumes turns
    * without a client.
    */
-  readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent | SessionAgent>;
+  readonly agent: (setup: AgentSetup<Env>) => Awaitable<A>;
   /**
    * Function that identifies the caller of a request. If it returns `null` or fails, the response
    * is 401. To read the body, use `request.clone()`. Default: accepts only requests to `localhost`,
@@ -190,7 +193,9 @@ export interface EdgeLimits {
  * Endpoint that `createAgentHandler` returns: a Worker's default export, or a Hono app to mount
  * with `route()`.
  */
-export type AgentHandler<Env extends object = object> = Hono<EdgeEnv<Env>> & {
+export type AgentHandler<Env extends object = object, A = unknown> = Hono<EdgeEnv<Env>> & {
+  /** Type marker, never set. */
+  readonly of?: () => { readonly agent: A };
   /**
    * Durable Object class for sessions. Export the class from the Worker. The handler uses the class
    * if you bind it as `CHAT_SESSION`.

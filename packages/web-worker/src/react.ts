@@ -2,6 +2,7 @@ export { useAgentChat } from './react/use-agent-chat.ts';
 export type {
   AgentChatHelpers,
   AgentChatStatus,
+  AgentUIMessage,
   UseAgentChatOptions,
 } from './react/use-agent-chat.ts';
 export { useAgentEvents } from './react/use-agent-events.ts';

@@ -2,21 +2,21 @@ import type { Decision } from '../event/pending-call.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
-import type { Tool } from '../tool/tool.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
-import type { ToolSet } from '../tool/tool-set.ts';
+import type { GivenTools } from '../tool/typed-tool.ts';
 import type { AgentDefaults } from '../loop/use/agent-defaults.ts';
 import type { UseList } from '../loop/use/middleware.ts';
 import type { ReturnDirect } from '../loop/direct-answer.ts';
 import type { OutputMode } from '../loop/output-mode.ts';
 
-export interface AgentOptions extends Partial<AgentDefaults> {
+/** `G`: type of the tools. */
+export interface AgentOptions<G extends GivenTools = GivenTools> extends Partial<AgentDefaults> {
   readonly name: string;
   /** System prompt: the first message of every model request. A blank prompt is not sent. */
   readonly systemPrompt?: string;
   readonly model: ChatModel;
   /** An array of tools, or a `Toolkit`. The agent uses its own copy of a toolkit (`fork()`). */
-  readonly tools?: readonly Tool[] | ToolSet;
+  readonly tools?: G | GivenTools;
   /** Values that tools look up by `ContextToken`. Values of an agent call override them. */
   readonly toolContext?: Iterable<ContextEntry>;
   /** Default: a new `InMemoryMemory`. */

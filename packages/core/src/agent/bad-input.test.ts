@@ -12,7 +12,7 @@ import { dashscope } from '../dashscope.ts';
 import { openai } from '../openai.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool, type ToolOptions } from '../tool/tool.ts';
+import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { agentTool } from './agent-tool.ts';
@@ -72,7 +72,7 @@ test.each<[option: string, options: unknown]>([
 });
 
 test('the constructor rejects missing options', () => {
-  expect(() => new ReActAgent(wrong(undefined))).toThrow(
+  expect(() => new ReActAgent(wrong<AgentOptions>(undefined))).toThrow(
     failure('CONFIGURATION', 'ReActAgent must be an object'),
   );
 });
@@ -403,8 +403,8 @@ test.each<[what: string, make: () => unknown]>([
   ],
   ['tool(): replay', () => toolOf({ name: 'a', description: '', input, replay: 'always' })],
   ['tool(): preset', () => toolOf({ name: 'a', description: '', input, preset: 5 })],
-  ['A tool must be an object', () => new Toolkit(wrong([null]))],
-  ['Toolkit: tools', () => new Toolkit(wrong({ noop }))],
+  ['A tool must be an object', () => new Toolkit(wrong<readonly Tool[]>([null]))],
+  ['Toolkit: tools', () => new Toolkit(wrong<readonly Tool[]>({ noop }))],
   ['Toolkit must be an object', () => new Toolkit([], wrong(null))],
   ['Toolkit: groups', () => new Toolkit([], wrong({ groups: { web: {} } }))],
   ['Toolkit: context', () => new Toolkit([], wrong({ context: { db: 1 } }))],

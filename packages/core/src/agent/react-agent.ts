@@ -7,6 +7,7 @@ import type { Memory } from '../memory/memory.ts';
 import { runCall } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
+import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
 import { abortables } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import { checkAgent, checkCall, checkHook, checkUse } from './check-options.ts';
@@ -40,9 +41,11 @@ import { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
  * An agent that reasons, acts and observes until it has an answer. One instance has one
- * conversation.
+ * conversation. TypeScript infers `G`, the type of the tools.
  */
-export class ReActAgent {
+export class ReActAgent<const G extends GivenTools = GivenTools> {
+  /** Type marker, never set. */
+  declare readonly of?: () => { readonly tools: ToolsOf<G> };
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
@@ -65,7 +68,7 @@ export class ReActAgent {
   #inLine = 0;
 
   /** Throws `CONFIGURATION` for an option of the wrong type. */
-  constructor(given: AgentOptions) {
+  constructor(given: AgentOptions<G>) {
     checkUse(given);
     const use = partsOf(given.use ?? []);
     const options = withDefaults(given, defaultsOf(use));

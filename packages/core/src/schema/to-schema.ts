@@ -41,6 +41,12 @@ export type InferOutput<S extends SchemaLike> =
     ? NonNullable<S['~standard']['types']>['output']
     : unknown;
 
+/** Type of the arguments that a caller writes: the input type of the schema, else `unknown`. */
+export type InferInput<S extends SchemaLike> =
+  S extends StandardSchema<infer _Input, infer _Output>
+    ? NonNullable<S['~standard']['types']>['input']
+    : unknown;
+
 /**
  * Converts a Standard Schema or plain JSON Schema to a `Schema`. The model gets plain JSON Schema
  * unchanged, and values are not checked against it. The tool gets a copy of its arguments. The copy

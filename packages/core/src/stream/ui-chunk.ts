@@ -54,6 +54,8 @@ export type UiChunk =
       readonly output: JsonValue;
       readonly dynamic: true;
       readonly preliminary?: boolean;
+      /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
+      readonly toolMetadata?: { readonly json: true };
       readonly providerExecuted?: boolean;
     }
   | {

@@ -1,6 +1,5 @@
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
-import { waitsForApproval } from '../event/pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../message/data-part.ts';
 import { hasEnded, hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
@@ -12,7 +11,7 @@ import { filesIn } from './ui-media.ts';
 import { hostedToolChunks, interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
-import { resultChunks } from './ui-tool-result.ts';
+import { asksUser, resultChunks } from './ui-tool-result.ts';
 
 export interface UiMessageEncoderOptions {
   /** Id of the message that the client builds from the chunks. Default: the id of the run. */
@@ -143,8 +142,8 @@ class Encoder {
         return;
       case 'suspended':
         for (const call of event.pending) {
-          const { toolUseId, kind, reason } = call;
-          if (kind !== 'replay' && !waitsForApproval(call)) continue;
+          const { toolUseId, reason } = call;
+          if (!asksUser(call)) continue;
           chunks.push({
             type: 'tool-approval-request',
             approvalId: toolUseId,

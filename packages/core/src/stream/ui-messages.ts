@@ -1,4 +1,4 @@
-import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
+import type { PendingCall } from '../event/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, ThinkingBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
@@ -18,7 +18,7 @@ import type { Msg } from '../message/msg.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { filesIn, toFilePart, type UiFile } from './ui-media.ts';
 import { interruptedText, sourceChunks } from './ui-provider-chunks.ts';
-import { deniedReason } from './ui-tool-result.ts';
+import { asksUser, deniedReason, shownOutput } from './ui-tool-result.ts';
 
 /** Parts of AI SDK 7's `UIMessage`. They are plain JSON and assignable to AI SDK's types. */
 export type UiPart =
@@ -59,6 +59,8 @@ export type UiPart =
       input: JsonValue;
       output: JsonValue;
       providerExecuted?: boolean;
+      /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
+      toolMetadata?: { json: true };
     }
   | {
       type: 'dynamic-tool';
@@ -254,7 +256,7 @@ function toToolPart(
     toolCallId: id,
     input: input === null && raw !== undefined ? raw : input,
   };
-  if (!result && pending && (pending.kind === 'replay' || waitsForApproval(pending))) {
+  if (!result && pending && asksUser(pending)) {
     const { reason } = pending;
     return {
       ...call,
@@ -271,7 +273,7 @@ function toToolPart(
     };
   if (result.state !== 'success')
     return { ...call, state: 'output-error', errorText: outputText(result.output) };
-  return { ...call, state: 'output-available', output: result.output as JsonValue };
+  return { ...call, state: 'output-available', ...shownOutput(result) };
 }
 
 function invalid(message: string): AgentError {

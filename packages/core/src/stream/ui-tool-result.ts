@@ -1,3 +1,4 @@
+import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import { outputText } from '../message/message-text.ts';
@@ -10,9 +11,29 @@ export function resultChunks(result: ToolResult): readonly UiChunk[] {
   if (state === 'denied') return deniedChunks(toolCallId, deniedReason(result));
   const shown: UiChunk =
     state === 'success'
-      ? { type: 'tool-output-available', toolCallId, output: output as JsonValue, dynamic: true }
+      ? { type: 'tool-output-available', toolCallId, ...shownOutput(result), dynamic: true }
       : { type: 'tool-output-error', toolCallId, errorText: outputText(output), dynamic: true };
   return [shown, ...filesIn(output)];
+}
+
+/** Returns whether AI SDK's messages show the tool call as an approval request. */
+export function asksUser(call: PendingCall): boolean {
+  return call.kind === 'replay' || waitsForApproval(call);
+}
+
+/** Output of a tool in AI SDK's messages. */
+interface ShownOutput {
+  output: JsonValue;
+  /** `json`: whether the output is a value as JSON text, and not a text of the tool. */
+  toolMetadata?: { json: true };
+}
+
+/** Returns the output of a successful tool call. */
+export function shownOutput({ output, providerMetadata }: ToolResult): ShownOutput {
+  const shown = output as JsonValue;
+  return providerMetadata?.['json']
+    ? { output: shown, toolMetadata: { json: true } }
+    : { output: shown };
 }
 
 /**

@@ -3,6 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { ToolList } from './tool-list.ts';
 import type { Tool } from './tool.ts';
+import type { GivenTools, ToolsOf } from './typed-tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 import { toolsIn } from './tools-in.ts';
 
@@ -13,7 +14,9 @@ import { toolsIn } from './tools-in.ts';
  * `CONFIGURATION` if two tools have the same name from the start, or if more than one source has
  * tool groups.
  */
-export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): ToolSet {
+export function joinTools<const G extends readonly GivenTools[]>(
+  ...sources: G
+): ToolSet<ToolsOf<G[number]>> {
   for (const source of sources)
     checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|fork()');
   const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
@@ -24,7 +27,7 @@ export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): T
   }
   if (sets.filter((set) => set.activeGroups).length > 1)
     throw new AgentError('CONFIGURATION', 'Only one source of tools can have groups.');
-  return new JoinedTools(sets);
+  return new JoinedTools(sets) as ToolSet as ToolSet<ToolsOf<G[number]>>;
 }
 
 class JoinedTools implements ToolSet {

@@ -55,13 +55,16 @@ export function mayHaveStarted(state: CallState | undefined): boolean {
  * Returns a tool's output as a result for the model. An error becomes an error result. So does a
  * value without a JSON form; the result then says what the tool has to return.
  */
-export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
+export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolResult {
   const what = `The result of "${toolUse.name}"`;
   try {
-    if (isError(output)) return errorResult(toolUse, messageOf(output));
+    if (isError(output)) throw output;
     const form = jsonForm(output, what);
     if (typeof output === 'string') return toolResult(toolUse, output, 'success');
-    if (!isToolContent(form)) return toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
+    if (!isToolContent(form)) {
+      const result = toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
+      return { ...result, providerMetadata: { json: true } };
+    }
     const wrong = form.content.findIndex((block) => !isCompleteBlock(block));
     if (wrong < 0) return toolResult(toolUse, form.content, 'success');
     const problem = `${what} has an incomplete block at content[${wrong}]`;

@@ -14,7 +14,9 @@ export interface ForkOptions {
  * Tools of one agent, as the agent's loop needs them. `Toolkit` is the implementation with tool
  * groups.
  */
-export interface ToolSet {
+export interface ToolSet<T extends Tool = Tool> {
+  /** Type marker, never set. */
+  readonly of?: () => T;
   /**
    * Returns the tool of that name. Returns a string with the reason if the tool exists but cannot
    * be called now. Returns `undefined` if no tool has the name.

@@ -8,12 +8,19 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
-import { toSchema, type InferOutput, type SchemaLike } from '../schema/to-schema.ts';
+import {
+  toSchema,
+  type InferInput,
+  type InferOutput,
+  type SchemaLike,
+} from '../schema/to-schema.ts';
 import type { ContextToken } from './context-token.ts';
 import { presetInput } from './preset.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
+import type { InputWithout, Progress, TypedTool } from './typed-tool.ts';
 
-export interface ToolContext {
+/** `Data`: types of the tool's data parts by name. Default: any JSON. */
+export interface ToolContext<Data = unknown> {
   /** Signal that aborts when the tool call is aborted or times out. Pass it to `fetch`. */
   readonly signal: AbortSignal;
   /**
@@ -36,7 +43,7 @@ export interface ToolContext {
    * The model never sees the value. Throws `INVALID_INPUT` if the value has no JSON form.
    * A data part, such as `{ type: 'data-chart', data }`, becomes AI SDK's part of this type.
    */
-  emit(progress: JsonValue): void;
+  emit(progress: Progress<Data>): void;
   /** Names of the agents, from the outermost agent to the agent that made this tool call. */
   readonly agentPath: readonly string[];
   /** Adds events of another agent to this run's stream. Readers get these events; hooks do not. */
@@ -75,9 +82,15 @@ export interface ToolContext {
  */
 export type ToolOutput = JsonValue | undefined | object;
 
-export interface ToolOptions<S extends SchemaLike> {
+export interface ToolOptions<
+  S extends SchemaLike,
+  Name extends string = string,
+  Output extends ToolOutput | void = ToolOutput,
+  Data = unknown,
+  Preset extends JsonObject = JsonObject,
+> {
   /** Tool name: at most 64 letters, digits, `_` and `-`, which every provider accepts. */
-  readonly name: string;
+  readonly name: Name;
   readonly description: string;
   /**
    * Schema of the arguments: Zod, any Standard Schema with JSON Schema, or plain JSON Schema. Plain
@@ -96,7 +109,7 @@ export interface ToolOptions<S extends SchemaLike> {
    * Values for parameters that are hidden from the model (AgentScope: preset parameters). Each name
    * must be a property of the schema. The values are added before the arguments are validated.
    */
-  readonly preset?: JsonObject;
+  readonly preset?: Preset;
   /**
    * Tool group or groups of the `Toolkit` that the tool belongs to. A tool without a group is
    * always active. Only a `Toolkit` accepts a tool with a group.
@@ -132,8 +145,8 @@ export interface ToolOptions<S extends SchemaLike> {
    */
   readonly execute?: (
     input: InferOutput<S>,
-    context: ToolContext,
-  ) => ToolOutput | Promise<ToolOutput>;
+    context: ToolContext<Data>,
+  ) => Output | Promise<Output>;
 }
 
 export type ReplayPolicy = 'safe' | 'ask' | 'never';
@@ -198,12 +211,23 @@ export interface ToolContent {
  * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
  * that is not a parameter of the tool. Forks of the tool pass the second parameter.
  */
-export function tool<const S extends SchemaLike>(
-  options: ToolOptions<S>,
+export function tool<
+  const S extends SchemaLike,
+  const Name extends string = string,
+  Output extends ToolOutput | void = ToolOutput,
+  Data = unknown,
+  const Preset extends JsonObject = {},
+>(
+  options: ToolOptions<S, Name, Output, Data, Preset>,
   { presetPriority = 'preset' }: ForkOptions = {},
-): Tool {
+): TypedTool<Name, InputWithout<InferInput<S>, Preset>, Output, Data> {
   checkOptions('CONFIGURATION', 'tool()', options, toolFields);
-  return makeTool(options, presetPriority);
+  return makeTool(options as unknown as ToolOptions<S>, presetPriority) as Tool as TypedTool<
+    Name,
+    InputWithout<InferInput<S>, Preset>,
+    Output,
+    Data
+  >;
 }
 
 const toolFields =

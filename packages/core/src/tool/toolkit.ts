@@ -37,7 +37,8 @@ export interface ToolkitOptions extends ForkOptions {
  * without a group is always active. A tool with groups is active while at least one of its groups
  * is active. An agent copies its toolkit, so make later changes through `agent.tools`.
  */
-export class Toolkit implements ToolSet {
+export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
+  declare readonly of?: () => T;
   readonly context: readonly ContextEntry[];
   readonly #options: ToolkitOptions;
   readonly #tools: Map<string, Tool> = new Map();
@@ -48,7 +49,7 @@ export class Toolkit implements ToolSet {
    * Throws `CONFIGURATION` for an option of the wrong kind, and if `createGroup` or `add` throws
    * for one of the groups or tools.
    */
-  constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
+  constructor(tools: Iterable<T | Tool> = [], options: ToolkitOptions = {}) {
     const fields =
       'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
     checkFields('CONFIGURATION', 'Toolkit', options, '');

@@ -1,10 +1,10 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
+import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import type { AgentLink } from './agent-link.ts';
 import type { AgentSessionEntry } from './agent-sessions.ts';
 import type { AgentEndpoint } from './agent-source.ts';
-import { staticChunks, withStaticParts } from './static-parts.ts';
 
 export interface AgentEndpointOptions {
   /** Headers of each request, such as `authorization`. A function is called for each request. */
@@ -66,7 +66,7 @@ function linkEndpoint(
     };
     return messages;
   };
-  const transport = new DefaultChatTransport<UIMessage>({
+  const http = new DefaultChatTransport<UIMessage>({
     api,
     headers,
     credentials: () => latest().credentials ?? 'same-origin',
@@ -81,16 +81,14 @@ function linkEndpoint(
     },
     prepareReconnectToStreamRequest: () => ({ api: `${path}/stream?events=true` }),
   });
+  const transport = typedTransport(http);
   return {
     transport: {
+      ...transport,
       async sendMessages(asked) {
         const stream = await transport.sendMessages(asked);
         tell();
-        return staticChunks(stream).pipeThrough(new TransformStream({ flush: tell }));
-      },
-      async reconnectToStream(asked) {
-        const stream = await transport.reconnectToStream(asked);
-        return stream && staticChunks(stream);
+        return stream.pipeThrough(new TransformStream({ flush: tell }));
       },
     },
     outlivesPage: true,
@@ -105,7 +103,7 @@ function linkEndpoint(
       delete: async (id) => void (await ask(pathOf(id), 'DELETE')),
       export: async (id) => ({ sessionId: id, messages: await stored(id) }),
     }),
-    history: async () => withStaticParts(await stored(sessionId)),
+    history: async () => typedMessages(await stored(sessionId)),
     watch(listener) {
       const hear = (): void => listener();
       const look = (): void => {

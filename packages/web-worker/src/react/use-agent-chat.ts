@@ -1,4 +1,5 @@
 import { useChat, type UseChatHelpers } from '@ai-sdk/react';
+import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
 import type { UIMessage } from 'ai';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatState } from './agent-chat.ts';
@@ -28,6 +29,13 @@ export type AgentChatStatus =
   | 'other-tab'
   | 'continuing';
 
+/** AI SDK's message with the types of an agent's tools and data parts. */
+export type AgentUIMessage<Source = unknown> = UIMessage<
+  unknown,
+  AgentData<Source>,
+  AgentTools<Source>
+>;
+
 /** What `useAgentChat` returns: the fields of `useChat`, and more. */
 export interface AgentChatHelpers<M extends UIMessage = UIMessage> extends Omit<
   UseChatHelpers<M>,
@@ -54,8 +62,17 @@ export interface AgentConversation {
  * what `useChat` returns, and more. Create the worker outside of the component. The chat loads the
  * history, resumes an answer after a reload, and follows other tabs. Components with the same
  * source and session share the chat.
+ *
+ * `Source` gives the messages the types of the agent's tools. It is the type of an agent, of a
+ * function that returns one, or of the result of `exposeAgent` or `createAgentHandler`.
+ *
+ * @example
+ * const { messages, sendMessage } = useAgentChat<typeof assistant>(worker, { sessionId: 'notes' });
  */
-export function useAgentChat(source: AgentSource, options: UseAgentChatOptions): AgentChatHelpers {
+export function useAgentChat<Source = unknown>(
+  source: AgentSource,
+  options: UseAgentChatOptions,
+): AgentChatHelpers<AgentUIMessage<Source>> {
   const { throttle = 0, listSessions = false, ...link } = options;
   const [opened, setOpened] = useState<Opened>();
   // Another `sessionId` in the options replaces a session that was opened by `sessions.open`.
@@ -92,7 +109,7 @@ export function useAgentChat(source: AgentSource, options: UseAgentChatOptions):
       isNew: id === undefined,
       instead: options.sessionId,
     });
-  return {
+  const shown: AgentChatHelpers = {
     ...helpers,
     ...methods,
     id: sessionId,
@@ -113,6 +130,7 @@ export function useAgentChat(source: AgentSource, options: UseAgentChatOptions):
       export: (id) => conversation.withStore((store) => store.export(id)),
     },
   };
+  return shown as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
 }
 
 /** Session that `sessions.open` has opened instead of the one in the options. */

@@ -1,29 +1,23 @@
 import type { JsonValue } from '@isoloop/core';
+import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { connectAgent } from '../page/connect-agent.ts';
 import type { RemoteAgent } from '../page/remote-agent.ts';
+import type { UIMessage } from 'ai';
 import type { AgentLink } from './agent-link.ts';
 import type { LinkOptions } from './agent-source.ts';
-import { staticChunks, withStaticParts } from './static-parts.ts';
 
 /** Links a chat to the agent in a worker. */
 export function linkWorkerAgent(worker: Worker | SharedWorker, options: LinkOptions): AgentLink {
   const agent = connectAgent(worker, options);
-  const transport = agent.chatTransport({ events: true });
   return {
-    transport: {
-      sendMessages: async (asked) => staticChunks(await transport.sendMessages(asked)),
-      async reconnectToStream(asked) {
-        const stream = await transport.reconnectToStream(asked);
-        return stream && staticChunks(stream);
-      },
-    },
+    transport: typedTransport(agent.chatTransport({ events: true })),
     outlivesPage: false,
     // Loaded at its first use, because most pages show only one conversation.
     async sessions() {
       const { databaseSessions } = await import('./database-sessions.ts');
       return databaseSessions(options.agent);
     },
-    history: async () => withStaticParts(await agent.uiMessages()),
+    history: async () => typedMessages<UIMessage>([...(await agent.uiMessages())]),
     watch: (listener) => watchRuns(agent, listener),
     stop: async () => {},
     async edit(toolUseId, input) {

@@ -24,9 +24,9 @@ export interface AgentSetup<O = JsonValue> {
   readonly page: PageSide;
 }
 
-export type AgentFactory<O = JsonValue> = (
+export type AgentFactory<O = JsonValue, A extends ReActAgent = ReActAgent> = (
   setup: AgentSetup<O>,
-) => ReActAgent | Promise<ReActAgent>;
+) => A | Promise<A>;
 
 /** Factories of several agents of one worker, by agent name. */
 export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;

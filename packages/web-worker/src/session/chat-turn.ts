@@ -129,7 +129,15 @@ function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChun
       } as const;
       const known: UiChunk = { type: 'tool-input-available', ...about, toolName, input };
       if (part.state === 'output-available')
-        return [known, { type: 'tool-output-available', ...about, output: part.output }];
+        return [
+          known,
+          {
+            type: 'tool-output-available',
+            ...about,
+            output: part.output,
+            ...(part.toolMetadata && { toolMetadata: part.toolMetadata }),
+          },
+        ];
       if (part.state === 'output-error')
         return [known, { type: 'tool-output-error', ...about, errorText: part.errorText }];
       if (part.state === 'output-denied')

@@ -7,10 +7,21 @@ export type Outputs = Readonly<Record<string, OutputMode>>;
  * Type of the agents that a worker exposes. Pages import it with `import type` and use it as
  * `connectAgent<typeof assistant>`. `O` is the type of the factory's options. `N` is the union of
  * the agents' names, or `never` for a single agent without a name. `T` is the type of the outputs.
+ * `A` is the type of the agents, from which pages get the types of the tools.
  */
-export interface ExposedAgent<O = unknown, N extends string = string, T extends Outputs = Outputs> {
+export interface ExposedAgent<
+  O = unknown,
+  N extends string = string,
+  T extends Outputs = Outputs,
+  A = unknown,
+> {
   /** Type marker, never set. */
-  readonly of?: () => { readonly options: O; readonly name: N; readonly outputs: T };
+  readonly of?: () => {
+    readonly options: O;
+    readonly name: N;
+    readonly outputs: T;
+    readonly agent: A;
+  };
 }
 
 type TypesOf<E extends ExposedAgent> = ReturnType<NonNullable<E['of']>>;

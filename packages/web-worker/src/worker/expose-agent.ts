@@ -1,4 +1,4 @@
-import { AgentError, type JsonValue } from '@isoloop/core';
+import { AgentError, type JsonValue, type ReActAgent } from '@isoloop/core';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';
@@ -47,14 +47,20 @@ interface PagePort {
  * The return value only carries types for the pages: `export type Assistant = typeof assistant`.
  * Declare the type of the options in the factory: `({ options }: AgentSetup<MyOptions>) => …`.
  */
-export function exposeAgent<O = JsonValue, T extends Outputs = {}>(
-  factory: AgentFactory<O>,
+export function exposeAgent<
+  O = JsonValue,
+  T extends Outputs = {},
+  A extends ReActAgent = ReActAgent,
+>(factory: AgentFactory<O, A>, options?: ExposeOptions<T>): ExposedAgent<O, never, T, A>;
+export function exposeAgent<
+  O = JsonValue,
+  N extends string = string,
+  T extends Outputs = {},
+  F = unknown,
+>(
+  factories: Readonly<Record<N, AgentFactory<O>>> & F,
   options?: ExposeOptions<T>,
-): ExposedAgent<O, never, T>;
-export function exposeAgent<O = JsonValue, N extends string = string, T extends Outputs = {}>(
-  factories: Readonly<Record<N, AgentFactory<O>>>,
-  options?: ExposeOptions<T>,
-): ExposedAgent<O, N, T>;
+): ExposedAgent<O, N, T, F[keyof F]>;
 export function exposeAgent(
   factory: AgentFactory<never> | AgentFactories<never>,
   { outputs = {}, tabs }: ExposeOptions = {},

@@ -1,0 +1,87 @@
+import { isRecord } from '../message/is-record.ts';
+import type { JsonValue } from '../message/json.ts';
+import type { ToolProgress } from './agent-tools.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** AI SDK's `ChatTransport`, without the types of its messages. */
+interface Transport {
+  readonly resumeStreamIsReplay?: boolean | undefined;
+  readonly close?: (() => void) | undefined;
+  sendMessages(...given: never[]): Promise<ReadableStream<unknown>>;
+  reconnectToStream(...given: never[]): Promise<ReadableStream<unknown> | null>;
+}
+
+/**
+ * Returns a transport whose tool parts have the types of `AgentTools`. A part has the type
+ * `tool-<name>` instead of `dynamic-tool`. Its output is the value that the tool returned, instead
+ * of the JSON text. Progress that a tool emits becomes a `data-tool-progress` part. Tools that the
+ * provider ran stay dynamic.
+ *
+ * @example
+ * const transport = typedTransport(new DefaultChatTransport({ api: '/api/chat' }));
+ * useChat<AgentUIMessage<typeof assistant>>({ transport });
+ */
+export function typedTransport<T extends Transport>(
+  transport: T,
+): Pick<T, keyof T & keyof Transport> {
+  const { resumeStreamIsReplay, close }: Transport = transport;
+  const typed: Transport = {
+    ...(resumeStreamIsReplay !== undefined && { resumeStreamIsReplay }),
+    ...(close && { close: () => close.call(transport) }),
+    async sendMessages(...given) {
+      return typedChunks(await transport.sendMessages(...given));
+    },
+    async reconnectToStream(...given) {
+      const stream = await transport.reconnectToStream(...given);
+      return stream && typedChunks(stream);
+    },
+  };
+  return typed as T;
+}
+
+/** Returns messages of `toUiMessages` with the tool parts of `typedTransport`. */
+export function typedMessages<M extends { readonly parts: readonly object[] }>(
+  messages: readonly M[],
+): M[] {
+  return messages.map((message) => ({ ...message, parts: message.parts.map(toTypedPart) }));
+}
+
+function toTypedPart(part: object): object {
+  const { type, toolName, ...call } = part as Fields;
+  if (type !== 'dynamic-tool' || call['providerExecuted'] === true) return part;
+  return { ...withValue(call), type: `tool-${String(toolName)}` };
+}
+
+function typedChunks(stream: ReadableStream<unknown>): ReadableStream<object> {
+  return stream.pipeThrough(
+    new TransformStream<unknown, object>({
+      transform: (chunk, controller) => controller.enqueue(toTypedChunk(chunk as Fields)),
+    }),
+  );
+}
+
+function toTypedChunk(chunk: Fields): object {
+  if (chunk['dynamic'] !== true || chunk['providerExecuted'] === true) return chunk;
+  const { dynamic: _dynamic, ...fields } = chunk;
+  const { toolCallId, output, preliminary } = fields;
+  if (preliminary !== true) return withValue(fields);
+  const data = { toolCallId, progress: output } as ToolProgress;
+  return { type: 'data-tool-progress', id: toolCallId, data };
+}
+
+/** Replaces an output that is a value as JSON text by the value. */
+function withValue(fields: Fields): Fields {
+  const { output, toolMetadata } = fields;
+  const isJson = isRecord(toolMetadata) && 'json' in toolMetadata;
+  return isJson && typeof output === 'string' ? { ...fields, output: parsed(output) } : fields;
+}
+
+/** Returns the text itself if a hook has replaced the JSON by another text. */
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
