@@ -68,7 +68,7 @@ export function loopSteps(run: Run): LoopSteps {
       run.throwIfOver();
       await run.append(messages);
     },
-    show: (messages) => run.show(messages),
+    show: (messages) => run.conversation.add(messages),
     async rewrite(gone, messages) {
       run.throwIfOver();
       const { memory } = run.setup;

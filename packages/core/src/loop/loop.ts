@@ -94,14 +94,14 @@ async function settle(run: Run, input: CallInput): Step {
   const { memory, status } = run.setup;
   const given = await (run.guarded ?? guardCall(run, input.messages));
   await run.waits.read(run.writes.restore(run.setup, run.signal));
-  run.show(await run.waits.read(memory.read()));
+  run.load(await run.waits.read(memory.read()));
   const asked: Jump[] = [];
   const messages = await preCall(run, given, asked);
   const decisions = decisionsIn({ ...input, messages });
   const open = run.openCalls();
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
-  checkNew(more, run.view);
+  checkNew(more, run.conversation.mayHave(more) ? run.view : []);
   const beside = more.length ? (run.options.decisions ?? []) : [];
   checkDecisions(beside, open, []);
   // A tool call needs no decision if it has not started and only waits for other tool calls.
@@ -388,7 +388,7 @@ async function finish(run: Run, move: Finish): Promise<AgentResult> {
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = await callDone(run, message);
   // An earlier step may have stored the message. If the agent call was aborted before its answer,
   // the message is empty.
-  const isStored = run.view.some(({ id }) => id === message.id);
+  const isStored = run.conversation.has(message.id);
   if (message.content.length && move.reason !== 'rejected' && !isStored) {
     await run.append([message]);
   }

@@ -1,12 +1,14 @@
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import { inRequestOrder } from '../message/tool-pairs.ts';
+import { inRequestOrder, orderFrom, settledIn } from '../message/tool-pairs.ts';
 import type { Memory } from './memory.ts';
 
 /** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
   #messages: readonly Msg[];
+  /** Number of messages at the start that are in order and need no further look. */
+  #settled = 0;
 
   constructor(messages: readonly Msg[] = []) {
     this.#messages = messages;
@@ -17,19 +19,25 @@ export class InMemoryMemory implements Memory {
   }
 
   async read(): Promise<readonly Msg[]> {
-    this.#messages = inRequestOrder(this.#messages);
+    this.#messages = orderFrom(this.#messages, this.#settled, inRequestOrder);
+    this.#settled = settledIn(this.#messages, this.#settled);
     return this.#messages;
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    this.#messages = this.#messages.filter(({ id }) => !ids.includes(id));
+    this.#edit(this.#messages.filter(({ id }) => !ids.includes(id)));
   }
 
   async replace(message: Msg): Promise<void> {
-    this.#messages = this.#messages.map((one) => (one.id === message.id ? message : one));
+    this.#edit(this.#messages.map((one) => (one.id === message.id ? message : one)));
   }
 
   async clear(): Promise<void> {
-    this.#messages = [];
+    this.#edit([]);
+  }
+
+  #edit(messages: readonly Msg[]): void {
+    this.#messages = messages;
+    this.#settled = 0;
   }
 }

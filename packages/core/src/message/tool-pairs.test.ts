@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { forModel, inRequestOrder, openCalls } from './tool-pairs.ts';
+import { seeds } from '../../../../test/test-extent.ts';
+import { randomOf } from '../testing/random-of.ts';
+import { forModel, inRequestOrder, openCalls, orderFrom, settledIn } from './tool-pairs.ts';
 import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
 import type { Msg } from './msg.ts';
 
@@ -72,4 +74,40 @@ test('inRequestOrder() returns an ordered log unchanged', () => {
 test('openCalls() returns the tool calls without a result', () => {
   const log = [asks('a', '1', '2'), gives('2'), says('u'), asks('b', '3')];
   expect(openCalls(log).map(({ id }) => id)).toEqual(['1', '3']);
+});
+
+test.for(seeds({ quick: 50, full: 2_000 }))(
+  'a conversation that grows has the same order if only its new messages are ordered (seed %i)',
+  (seed) => {
+    const random = randomOf(seed);
+    const pick = (count: number): number => Math.floor(random() * count);
+    for (const order of [inRequestOrder, forModel]) {
+      const log: Msg[] = [];
+      let grown: readonly Msg[] = [];
+      let settled = 0;
+      for (let step = 0; step < 30; step += 1) {
+        const call = String(pick(6));
+        const next = [
+          () => says(`u${step}`),
+          () => asks(`a${step}`, call, String(pick(6))),
+          () => gives(call, `r${step}`),
+        ][pick(3)]!();
+        log.push(next);
+        grown = [...grown, next];
+        if (random() < 0.4) continue;
+        grown = orderFrom(grown, settled, order);
+        settled = settledIn(grown, settled);
+        expect(ids(openCalls(grown.slice(settled)) as never)).toEqual(ids(openCalls(log) as never));
+        if (order === inRequestOrder) expect(ids(grown)).toEqual(ids(order(log)));
+        else expect(grown).toEqual(order(grown));
+      }
+    }
+  },
+);
+
+test('the settled part of a conversation ends before the oldest round with an open tool call', () => {
+  const open = [says('u'), asks('a', '1'), says('v')];
+  expect(settledIn(open, 0)).toBe(0);
+  expect(settledIn([...open, gives('1')], 0)).toBe(4);
+  expect(settledIn([...open, gives('1'), asks('b', '2')], 4)).toBe(4);
 });

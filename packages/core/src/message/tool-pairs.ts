@@ -1,6 +1,26 @@
 import type { ToolUse } from './content-block.ts';
 import type { Msg } from './msg.ts';
 
+/**
+ * Applies `order` (`inRequestOrder` or `forModel`) to a conversation whose first messages are
+ * settled: they are in order, and their tool calls have results. Looks only at the messages from
+ * `settled` on, so that a step of a long conversation is fast.
+ */
+export function orderFrom(
+  messages: readonly Msg[],
+  settled: number,
+  order: (messages: readonly Msg[]) => readonly Msg[],
+): readonly Msg[] {
+  const rest = messages.slice(settled);
+  const ordered = order(rest);
+  return ordered === rest ? messages : [...messages.slice(0, settled), ...ordered];
+}
+
+/** Returns how many messages of an ordered conversation are settled. `settled`: those before. */
+export function settledIn(messages: readonly Msg[], settled: number): number {
+  return openCalls(messages.slice(settled)).length ? settled : messages.length;
+}
+
 /** Returns the tool calls that have no result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();

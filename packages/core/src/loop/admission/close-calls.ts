@@ -3,7 +3,6 @@ import type { AgentEvent } from '../../event/agent-event.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
-import { forModel } from '../../message/tool-pairs.ts';
 import { interruptedResult, mayHaveStarted, toolResult } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
 import { rest } from '../run/rest.ts';
@@ -79,7 +78,7 @@ export async function closeCalls(run: Run, words?: Words): Promise<void> {
     const output = words ? said(words, toolUse, mayHaveStarted(state)) : result.output;
     await conclude(run, toolUse, { ...result, output }, []);
   }
-  run.view = forModel(run.view) as Msg[];
+  run.conversation.sort();
 }
 
 function said(words: Words, toolUse: ToolUse, started: boolean): string {

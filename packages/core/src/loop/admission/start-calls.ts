@@ -22,9 +22,8 @@ export interface CallsToStart {
 /** Starts the admitted tool calls, as many at a time as the queue allows. */
 export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: CallsToStart): void {
   const { sessionId, status, memory, runTool } = run.setup;
-  const { signal, toolContext: context } = run;
+  const { signal, interruptSignal, toolContext: context } = run;
   const messages = run.request();
-  const interruptSignal = interruptSignalOf(run);
   const isHeld = (): boolean => startsNoTool(run) || isStopped();
   for (const { call, decision, waited } of ready) {
     const { id } = call.toolUse;
@@ -61,18 +60,6 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       return runTool(toRun, { ...about, ...sink, interrupt, interruptSignal });
     });
   }
-}
-
-/**
- * Returns a signal that aborts after an interrupt. A pause or an abort of the run does not abort
- * it.
- */
-function interruptSignalOf(run: Run): AbortSignal {
-  const controller = new AbortController();
-  run.stopSignal.addEventListener('abort', () => {
-    if (run.cut === 'interrupted') controller.abort();
-  });
-  return controller.signal;
 }
 
 /**

@@ -66,7 +66,9 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
  * decisions.
  */
 export function checkNew(items: readonly unknown[], conversation: readonly Msg[] = []): void {
-  const places = new Map<string, number | undefined>(conversation.map(({ id }) => [id, undefined]));
+  const given = new Set(items.map((item) => (item as Partial<Msg>).id));
+  const known = conversation.filter(({ id }) => given.has(id));
+  const places = new Map<string, number | undefined>(known.map(({ id }) => [id, undefined]));
   const calls = new Set<string>();
   for (const [index, item] of items.entries()) {
     if (!isMessage(item)) continue;
@@ -76,8 +78,8 @@ export function checkNew(items: readonly unknown[], conversation: readonly Msg[]
     for (const call of toolUsesOf(item)) calls.add(call.id);
   }
   if (!calls.size) return;
-  const known = conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id));
-  if (known) throw repeatedCall(known);
+  const call = conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id));
+  if (call) throw repeatedCall(call);
 }
 
 /**

@@ -28,7 +28,10 @@ export async function readReply(
 ): Promise<Reply> {
   const { generateId, model } = run.setup;
   const messageId = generateId();
-  const assembler = new ReplyAssembler({ messageId, toolUseId: (given) => run.toolUseId(given) });
+  const assembler = new ReplyAssembler({
+    messageId,
+    toolUseId: (given) => run.conversation.toolUseId(given, generateId),
+  });
   const signal = run.modelSignal();
   const within = abortables(signal);
   const { replyLength = usualReplyLength } = run.setup.options.limits ?? {};

@@ -4,10 +4,9 @@ import type { ControlOf } from '../../event/hook.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import { createMessage } from '../../message/create-message.ts';
-import type { ContentBlock } from '../../message/content-block.ts';
+import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import type { Msg, Role } from '../../message/msg.ts';
-import { openCalls } from '../../message/tool-pairs.ts';
 import type { Writable } from '../../message/writable.ts';
 import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
 import { Pace } from '../../model/pace.ts';
@@ -21,6 +20,7 @@ import { loopSteps, type EventFields, type LoopSteps } from '../loop-steps.ts';
 import type { Outbox } from './outbox.ts';
 import type { OutputRun } from '../output-mode.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
+import { Conversation } from './conversation.ts';
 import { callTimeout, type CallTimeout } from './call-timeout.ts';
 import { checkEvent } from './check-event.ts';
 import { Injections } from './injections.ts';
@@ -55,15 +55,17 @@ export class Run {
   readonly writes: Writes;
   readonly pace: Pace;
   readonly timeout: CallTimeout;
+  /** Empty until the run has read the log. */
+  conversation: Conversation = new Conversation();
   /** Whether the run has ended. Hooks and wrappers that still run can no longer change the run. */
   over = false;
   readonly #abort: AbortController = new AbortController();
-  readonly #toolUseIds: Set<string> = new Set();
   readonly #outbox: Outbox;
   #leftState: Record<string, JsonValue> | undefined;
   #seq = 0;
   #modelAbort: AbortController | undefined;
   #stopAbort: AbortController | undefined;
+  #interruptAbort: AbortController | undefined;
 
   systemMessage: Msg | undefined;
   iteration = 0;
@@ -78,8 +80,6 @@ export class Run {
   remains: Msg | undefined;
   /** Instructions of the call, and messages that middleware recalled. Never in the log. */
   readonly recalled: Msg[] = [];
-  /** The conversation in the log, without the system prompt. */
-  view: Msg[] = [];
   /** Id of the newest user message when the agent call began. */
   promptId: string | undefined;
   /** Id of an answer that an earlier run stored and this run returns. */
@@ -203,6 +203,12 @@ export class Run {
     this.interruption ??= interruption;
     this.#modelAbort?.abort();
     this.#stopAbort?.abort();
+    if (this.cut === 'interrupted') this.#interruptAbort?.abort();
+  }
+
+  /** Signal that aborts after an interrupt. A pause or an abort of the run does not abort it. */
+  get interruptSignal(): AbortSignal {
+    return (this.#interruptAbort ??= new AbortController()).signal;
   }
 
   /** Signal that aborts after an abort, an interrupt or a pause of the run. */
@@ -349,7 +355,7 @@ export class Run {
         : message,
     );
     await this.writes.wait(this.setup.memory.append(messages), () => {
-      this.show(messages);
+      this.conversation.add(messages);
       const { calls } = this.setup.status;
       for (const message of messages) {
         for (const { id } of toolUsesOf(message)) calls.set(id, {});
@@ -366,28 +372,24 @@ export class Run {
     await this.writes.wait(memory.flush?.({ runId: this.id, reason, calls: status.calls }));
   }
 
-  /** Adds messages to `view`, but not to the log. */
-  show(messages: readonly Msg[]): void {
-    for (const message of messages) {
-      this.view.push(message);
-      for (const toolUse of toolUsesOf(message)) this.#toolUseIds.add(toolUse.id);
-    }
+  /** The conversation in the log, without the system prompt. */
+  get view(): readonly Msg[] {
+    return this.conversation.messages;
+  }
+
+  set view(messages: readonly Msg[]) {
+    this.conversation.replace(messages);
+  }
+
+  /** Takes over the messages of the log. */
+  load(messages: readonly Msg[]): void {
+    this.conversation = this.setup.conversation;
+    this.conversation.load(messages);
   }
 
   /** Returns the tool calls without a result. */
-  openCalls(): ReturnType<typeof openCalls> {
-    return openCalls(this.view);
-  }
-
-  /**
-   * Returns an id for a new tool call: the given id, or a new id if the session already has the
-   * given one.
-   */
-  toolUseId(given: string | undefined): string {
-    const isFree = given && !this.#toolUseIds.has(given);
-    const id = isFree ? given : `call_${this.setup.generateId()}`;
-    this.#toolUseIds.add(id);
-    return id;
+  openCalls(): readonly ToolUse[] {
+    return this.conversation.openCalls();
   }
 
   addUsage(usage: Usage | undefined): void {

@@ -5,7 +5,7 @@ import { isRecord } from '../../message/is-record.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { inRequestOrder } from '../../message/tool-pairs.ts';
+import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
 import { closedCall, holds, withoutResults } from './integrity/lost-records.ts';
 import { messagesIn, type Flushes, type LogRecord, type RunNote } from './format/log-record.ts';
@@ -45,8 +45,10 @@ export interface SessionView {
 export class LogFold implements SessionView {
   /** The messages in the order in which they were appended. */
   #log: Msg[] = [];
-  /** Cached result of `messages`. `undefined` after a change. */
-  #ordered: readonly Msg[] | undefined;
+  /** The last result of `messages`. Empty after a message was removed or replaced. */
+  #ordered: readonly Msg[] = [];
+  /** Number of messages at the start of `#ordered` that need no further look. */
+  #settled = 0;
   readonly calls: Map<string, CallState> = new Map();
   openRun: string | undefined;
   ended: string | undefined;
@@ -58,8 +60,13 @@ export class LogFold implements SessionView {
   #doubtful: Set<string> | undefined;
 
   get messages(): readonly Msg[] {
-    // A copy, because `#log` grows.
-    return (this.#ordered ??= [...inRequestOrder(this.#log)]);
+    const known = this.#ordered.length;
+    if (known < this.#log.length) {
+      const all = [...this.#ordered, ...this.#log.slice(known)];
+      this.#ordered = orderFrom(all, this.#settled, inRequestOrder);
+      this.#settled = settledIn(this.#ordered, this.#settled);
+    }
+    return this.#ordered;
   }
 
   /** Applies records. Throws `INVALID_MESSAGE`, and applies nothing, if a message is invalid. */
@@ -130,7 +137,6 @@ export class LogFold implements SessionView {
   }
 
   #apply(record: LogRecord): void {
-    this.#ordered = undefined;
     switch (record.kind) {
       case 'message':
         this.#log.push(record.message);
@@ -142,8 +148,8 @@ export class LogFold implements SessionView {
         if (this.ended !== undefined) this.#closeAnswered();
         break;
       case 'replace':
-        this.#log = this.#log.map((message) =>
-          message.id === record.message.id ? record.message : message,
+        this.#edit((log) =>
+          log.map((message) => (message.id === record.message.id ? record.message : message)),
         );
         break;
       case 'cut':
@@ -203,13 +209,20 @@ export class LogFold implements SessionView {
     }
   }
 
+  /** Changes the log in another way than by adding a message. */
+  #edit(change: (log: readonly Msg[]) => Msg[]): void {
+    this.#log = change(this.#log);
+    this.#ordered = [];
+    this.#settled = 0;
+  }
+
   #closeAnswered(): void {
     if (!this.calls.size && endsWithAnswer(this.messages)) this.openRun = undefined;
   }
 
   #cut(ids: ReadonlySet<string>): void {
     const cut = this.#log.filter(({ id }) => ids.has(id));
-    this.#log = this.#log.filter(({ id }) => !ids.has(id));
+    this.#edit((log) => log.filter(({ id }) => !ids.has(id)));
     if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
       this.summary = undefined;
     const left = new Set(this.#log.flatMap(toolUsesOf).map(({ id }) => id));
