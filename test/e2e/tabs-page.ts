@@ -1,5 +1,5 @@
-import { connectAgent } from '@isoloop/web-worker';
-import type { JsonValue } from '@isoloop/core';
+import { connectAgent, pageTools } from '@isoloop/web-worker';
+import { tool, type JsonValue } from '@isoloop/core';
 import type { TabsFixtureOptions, Witnessed } from '../../packages/web-worker/test-support/tabs.ts';
 
 /**
@@ -16,7 +16,22 @@ export interface TestTab {
   ask(text: string): void;
   open(gate: string): void;
   roles(): Promise<readonly string[]>;
+  /** Approves the tool call that waits. */
+  approve(): Promise<void>;
+  /** Reasons of the tool calls that wait. */
+  waits(): Promise<readonly unknown[]>;
 }
+
+/** A title that says `wait` makes the tool wait forever. */
+const setTitle = tool({
+  name: 'set_title',
+  description: 'Sets the title of the page',
+  input: { type: 'object' },
+  execute: (input) => {
+    document.title = String(Object(input).title);
+    return document.title === 'wait' && !location.hash ? new Promise<never>(() => {}) : 'set';
+  },
+});
 
 const worker = new Worker(
   new URL('../../packages/web-worker/test-support/tabs.ts', import.meta.url),
@@ -33,12 +48,18 @@ const tab: TestTab = {
     agent = connectAgent(worker, {
       sessionId,
       options: { replies, database: sessionId } as unknown as JsonValue,
+      page: [pageTools([setTitle])],
     });
     void watch();
     await agent.messages();
   },
   ask: (text) => void agent.call(text).catch(() => {}),
   open: (gate) => worker.postMessage({ open: gate }),
+  approve: async () => {
+    const [call] = await agent.pending();
+    await agent.decide({ toolUseId: call!.toolUseId, type: 'approve' });
+  },
+  waits: async () => (await agent.pending()).map(({ reason }) => reason),
   roles: async () => (await agent.messages()).map(({ role }) => role),
 };
 Object.assign(globalThis, { tab });

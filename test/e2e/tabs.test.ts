@@ -43,9 +43,10 @@ async function openTab(
   context: BrowserContext,
   sessionId: string,
   replies: TabsFixtureOptions['replies'],
+  hash = '',
 ): Promise<Page> {
   const page = await context.newPage();
-  await page.goto(`${server.resolvedUrls!.local[0]}tab.html`);
+  await page.goto(`${server.resolvedUrls!.local[0]}tab.html${hash}`);
   await page.waitForFunction(() => 'tab' in globalThis);
   await page.evaluate(([id, given]) => tabOf().start(id, given), [
     sessionId,
@@ -135,5 +136,34 @@ test('another tab takes over when a tab freezes during a run, and the frozen tab
     ]);
   }
   expect([await ran(leader), await ran(follower)]).toEqual([1, 0]);
+  await context.close();
+});
+
+test('a page tool changes the tab that asked, and after a reload a person approves the call, which runs in the reloaded tab', async () => {
+  const context = await newContext(browser);
+  await context.addInitScript('globalThis.tabOf = () => globalThis.tab');
+  const id = crypto.randomUUID();
+  const titled = (title: string) => [{ toolCalls: [{ name: 'set_title', input: { title } }] }];
+  const replies = [titled('Mine'), 'one', titled('Yours'), 'two', titled('wait'), 'three'];
+  const answers = (page: Page) => page.evaluate(() => tabOf().ends.filter(Boolean));
+  const first = await openTab(context, id, replies);
+  const second = await openTab(context, id, []);
+  await ask(second);
+  await expect.poll(() => second.title()).toBe('Mine');
+  await expect.poll(() => answers(first)).toEqual(['one']);
+  await ask(first);
+  await expect.poll(() => first.title()).toBe('Yours');
+  await expect.poll(() => answers(second)).toEqual(['one', 'two']);
+
+  await ask(second);
+  await expect.poll(() => second.title()).toBe('wait');
+  await second.goto('about:blank');
+  const waits = (page: Page) => page.evaluate(() => tabOf().waits());
+  await expect.poll(() => waits(first)).toEqual(['The page that runs the tool is gone.']);
+  const back = await openTab(context, id, [], '#back');
+  expect(await waits(back)).toEqual(['The page that runs the tool is gone.']);
+  await back.evaluate(() => tabOf().approve());
+  expect([await back.title(), await first.title()]).toEqual(['wait', 'Yours']);
+  await expect.poll(() => answers(first)).toEqual(['one', 'two', 'three']);
   await context.close();
 });

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { boundaryError } from './connection.ts';
-import type { PageAnswer, PageOffer, PageQuestion } from '../wire/protocol.ts';
+import type { PageAnswer, PageOffer, PageQuestion, PageVisibility } from '../wire/protocol.ts';
 
 /**
  * Part of an agent that runs on a page: tools, hooks, approvals or a model. Created by
@@ -25,11 +25,13 @@ export interface AnswerContext {
 
 /**
  * Creates a part that calls `answer` for each question of the worker. An error of `answer` reaches
- * the worker as an `AgentError`.
+ * the worker as an `AgentError`. With `tellsVisibility`, the worker also gets to know whether the
+ * user sees the page.
  */
 export function pagePart<Q>(
   offer: PageOffer,
   answer: (question: Q, context: AnswerContext) => unknown,
+  tellsVisibility = false,
 ): PagePart {
   return {
     offer,
@@ -73,6 +75,14 @@ export function pagePart<Q>(
         else void reply(data.id, data.question);
       });
       port1.start();
+      if (tellsVisibility) {
+        const tell = (): void =>
+          port1.postMessage({
+            visible: document.visibilityState === 'visible',
+          } satisfies PageVisibility);
+        document.addEventListener('visibilitychange', tell, { signal: ended });
+        tell();
+      }
       ended.addEventListener('abort', () => {
         for (const controller of asked.values()) controller.abort();
         port1.close();

@@ -11,6 +11,11 @@ export interface PageToolsOptions {
    * page.
    */
   readonly context?: Iterable<ContextEntry>;
+  /**
+   * Names of the tools that a page in any visible tab may run. Default: none, so each tool runs on
+   * the page that asked.
+   */
+  readonly anyVisibleTab?: readonly string[];
 }
 
 /** Fields of a tool's context that the worker sends to the page. */
@@ -53,18 +58,29 @@ export type ToolProgress =
  * page validates the input.
  *
  * If a tool throws or returns a value without a JSON form, the model gets an error result, as for
- * tools in the worker. A tool that does not return ends after its `timeoutMs`. If the page
- * disconnects during a tool call, the tool call suspends. Throws `CONFIGURATION` if two tools have
- * the same name or an item is not a tool.
+ * tools in the worker. A tool that does not return ends after its `timeoutMs`.
+ *
+ * A tool runs on the page that asked for the run, in whichever tab that is. If this page has
+ * disconnected, or disconnects during the tool call, the tool call suspends. Throws `CONFIGURATION`
+ * if two tools have the same name, an item is not a tool, or `anyVisibleTab` names another tool.
  */
 export function pageTools(
   tools: readonly Tool[],
-  { context = [] }: PageToolsOptions = {},
+  { context = [], anyVisibleTab = [] }: PageToolsOptions = {},
 ): PagePart {
-  const offers = tools.map(toOffer);
+  const offers = tools.map((tool) => ({
+    ...toOffer(tool),
+    ...(anyVisibleTab.includes(tool.name) && { anyVisibleTab: true }),
+  }));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   if (byName.size < tools.length)
     throw new AgentError('CONFIGURATION', 'Two page tools have the same name.');
+  const unknown = anyVisibleTab.find((name) => !byName.has(name));
+  if (unknown !== undefined)
+    throw new AgentError(
+      'CONFIGURATION',
+      `anyVisibleTab names "${unknown}", which is no tool here.`,
+    );
   const provided = new Map<unknown, unknown>([...context].map(([token, value]) => [token, value]));
 
   return pagePart<ToolQuestion>(
@@ -111,6 +127,7 @@ export function pageTools(
         throw error;
       }
     },
+    anyVisibleTab.length > 0,
   );
 }
 

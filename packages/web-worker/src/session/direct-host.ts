@@ -141,12 +141,13 @@ export class DirectHost implements SessionHost {
    */
   #share(): SharedHost | undefined {
     if (!this.#line || this.#isClosing) return undefined;
-    const { outputs, readers, pending, startTabs, onShared } = this.#options;
+    const { outputs, pages, readers, pending, startTabs, onShared } = this.#options;
     const { channel, lock } = this.#line;
     channel.removeEventListener('message', this.#hear);
     const host = startTabs({
       ...this.#line,
       outputs,
+      pages,
       readers,
       pending,
       id: this.#id,

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { fromOutcome } from '../wire/outcome.ts';
-import type { PageAnswer, PageQuestion } from '../wire/protocol.ts';
+import type { PageAnswer, PageQuestion, PageVisibility } from '../wire/protocol.ts';
 
 export interface AskOptions {
   /**
@@ -27,13 +27,20 @@ export class PageLink {
   readonly #port: MessagePort;
   readonly #asked: Map<number, Asked> = new Map();
   readonly #onGone: () => void;
+  readonly #onVisible: () => void;
+  /** Whether the user sees the page. A page that does not say so counts as visible. */
+  visible = true;
   #lastId = 0;
   #gone = false;
 
-  constructor(port: MessagePort, onGone: () => void) {
+  /** `onVisible` is called after `visible` has changed. */
+  constructor(port: MessagePort, onGone: () => void, onVisible: () => void) {
     this.#port = port;
     this.#onGone = onGone;
-    port.addEventListener('message', ({ data }: MessageEvent<PageAnswer>) => this.#answered(data));
+    this.#onVisible = onVisible;
+    port.addEventListener('message', ({ data }: MessageEvent<PageAnswer | PageVisibility>) =>
+      this.#heard(data),
+    );
     // Some browsers fire `close` when the page has ended, even without a message from the page.
     port.addEventListener('close', () => this.close());
     port.start();
@@ -76,7 +83,11 @@ export class PageLink {
     this.#onGone();
   }
 
-  #answered(answer: PageAnswer): void {
+  #heard(answer: PageAnswer | PageVisibility): void {
+    if ('visible' in answer) {
+      this.visible = answer.visible;
+      return this.#onVisible();
+    }
     const asked = this.#asked.get(answer.id);
     if (!asked) return;
     if (!('outcome' in answer)) return asked.onProgress?.(answer.progress);

@@ -1,13 +1,8 @@
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
-import { isPageGone, type PageLink } from './page-link.ts';
+import { isPageGone, type AskOptions } from './page-link.ts';
+import { pagesFor, type ToolPages } from './tool-page.ts';
 import type { ToolAnswer, ToolProgress, ToolQuestion } from '../page/page-tools.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
-
-/** Returns the connected pages that offer tools, in the order in which they connected. */
-export type ToolPages = () => readonly {
-  readonly link: PageLink;
-  readonly offer: { readonly tools: readonly ToolOffer[] };
-}[];
 
 /**
  * Reason of a tool call that is suspended because its page disconnected. Stored logs contain this
@@ -16,40 +11,52 @@ export type ToolPages = () => readonly {
 export const pageGoneReason = 'The page that runs the tool is gone.';
 
 /**
- * Tool set of the agent with the tools of the connected pages. If several pages have a tool of the
- * same name, the first page runs it. After all pages with a tool have disconnected, the model no
- * longer gets the tool. If the model calls such a tool anyway, the tool call suspends.
+ * Tool set of the agent with the tools of the connected pages. A tool runs on the page that asked
+ * for the run. The model gets the tools that this page can run. If the model calls another page
+ * tool anyway, or if the page has disconnected, the tool call suspends.
  */
 export class RemoteTools implements ToolSet {
-  readonly #pages: ToolPages;
+  readonly #pages: (runId?: string) => ToolPages;
+  /** Last tools by name. They stay after all their pages have disconnected. */
   readonly #known: Map<string, Tool> = new Map();
-  #schemas: readonly ToolSchema[] = [];
+  /** Tools by offer, because pages may offer different tools of one name. */
+  #tools: WeakMap<ToolOffer, Tool> = new WeakMap();
+  /** Schemas for the pages that asked for runs, by page. */
+  readonly #schemas: Map<string | undefined, readonly ToolSchema[]> = new Map();
 
-  constructor(pages: ToolPages) {
+  /** `pages` returns the connected pages, for a run or for the active run. */
+  constructor(pages: (runId?: string) => ToolPages) {
     this.#pages = pages;
   }
 
-  /** Updates the tools. Call it after a page has connected or disconnected. */
+  /** Updates the tools. Call it after a page has connected, disconnected or become visible. */
   update(): void {
-    const offers = new Map<string, ToolOffer>();
-    for (const { offer } of this.#pages())
-      for (const tool of offer.tools)
-        if (!offers.has(tool.schema.name)) offers.set(tool.schema.name, tool);
-    for (const [name, offer] of offers) this.#known.set(name, this.#tool(offer));
-    this.#schemas = [...offers.values()].map(({ schema }) => schema);
+    this.#schemas.clear();
+    this.#tools = new WeakMap();
+    for (const [name, offers] of this.#offers()) {
+      // A page whose tool needs no approval answers so when it is asked.
+      const needsApproval = offers.some((offer) => offer.needsApproval);
+      for (const offer of offers) this.#tools.set(offer, this.#tool({ ...offer, needsApproval }));
+      this.#known.set(name, this.#tools.get(offers[0]!)!);
+    }
   }
 
   find(name: string): Tool | undefined {
-    return this.#known.get(name);
+    const offer = this.#offerFor(name, this.#pages());
+    return (offer && this.#tools.get(offer)) ?? this.#known.get(name);
   }
 
   /** Returns whether a connected page has the tool. */
   isOffered(name: string): boolean {
-    return this.#schemas.some((schema) => schema.name === name);
+    return this.#offers().has(name);
   }
 
   schemas(): readonly ToolSchema[] {
-    return this.#schemas;
+    const pages = this.#pages();
+    const key = pages.asker?.page;
+    const schemas = this.#schemas.get(key) ?? this.#schemasFor(pages);
+    this.#schemas.set(key, schemas);
+    return schemas;
   }
 
   /** Returns this set itself, because all agents of the session use the same pages. */
@@ -57,16 +64,35 @@ export class RemoteTools implements ToolSet {
     return this;
   }
 
+  #schemasFor(pages: ToolPages): readonly ToolSchema[] {
+    return [...this.#offers().keys()].flatMap((name) => this.#offerFor(name, pages)?.schema ?? []);
+  }
+
+  #offerFor(name: string, pages: ToolPages): ToolOffer | undefined {
+    return pagesFor(name, pages)[0]?.offer.tools.find(({ schema }) => schema.name === name);
+  }
+
+  /** Returns the offers of all pages by the name of the tool. */
+  #offers(): ReadonlyMap<string, readonly ToolOffer[]> {
+    const byName = new Map<string, ToolOffer[]>();
+    for (const { offer } of this.#pages().offers) {
+      for (const tool of offer.tools) {
+        const { name } = tool.schema;
+        byName.set(name, [...(byName.get(name) ?? []), tool]);
+      }
+    }
+    return byName;
+  }
+
   #tool({ schema, needsApproval, ...offer }: ToolOffer): Tool {
     const { name } = schema;
     const ask = async <T>(
       question: ToolQuestion,
       without: T,
-      options: Parameters<PageLink['ask']>[1] = {},
+      options: AskOptions = {},
+      runId?: string,
     ): Promise<T> => {
-      const page = this.#pages().find(({ offer: { tools } }) =>
-        tools.some((tool) => tool.schema.name === name),
-      );
+      const [page] = pagesFor(name, this.#pages(runId));
       if (!page) return without;
       try {
         return await page.link.ask<T>(question, options);
@@ -94,19 +120,19 @@ export class RemoteTools implements ToolSet {
       ...(needsApproval && {
         needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true),
       }),
-      async execute(input, context) {
+      execute: async (input, context) => {
+        const { signal, runId } = context;
+        const onProgress = (progress: unknown): void => {
+          const told = progress as ToolProgress;
+          if ('emitted' in told) context.emit(told.emitted);
+          else if ('interrupt' in told) context.interrupt(told.interrupt);
+          else context.forward(told.forwarded as readonly AgentEvent[]);
+        };
         const answer = await ask<ToolAnswer | undefined>(
           { type: 'run', name, input, context: sent(context) },
           undefined,
-          {
-            signal: context.signal,
-            onProgress: (progress) => {
-              const told = progress as ToolProgress;
-              if ('emitted' in told) context.emit(told.emitted);
-              else if ('interrupt' in told) context.interrupt(told.interrupt);
-              else context.forward(told.forwarded as readonly AgentEvent[]);
-            },
-          },
+          { signal, onProgress },
+          runId,
         );
         if (!answer) return context.suspend(pageGoneReason);
         if ('suspended' in answer) return context.suspend(answer.suspended);

@@ -3,7 +3,8 @@ import type { DecideForMessageOptions } from '@isoloop/core/adapter';
 import type { HumanInTheLoopOptions, Verdict } from '@isoloop/core/middleware';
 import type { ApprovalQuestion } from '../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
-import type { PageOffer } from '../wire/protocol.ts';
+import type { Asker, PageOffer } from '../wire/protocol.ts';
+import type { TabPage } from '../wire/tab-protocol.ts';
 import { remoteHooks } from './remote-hook.ts';
 import { remoteModel } from './remote-model.ts';
 import { pageGoneReason, RemoteTools } from './remote-tools.ts';
@@ -24,21 +25,49 @@ export interface PageSide {
   readonly model: ChatModel;
 }
 
-interface Part {
+/** Connected page. */
+interface Page {
+  /** Id of the page's connection. */
+  readonly page: string;
+  /** Id of the page's tab. `undefined`: a page of this worker. */
+  readonly tab: string | undefined;
+}
+
+interface Part extends Page {
+  readonly id: string;
   readonly offer: PageOffer;
   readonly link: PageLink;
   /** Functions that remove the part's hooks from the agent. */
   off: readonly (() => void)[];
 }
 
-/** Parts of all pages that are connected to one session. */
+/**
+ * Pages that are connected to one session, and their parts. In the leader's worker, this includes
+ * the tools of other tabs' pages.
+ */
 export class SessionPages {
-  readonly #parts: Set<Part> = new Set();
-  readonly #tools: RemoteTools = new RemoteTools(() => this.#of('tools'));
+  /** Web Lock that this worker holds until it ends, if the browser has locks. */
+  readonly lock: string | undefined;
   readonly side: PageSide;
+  /** Called after the pages of this worker, or their visibility, have changed. */
+  onChange: (() => void) | undefined;
+  /** Tabs of the connected pages, by page. */
+  readonly #pages: Map<string, string | undefined> = new Map();
+  readonly #parts: Set<Part> = new Set();
+  /** Pages that asked for the active runs, by run. The first run is the one that is not queued. */
+  readonly #askers: Map<string, Asker | undefined> = new Map();
+  readonly #tools: RemoteTools;
   #agent: ReActAgent | undefined;
 
-  constructor() {
+  constructor(lock?: string) {
+    this.lock = lock;
+    const askerOf = (runId = ''): Asker | undefined =>
+      this.#askers.has(runId) ? this.#askers.get(runId) : this.#askers.values().next().value;
+    this.#tools = new RemoteTools((runId) => ({
+      offers: this.#of('tools'),
+      asker: askerOf(runId),
+      tabs: this.#pages,
+    }));
     const [tools, ofKind] = [this.#tools, () => this.#of('model')];
     this.side = {
       tools,
@@ -58,21 +87,63 @@ export class SessionPages {
     for (const part of this.#parts) this.#hook(part);
   }
 
-  /** Adds the parts of a page. Returns a function that removes them. */
-  enter(offers: readonly PageOffer[], ports: readonly MessagePort[]): () => void {
+  /** Tools of the pages of this worker. */
+  get offered(): readonly TabPage[] {
+    const own = [...this.#pages].flatMap(([page, tab]) => (tab === undefined ? page : []));
+    return own.map((page) => {
+      const parts = [...this.#parts].filter((part) => part.page === page);
+      const tools = parts.flatMap(({ id, offer, link }) =>
+        offer.kind === 'tools' ? { part: id, tools: offer.tools, visible: link.visible } : [],
+      );
+      return { page, tools };
+    });
+  }
+
+  /** Returns whether the page is connected. */
+  has(page: string): boolean {
+    return this.#pages.has(page);
+  }
+
+  /** Returns the link to a part of a page of this worker. */
+  linkOf(partId: string): PageLink | undefined {
+    return [...this.#parts].find(({ id }) => id === partId)?.link;
+  }
+
+  /**
+   * Notes which page asked for a run. Returns a function to call at the end of the run. Runs that
+   * this worker continues for an unknown page have no asker.
+   */
+  begin(runId: string, asker: Asker | undefined): () => void {
+    this.#askers.set(runId, asker);
+    return () => void this.#askers.delete(runId);
+  }
+
+  /** Adds a page with its parts. Returns a function that removes them. */
+  enter(
+    offers: readonly PageOffer[],
+    ports: readonly MessagePort[],
+    { page, tab }: { readonly page: string; readonly tab?: string },
+  ): () => void {
+    const onChange = (): void => this.#changed(tab);
+    this.#pages.set(page, tab);
     const parts = offers.map((offer, index): Part => {
       const part: Part = {
+        id: `${page}/${index}`,
+        page,
+        tab,
         offer,
-        link: new PageLink(ports[index]!, () => this.#leave(part)),
+        link: new PageLink(ports[index]!, () => this.#leave(part), onChange),
         off: [],
       };
       this.#parts.add(part);
       this.#hook(part);
       return part;
     });
-    this.#tools.update();
+    this.#changed(tab);
     return () => {
+      this.#pages.delete(page);
       for (const { link } of parts) link.close();
+      this.#changed(tab);
     };
   }
 
@@ -93,7 +164,12 @@ export class SessionPages {
   #leave(part: Part): void {
     this.#parts.delete(part);
     for (const off of part.off) off();
+    this.#changed(part.tab);
+  }
+
+  #changed(tab: string | undefined): void {
     this.#tools.update();
+    if (tab === undefined) this.onChange?.();
   }
 
   #hook(part: Part): void {
@@ -105,7 +181,10 @@ export class SessionPages {
 
   #of<K extends PageOffer['kind']>(
     kind: K,
-  ): readonly { readonly link: PageLink; readonly offer: Extract<PageOffer, { kind: K }> }[] {
+  ): readonly (Page & {
+    readonly link: PageLink;
+    readonly offer: Extract<PageOffer, { kind: K }>;
+  })[] {
     return [...this.#parts].filter(({ offer }) => offer.kind === kind) as never;
   }
 

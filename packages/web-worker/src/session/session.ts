@@ -4,9 +4,16 @@ import { PendingRequests, type PendingRequestOptions } from './runs/pending-requ
 import { RunReaders, type RunReader } from './runs/run-readers.ts';
 import type { SessionHost } from './session-host.ts';
 import { SessionPages } from './session-pages.ts';
+import type { Asker } from '../wire/protocol.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 
-export type SessionOptions = Omit<DirectHostOptions, 'pages' | 'readers' | 'pending' | 'onShared'>;
+export interface SessionOptions extends Omit<
+  DirectHostOptions,
+  'pages' | 'readers' | 'pending' | 'onShared'
+> {
+  /** Web Lock that this worker holds until it ends, if the browser has locks. */
+  readonly lock: string | undefined;
+}
 
 /**
  * Session in one worker, for the pages of that worker. Its host passes requests to the agent, which
@@ -17,12 +24,13 @@ export class Session {
    * Tools, models, approvals and hooks of this worker's pages. The agent can use them only while it
    * is in this worker.
    */
-  readonly pages: SessionPages = new SessionPages();
+  readonly pages: SessionPages;
   readonly #readers = new RunReaders();
   readonly #pending: PendingRequests = new PendingRequests(this.#readers);
   #host: SessionHost;
 
-  constructor(options: SessionOptions) {
+  constructor({ lock, ...options }: SessionOptions) {
+    this.pages = new SessionPages(lock);
     this.#host = new DirectHost({
       ...options,
       pages: this.pages,
@@ -51,10 +59,11 @@ export class Session {
 
   /**
    * Shows the active run from its start, even if another tab requested it. If no run is active,
-   * continues an interrupted run. Resolves with `undefined` if there is none. `gone`: signal that
-   * aborts when the reader leaves.
+   * continues an interrupted run for the page `asker`. Resolves with `undefined` if there is none.
+   * `gone`: signal that aborts when the reader leaves.
    */
   async resume(
+    asker: Asker,
     controller: AbortController,
     reader: RunReader,
     gone: AbortSignal,
@@ -65,7 +74,7 @@ export class Session {
       gone.addEventListener('abort', () => resolve(undefined)),
     );
     const resumed = this.#request({
-      asked: { type: 'work', work: { type: 'resume' } },
+      asked: { type: 'work', work: { type: 'resume', asker } },
       controller,
       reader,
       gone,

@@ -8,6 +8,7 @@ import type { RunReaders } from '../session/runs/run-readers.ts';
 import { nobody, onAbort, type Job, type SessionRuns } from '../session/runs/session-runs.ts';
 import { callOptions } from '../wire/call-options.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
+import type { Asker } from '../wire/protocol.ts';
 import { ending, takeoverEvents, takeoverGap } from './takeover/takeover-events.ts';
 import { takeoverOf, type Takeover } from './takeover/takeover.ts';
 
@@ -26,6 +27,8 @@ export interface LeaderTermOptions {
   readonly readers: RunReaders;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
+  /** Function that waits until it is known whether a page of another tab is connected. */
+  readonly arrival: (asker: Asker, signal: AbortSignal) => Promise<void>;
 }
 
 /** Last run of the earlier leader. The run has ended, or this leader continues it. */
@@ -153,9 +156,9 @@ export class LeaderTerm {
     work: string,
     left: Extract<Takeover, { readonly type: 'cut-off' }>,
   ): void {
-    const { runs, readers, outputs } = this.#options;
+    const { runs, readers, outputs, arrival } = this.#options;
     const { mirror } = readers;
-    const { output, run } = left;
+    const { output, asker, run } = left;
     const seen = mirror.events;
     const attempts = left.attempts + 1;
     const controller = new AbortController();
@@ -163,11 +166,22 @@ export class LeaderTerm {
       const shown = seen.length ? mirror.turn : await shownSoFar(agent);
       const turn = { ...shown, continues: true };
       const options = callOptions({ ...(output !== undefined && { output }) }, controller, outputs);
+      // The agent then knows the tools of this page, and whether the page is gone.
+      if (asker) await arrival(asker, controller.signal);
       const stream = agent.stream(undefined, options);
-      await noteRun(journal, { work, run, attempts, output, earlier: runs.ended.runs }, true);
+      const { runs: earlier } = runs.ended;
+      await noteRun(journal, { work, run, attempts, output, asker, earlier }, true);
       if (seen.length) runs.tell(takeoverEvents(seen, left.messages), work);
-      const course = { id: work, controller, turn, attempts, gap: takeoverGap, output, onStart };
-      return runs.forward(stream, course);
+      return runs.forward(stream, {
+        id: work,
+        controller,
+        turn,
+        attempts,
+        gap: takeoverGap,
+        output,
+        asker,
+        onStart,
+      });
     });
     this.#previousRun = { work, result, controller };
   }

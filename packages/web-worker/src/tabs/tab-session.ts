@@ -8,6 +8,7 @@ import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
 import { Leader } from './leader.ts';
 import { StallWatch } from './stall-watch.ts';
 import { TabChannel } from './tab-channel.ts';
+import { TabPages } from './tab-pages.ts';
 
 type Role =
   /** This tab knows no leader. The lock is not available yet, or all pages sleep. */
@@ -27,6 +28,7 @@ export class TabSession implements SharedHost {
   readonly #options: SharedHostOptions;
   readonly #channel: TabChannel;
   readonly #stallWatch: StallWatch;
+  readonly #pages: TabPages;
   #role: Role = { type: 'waiting' };
   /** Whether another tab has sent a message. */
   #hasPeers = false;
@@ -46,7 +48,7 @@ export class TabSession implements SharedHost {
 
   constructor(options: SharedHostOptions) {
     this.#options = options;
-    const { tabs, id, channel, lock, readers, pending, runs } = options;
+    const { tabs, id, channel, lock, pages, readers, pending, runs } = options;
     this.#channel = new TabChannel(channel, id, (message) => this.hear(message));
     this.#stallWatch = new StallWatch({
       afterMs: tabs.stalledAfterMs,
@@ -54,6 +56,8 @@ export class TabSession implements SharedHost {
       ask: () => this.#post({ type: 'ping' }),
       onStalled: () => void lock.steal(),
     });
+    const post = (message: TabPost): void => this.#post(message);
+    this.#pages = new TabPages({ pages, post, timeoutMs: tabs.stalledAfterMs });
     if (runs) this.#role = { type: 'leading', leader: this.#leaderOf(runs, false) };
   }
 
@@ -117,12 +121,14 @@ export class TabSession implements SharedHost {
   /** Lets another tab become the leader, because the page may be frozen at any moment. */
   sleep(): void {
     this.#isAwake = false;
+    this.#pages.leave();
     if (this.#role.type === 'leading') void this.#stepDown();
     else this.#options.lock.stop();
   }
 
   wake(): void {
     this.#isAwake = true;
+    if (this.#role.type === 'following') this.#pages.follow(this.#role.term);
     this.enter();
   }
 
@@ -140,6 +146,8 @@ export class TabSession implements SharedHost {
       await (gone || isForeign || hasForeign ? runs.stepDown() : runs.close());
     }
     this.#role = { type: 'closed' };
+    this.#pages.leave();
+    this.#pages.clear();
     this.#stallWatch.stop();
     lock.stop();
     this.#channel.close();
@@ -166,6 +174,7 @@ export class TabSession implements SharedHost {
     const leader = this.#leaderOf(this.#options.createRuns(takesOver), takesOver);
     const { runs, term } = leader;
     this.#role = { type: 'leading', leader };
+    this.#pages.leave();
     const begin = (): void => {
       if (this.#role.type !== 'leading' || this.#role.leader !== leader || runs.over) return;
       leader.announce();
@@ -192,6 +201,7 @@ export class TabSession implements SharedHost {
       attempts: tabs.attempts,
       readers,
       outputs,
+      arrival: (asker, signal) => this.#pages.arrival(asker, signal),
       post: (message) => this.#post(message),
       hasPeers: () => this.#hasPeers,
       onConflict: () => {
@@ -207,6 +217,7 @@ export class TabSession implements SharedHost {
     const role = this.#role;
     if (role.type !== 'leading' || this.#isClosing) return;
     this.#role = { type: 'waiting' };
+    this.#pages.clear();
     await role.leader.runs.stepDown();
     this.#options.lock.stop();
     this.enter();
@@ -225,7 +236,9 @@ export class TabSession implements SharedHost {
     // again.
     else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.abort(message.id);
-    else {
+    else if (message.type === 'pages' || message.type === 'answer') {
+      if (message.reign === this.#role.leader.runs.id) this.#pages.hearTab(message);
+    } else {
       if (message.type === 'work' && message.work.type !== 'resume')
         this.#options.pending.abortLeft();
       this.#role.leader.hear(message);
@@ -238,7 +251,9 @@ export class TabSession implements SharedHost {
     if (this.#role.type !== 'following' || !('reign' in message)) return;
     if (message.reign !== this.#role.term) return this.#doubt(message);
     if (message.type === 'done' || message.type === 'events') this.#stallWatch.heard();
-    if (message.type === 'events') {
+    if (message.type === 'question') {
+      if (message.to === this.#options.id) void this.#pages.hearLeader(message);
+    } else if (message.type === 'events') {
       this.#options.readers.show(
         unpackEvents<AgentEvent>(message.items),
         message.work,
@@ -269,6 +284,7 @@ export class TabSession implements SharedHost {
     if (this.#role.type === 'following' && this.#role.term === reign) return;
     this.#role = { type: 'following', term: reign };
     this.#options.readers.catchUp(run);
+    if (this.#isAwake) this.#pages.follow(reign);
     if (this.#options.readers.hasJoined) this.#tellOfReaders();
     this.#giveAll();
     this.#stallWatch.check();

@@ -22,7 +22,7 @@ const where = (name: string, execute: () => unknown = () => name) =>
   });
 const asksWhere = [{ toolCalls: [{ name: 'where' }] }];
 
-test('a run uses the page parts of the leading tab, whichever tab started it; the next leader uses its own page parts', async () => {
+test('a run uses the page tools of the tab that asked, and the other page parts of the leading tab', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
   const seen: string[] = [];
@@ -36,47 +36,8 @@ test('a run uses the page parts of the leading tab, whichever tab started it; th
   expect((await follower.call('go')).text).toBe('model of first');
   first.worker.terminate();
   expect((await follower.call('again')).text).toBe('model of second');
-  expect(outputs(await follower.messages())).toEqual(['first', 'second']);
+  expect(outputs(await follower.messages())).toEqual(['second', 'second']);
   expect(seen).toEqual(['first', 'second']);
-});
-
-test('after a tab crashes, the next leader’s page runs the unfinished tool again if the tool is safe to repeat', async () => {
-  const { open } = startTabs();
-  const [first, second] = [open(), open()];
-  let begun = (): void => {};
-  const running = new Promise<void>((resolve) => (begun = resolve));
-  const never = where('first', () => {
-    begun();
-    return new Promise(() => {});
-  });
-  await first.connect([asksWhere], { page: [pageTools([never])] }).messages();
-  const follower = second.connect(['done'], { page: [pageTools([where('second')])] });
-  const answer = follower.call('go');
-  await running;
-  first.worker.terminate();
-  expect((await answer).text).toBe('done');
-  expect(outputs(await follower.messages())).toEqual(['second']);
-});
-
-test('when a tab closes while its page runs a tool for another tab’s run, that other tab continues the tool call', async () => {
-  const { open } = startTabs();
-  const [first, second] = [open(), open()];
-  let begun = (): void => {};
-  const running = new Promise<void>((resolve) => (begun = resolve));
-  const never = where('first', () => {
-    begun();
-    return new Promise(() => {});
-  });
-  const leader = first.connect([asksWhere], { page: [pageTools([never])] });
-  await leader.messages();
-  const follower = second.connect(['done'], { page: [pageTools([where('second')])] });
-  const stream = follower.stream('go');
-  const reading = read(stream);
-  await running;
-  leader.close();
-  expect((await stream.result).text).toBe('done');
-  expect(reading.events.some(({ type }) => type === 'suspended')).toBe(false);
-  expect(outputs(await follower.messages())).toEqual(['second']);
 });
 
 async function suspended(leader: RemoteAgent, follower: RemoteAgent): Promise<void> {

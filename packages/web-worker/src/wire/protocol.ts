@@ -45,9 +45,22 @@ export type PageMessage =
 
 export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
 
+/** Page that asked for a run. The run's page tools run on this page. */
+export interface Asker {
+  /** Id of the page's connection. */
+  readonly page: string;
+  /**
+   * Name of the Web Lock that the page's worker holds until it ends. Absent if the browser has no
+   * locks.
+   */
+  readonly lock?: string;
+}
+
 /** Description of a tool that runs on the page. The page also validates its input. */
 export interface ToolOffer {
   readonly schema: ToolSchema;
+  /** `true`: a page in any visible tab may run the tool. */
+  readonly anyVisibleTab?: boolean;
   readonly timeoutMs?: number;
   /** `true`: for each tool call, the worker asks the page whether it needs approval. */
   readonly needsApproval?: boolean;
@@ -89,6 +102,11 @@ export type PageQuestion<Q> =
 export type PageAnswer =
   | { readonly id: number; readonly progress: unknown }
   | { readonly id: number; readonly outcome: Outcome<unknown> };
+
+/** Message from page to worker, on the port of a part: whether the user sees the page. */
+export interface PageVisibility {
+  readonly visible: boolean;
+}
 
 /**
  * Message from worker to page, at the end of `exposeAgent()` and after each `ping`: the worker

@@ -2,13 +2,21 @@ import type { AgentInput, AgentResult, InterruptRequest, Msg, PendingCall } from
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from './shown-turn.ts';
 import type { WireEvent } from './delta-runs.ts';
-import type { ChatMessage, Outcome, RunRequest } from './protocol.ts';
+import type {
+  Asker,
+  ChatMessage,
+  Outcome,
+  PageAnswer,
+  PageQuestion,
+  RunRequest,
+  ToolOffer,
+} from './protocol.ts';
 
 /**
  * Request for a run, which a tab sends to the leader. The leader is the tab whose worker runs the
  * agent of a shared session.
  */
-export type TabWork =
+export type TabWork = { readonly asker?: Asker } & (
   | {
       readonly type: 'run';
       readonly input: AgentInput | undefined;
@@ -16,7 +24,23 @@ export type TabWork =
     }
   | ({ readonly type: 'chat' } & ChatMessage)
   /** Resumes an interrupted run. Has no result if there is none, or if another run is active. */
-  | { readonly type: 'resume' };
+  | { readonly type: 'resume' }
+);
+
+/** Page of a tab, with the tools that it offers. */
+export interface TabPage {
+  /** Id of the page's connection. */
+  readonly page: string;
+  readonly tools: readonly TabTools[];
+}
+
+/** Tools of one `pageTools()` of a page. */
+export interface TabTools {
+  /** Id of the part. */
+  readonly part: string;
+  readonly tools: readonly ToolOffer[];
+  readonly visible: boolean;
+}
 
 /** Other request of a tab to the leader. */
 export type TabQuestion =
@@ -99,6 +123,27 @@ export type TabMessage = { readonly from: string } & (
       readonly to: string;
       readonly id: string;
       readonly outcome: TabOutcome;
+    }
+  /** All connected pages of a tab, for the leader. `lock`: the Web Lock of the tab's worker. */
+  | {
+      readonly type: 'pages';
+      readonly reign: string;
+      readonly lock: string | undefined;
+      readonly pages: readonly TabPage[];
+    }
+  /** Question of the leader to a page of another tab, and the answer. */
+  | {
+      readonly type: 'question';
+      readonly reign: string;
+      readonly to: string;
+      readonly part: string;
+      readonly question: PageQuestion<unknown>;
+    }
+  | {
+      readonly type: 'answer';
+      readonly reign: string;
+      readonly part: string;
+      readonly answer: PageAnswer;
     }
 );
 

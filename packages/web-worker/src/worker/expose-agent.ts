@@ -80,14 +80,19 @@ export function exposeAgent(
     factory: factory as AgentFactory | AgentFactories,
     outputs,
     tabs: toTabs(tabs),
+    lock: () => lock,
   });
   exposed = true;
   const later = createMacrotasks();
   const locked = holdLock();
+  let lock: string | undefined;
 
   const listen = (page: PagePort, isShared: boolean): void => {
-    const sayHello = async (): Promise<void> =>
-      page.postMessage({ protocol, type: 'hello', ...(await locked) });
+    const sayHello = async (): Promise<void> => {
+      const held = await locked;
+      lock = held.lock;
+      page.postMessage({ protocol, type: 'hello', ...held });
+    };
     page.addEventListener('message', ({ data, ports: [port, ...pagePorts] }) => {
       if (!isPageMessage(data)) return;
       if (data.type === 'ping') return void sayHello();

@@ -49,7 +49,10 @@ interface Encoding<T> {
  */
 export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): Served {
   const session = sessions.enter(connect);
-  const leavePages = session.pages.enter(connect.offers, pagePorts);
+  const { pages } = session;
+  const page = crypto.randomUUID();
+  const asker = { page, ...(pages.lock !== undefined && { lock: pages.lock }) };
+  const leavePages = pages.enter(connect.offers, pagePorts, { page });
   const controllers = new Map<number, AbortController>();
   const outboxes = new Set<{ close(): void }>();
   const gone = new AbortController();
@@ -106,14 +109,16 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     call(request, port) {
       const { input, options } = request;
       void send(port, { encode: () => [] }, () =>
-        run(request, (controller) => session.run({ type: 'run', input, options }, controller)),
+        run(request, (controller) =>
+          session.run({ type: 'run', input, options, asker }, controller),
+        ),
       );
     },
     stream(request, port) {
       const { input, options } = request;
       void send(port, { encode: packEvents }, (reader) =>
         run(request, (controller) =>
-          session.run({ type: 'run', input, options }, controller, reader),
+          session.run({ type: 'run', input, options, asker }, controller, reader),
         ),
       );
     },
@@ -128,7 +133,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       void send(port, encoding, (reader) =>
         run(request, (controller) => {
           if (!replays)
-            return session.run({ type: 'chat', ...messageOf(request) }, controller, reader);
+            return session.run({ type: 'chat', ...messageOf(request), asker }, controller, reader);
           // A resumed run may have other readers, so a closed connection only leaves the run. An
           // abort before the first event also only leaves it: in React's strict mode, the first
           // mount resumes the run and leaves at once.
@@ -141,7 +146,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
           signal.addEventListener('abort', stop);
           if (signal.aborted) stop();
           return session
-            .resume(own, reader, left.signal)
+            .resume(asker, own, reader, left.signal)
             .finally(() => gone.signal.removeEventListener('abort', leave));
         }),
       );

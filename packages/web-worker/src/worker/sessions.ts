@@ -11,6 +11,8 @@ export interface SessionsOptions {
   readonly outputs: Outputs;
   /** Options for tabs that share a session. `undefined`: tabs do not share sessions. */
   readonly tabs: Tabs | undefined;
+  /** Returns the Web Lock that this worker holds until it ends. */
+  readonly lock: () => string | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ export class Sessions {
   /** Adds a connection. The first one opens the session. */
   enter({ agent, sessionId, options }: ConnectMessage): Session {
     const key = keyOf(agent, sessionId);
-    const { outputs, tabs } = this.#options;
+    const { outputs, tabs, lock } = this.#options;
     const [factory, after] = [this.#factoryOf(agent), this.#ending.get(key)];
     const entry = this.#open.get(key) ?? {
       session: new Session({
@@ -56,6 +58,7 @@ export class Sessions {
         outputs,
         after,
         tabs,
+        lock: lock(),
         startTabs: (direct) => new TabSession(direct),
       }),
       connections: 0,

@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory, SessionMemory } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
+import type { Asker } from '../../wire/protocol.ts';
 
 /**
  * Memory with a log from which another tab can continue a run: `SessionMemory`, or a wrapper of it.
@@ -16,6 +17,8 @@ export interface NotedRun {
   readonly attempts: number;
   /** Name of the output that the run returns, if any. */
   readonly output?: string | undefined;
+  /** Page that asked for the run. */
+  readonly asker?: Asker | undefined;
   /** Earlier runs, newest first. */
   readonly earlier?: readonly EarlierRun[];
 }
@@ -53,12 +56,13 @@ export async function claimedJournal(memory: Memory, now: boolean): Promise<Jour
  */
 export function noteRun(
   journal: Journal,
-  { output, earlier = [], ...rest }: NotedRun,
+  { output, asker, earlier = [], ...rest }: NotedRun,
   now = false,
 ): Promise<void> {
   const noted = {
     ...rest,
     ...(output !== undefined && { output }),
+    ...(asker && { asker: { ...asker } }),
     ...(earlier.length > 0 && { earlier: earlier.map((run) => ({ ...run })) }),
   };
   return journal.note([{ kind: 'state', state: { tabs: noted } }], { now });

@@ -13,6 +13,7 @@ import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
 import type { ShownTurn } from '../../wire/shown-turn.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
+import type { Asker } from '../../wire/protocol.ts';
 import type {
   TabAnswer,
   TabAsked,
@@ -66,6 +67,8 @@ export interface Course {
   readonly gap: number;
   /** Name of the output that the run returns, if any. */
   readonly output: string | undefined;
+  /** Page that asked for the run, if it is known. */
+  readonly asker: Asker | undefined;
   /** Called when the run has started. */
   readonly onStart?: () => void;
   /** Called when the readers have received the first events. */
@@ -186,6 +189,7 @@ export class SessionRuns {
               attempts: 0,
               gap: 0,
               output,
+              asker: work.asker,
               onStart,
               onShown,
             }),
@@ -254,11 +258,12 @@ export class SessionRuns {
    * tabs. Returns the run's result.
    */
   async forward(stream: AgentStream, course: Course): Promise<AgentResult> {
-    const { id: work, turn, attempts, gap, output, controller, onStart, onShown } = course;
-    const { readers, shared } = this.#options;
+    const { id: work, turn, attempts, gap, output, asker, controller, onStart, onShown } = course;
+    const { readers, shared, pages } = this.#options;
     const { mirror } = readers;
     const earlier = this.ended.runs;
-    const noted: NotedRun = { work, run: stream.runId, attempts, output, earlier };
+    const noted: NotedRun = { work, run: stream.runId, attempts, output, asker, earlier };
+    const end = pages.begin(stream.runId, asker);
     const batches = stream.batches()[Symbol.asyncIterator]();
     const last = mirror.work === work ? mirror.last : undefined;
     const offset = last ? last.seq + gap : 0;
@@ -298,6 +303,7 @@ export class SessionRuns {
       await stream.cancel();
       throw error;
     } finally {
+      end();
       if (counts) this.#running -= 1;
     }
   }

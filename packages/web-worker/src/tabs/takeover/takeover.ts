@@ -1,6 +1,7 @@
 import type { AgentResult, Msg } from '@isoloop/core';
 import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { notedRun, type EarlierRun, type Journal } from '../../session/log/journal.ts';
+import type { Asker } from '../../wire/protocol.ts';
 import { resultOf } from '../../session/log/logged-result.ts';
 
 /**
@@ -24,6 +25,8 @@ export type Takeover = {
       readonly run: string;
       readonly attempts: number;
       readonly output: string | undefined;
+      /** Page that asked for the run, if the log has it. */
+      readonly asker: Asker | undefined;
       /** Whether the log already has the answer. Continuing the run then needs no model request. */
       readonly hasAnswer: boolean;
     }
@@ -56,6 +59,7 @@ export async function takeoverOf(journal: Journal): Promise<Takeover> {
     run: openRun,
     attempts: (isLast && noted?.attempts) || 0,
     output: isLast ? noted?.output : undefined,
+    asker: isLast ? noted?.asker : undefined,
     hasAnswer: type === 'answered',
   };
 }
