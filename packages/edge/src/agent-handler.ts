@@ -23,7 +23,7 @@ import { llmResponsesRoute, llmRoute } from './routes/llm-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { modelsRoute } from './routes/models-route.ts';
 import { renameRoute } from './routes/rename-route.ts';
-import { responsesRoute } from './routes/responses-route.ts';
+import { noStoredResponse, responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { runRoute } from './routes/run-route.ts';
 import { securityHeaders } from './http/security-headers.ts';
@@ -96,6 +96,8 @@ export function createAgentHandler<
     app.post('/llm/v1/responses', allowed, (c) => llmResponsesRoute(c, settings, llm));
     app.get('/llm/v1/models', allowed, () => modelsRoute(llm));
   }
+  for (const path of ['/v1/responses/:id', '/v1/responses/:id/:part'])
+    app.all(path, begin('openai'), origins, noStoredResponse);
   app.get('/healthz', () => Response.json({ ok: true }));
   for (const [path, face, methods] of paths) {
     if (llm || !path.startsWith('/llm/')) app.all(path, (c) => wrongMethod(c, face, methods));

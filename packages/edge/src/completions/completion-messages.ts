@@ -28,20 +28,21 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
  */
 export function checkPosted(messages: readonly Msg[], limits: EdgeLimits, paramOf: ParamOf): void {
   for (const [index, message] of messages.entries()) {
-    const param = paramOf(index);
+    // Finding the name may take long.
+    const param = (): string => paramOf(index);
     for (const block of mediaOf(message)) {
       if (!isMediaAddress(block.source))
-        throw invalidField(param, 'has a media URL that is not http, https or data');
+        throw invalidField(param(), 'has a media URL that is not http, https or data');
     }
-    for (const { id } of toolUsesOf(message)) checkCallId(id, param);
+    for (const { id } of toolUsesOf(message)) checkCallId(id, param());
     for (const { toolUseId, output } of toolResultsOf(message)) {
-      checkCallId(toolUseId, param);
+      checkCallId(toolUseId, param());
       const size = typeof output === 'string' ? output.length : JSON.stringify(output).length;
       if (size > limits.toolResultChars) {
         throw new AgentError(
           'PAYLOAD_TOO_LARGE',
-          `${param} is longer than ${limits.toolResultChars} characters.`,
-          { details: { param } },
+          `${param()} is longer than ${limits.toolResultChars} characters.`,
+          { details: { param: param() } },
         );
       }
     }
@@ -63,6 +64,7 @@ function mediaOf(message: Msg): readonly MediaBlock[] {
  *   call without a result.
  * - A tool call is of a tool that the agent runs itself. The client could invent the result of such
  *   a tool call.
+ * - The last message is of the assistant.
  */
 export function checkConversation(
   messages: readonly Msg[],
@@ -72,23 +74,23 @@ export function checkConversation(
   const open = new Set<string>();
   const seen = new Set<string>();
   for (const [index, message] of messages.entries()) {
-    const param = paramOf(index);
+    const param = (): string => paramOf(index);
     if (message.role !== 'tool' && open.size)
-      throw invalidField(param, `comes before the results of the tool calls ${list(open)}`);
+      throw invalidField(param(), `comes before the results of the tool calls ${list(open)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
       if (!open.delete(toolUseId))
-        throw invalidField(param, 'answers no tool call of the message before it');
+        throw invalidField(param(), 'answers no tool call of the message before it');
     }
     for (const { id, name } of toolUsesOf(message)) {
       if (seen.has(id))
         throw invalidField(
-          param,
+          param(),
           `has a tool call with an id that was there before: ${JSON.stringify(id)}`,
         );
       const own = tools.find(name);
       if (own !== undefined && (typeof own === 'string' || own.execute)) {
         throw invalidField(
-          param,
+          param(),
           `has a call of ${JSON.stringify(name)}, a tool that only the agent calls`,
         );
       }
@@ -100,6 +102,11 @@ export function checkConversation(
     throw invalidField(
       paramOf(messages.length - 1),
       `leaves tool calls without results: ${list(open)}`,
+    );
+  if (messages.at(-1)?.role === 'assistant')
+    throw invalidField(
+      paramOf(messages.length - 1),
+      'is a message of the assistant at the end, so there is nothing to answer',
     );
 }
 
@@ -123,9 +130,10 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
  */
 export function readTail(
   messages: readonly Msg[],
-  param = 'messages',
+  { list: param = 'messages', paramOf = messageParam }: TailNames = {},
 ): Extract<SessionTurn, { kind: 'messages' | 'decide' }> {
-  const tail = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
+  const start = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+  const tail = messages.slice(start);
   const results = tail.flatMap(toolResultsOf);
   if (!tail.length)
     throw invalidField(param, 'has nothing new after the last message of the assistant');
@@ -139,7 +147,16 @@ export function readTail(
   return {
     kind: 'decide',
     decisions: results.map(({ toolUseId, output }) => ({ type: 'result', toolUseId, output })),
+    params: tail.flatMap((message, index) =>
+      toolResultsOf(message).map(() => paramOf(start + index)),
+    ),
   };
+}
+
+export interface TailNames {
+  /** Name of the field with the messages, for errors. Default: `messages`. */
+  readonly list?: string;
+  readonly paramOf?: ParamOf;
 }
 
 function checkCallId(id: string, param: string): void {

@@ -12,6 +12,7 @@ import {
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
+import { checkMedia, itemNames } from '../completions/response-items.ts';
 import { readResponseId, responseId } from '../session/response-id.ts';
 import type { HostSettings } from '../session/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
@@ -56,13 +57,21 @@ export async function responsesRoute(
     }) as const;
   if (!place) {
     const id = `resp_${crypto.randomUUID()}`;
-    const paramOf = (): string => 'input';
+    const paramOf = itemNames(body['input']);
     return answerOnce(c, settings, { model, call, face: faceOf(id), posted, paramOf, id });
   }
   const { session, after } = place;
-  const turn = { ...readTail(posted, 'input'), ...(after !== undefined && { after }) };
+  const turn = { ...readTurn(body, posted), ...(after !== undefined && { after }) };
   const face = faceOf(responseId(session, turn));
   return answerInSession(c, settings, { model, call, face, session, turn, fields });
+}
+
+/** Handles the routes of stored responses, which this endpoint does not offer. */
+export function noStoredResponse(c: Context<EdgeEnv>): never {
+  throw new AgentError(
+    'NOT_FOUND',
+    `There is no ${c.req.method} ${c.req.path} here. A stored response can only be continued, with \`previous_response_id\`.`,
+  );
 }
 
 interface SessionPlace {
@@ -98,14 +107,33 @@ function readInput(
   isInSession: boolean,
 ): readonly Msg[] {
   if (Array.isArray(input) && input.length > limits.messages)
-    throw new AgentError('PAYLOAD_TOO_LARGE', `The input has more than ${limits.messages} items.`);
-  const start =
-    isInSession && Array.isArray(input) ? input.findLastIndex((item) => !isOfClient(item)) + 1 : 0;
-  if (start && start === (input as readonly unknown[]).length)
-    throw invalidField('input', 'has nothing new after the last item of the assistant');
-  const messages = fromResponsesInput(start ? withoutFirst(input, start) : input);
-  checkPosted(messages, limits, () => 'input');
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The input has more than ${limits.messages} items.`, {
+      details: { param: 'input' },
+    });
+  const items = isInSession ? newItems(input) : input;
+  const messages = fromResponsesInput(items);
+  checkMedia(items);
+  checkPosted(messages, limits, itemNames(items));
   return messages;
+}
+
+/** Replaces the items up to the last one of the assistant by items that are skipped. */
+function newItems(input: unknown): unknown {
+  if (!Array.isArray(input)) return input;
+  const start = input.findLastIndex((item) => !isOfClient(item)) + 1;
+  if (start && start === input.length)
+    throw invalidField('input', 'has nothing new after the last item of the assistant');
+  return start ? withoutFirst(input, start) : input;
+}
+
+/** Returns the turn of a session with the new messages. */
+function readTurn({ input }: RequestBody, posted: readonly Msg[]): ReturnType<typeof readTail> {
+  const paramOf = itemNames(newItems(input));
+  const turn = readTail(posted, { list: 'input', paramOf });
+  const other = posted.findIndex(({ role }) => role !== 'tool');
+  if (turn.kind === 'decide' && other >= 0)
+    throw invalidField(paramOf(other), 'cannot be beside tool results: use `instructions`');
+  return turn;
 }
 
 /**

@@ -5,7 +5,7 @@ import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
 import { withoutSystem } from '../completions/completion-messages.ts';
 import { goToPlace, reopenCalls, unknownResponse } from './turn-place.ts';
-import { acceptDecisions } from '../turn/decisions.ts';
+import { acceptDecisions, noDecision } from '../turn/decisions.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
@@ -16,7 +16,12 @@ import { invalidField } from '../http/request-body.ts';
 export type SessionTurn =
   | Turn
   | (Place & { readonly kind: 'messages'; readonly messages: readonly Msg[] })
-  | (Place & { readonly kind: 'decide'; readonly decisions: readonly Decision[] })
+  | (Place & {
+      readonly kind: 'decide';
+      readonly decisions: readonly Decision[];
+      /** Names of the request's fields with the decisions, for errors. */
+      readonly params?: readonly string[];
+    })
   | { readonly kind: 'continue' };
 
 /** Place in the session from which a turn continues. */
@@ -53,7 +58,7 @@ export async function beginTurn(
     case 'decide':
       if (turn.decisions.every(({ type }) => type === 'result'))
         await reopenCalls(agent, turn.decisions);
-      return { input: await acceptDecisions(agent, turn.decisions) };
+      return { input: await acceptDecisions(agent, turn.decisions, turn) };
     case 'continue':
       return { input: undefined };
     default:
@@ -109,8 +114,7 @@ export function checkFirst(turn: SessionTurn): void {
   if ('after' in turn) throw unknownResponse();
   if (turn.kind === 'continue')
     throw new AgentError('INVALID_INPUT', 'The session has nothing to continue.');
-  if (turn.kind === 'decide')
-    throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
+  if (turn.kind === 'decide') throw noDecision(turn.params?.[0]);
   if (turn.kind !== 'messages') checkFirstTurn(turn);
 }
 

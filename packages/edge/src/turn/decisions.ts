@@ -24,7 +24,7 @@ export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
 export async function acceptDecisions(
   agent: Deciding,
   claims: readonly Decision[],
-  { isHistory = false }: { readonly isHistory?: boolean } = {},
+  { isHistory = false, params = [] }: AcceptOptions = {},
 ): Promise<readonly Decision[]> {
   const problemOf = await decisionCheck(agent);
   const decisions = claims.filter(
@@ -34,11 +34,24 @@ export async function acceptDecisions(
   for (const decision of decisions) {
     const { toolUseId } = decision;
     const problem = decided.has(toolUseId) ? 'is decided twice' : problemOf(decision);
-    if (problem) throw refused(toolUseId, problem);
+    if (problem) throw refused(decision, problem, params[claims.indexOf(decision)]);
     decided.add(toolUseId);
   }
   if (decisions.length) return decisions;
-  throw new AgentError('INVALID_DECISION', 'No tool call waits for this decision.');
+  throw noDecision(params[0]);
+}
+
+export interface AcceptOptions {
+  readonly isHistory?: boolean;
+  /** Names of the request's fields with the claims, for errors. Default: `messages`. */
+  readonly params?: readonly string[];
+}
+
+/** Returns the error for decisions that no tool call waits for. */
+export function noDecision(param = 'messages'): AgentError {
+  return new AgentError('INVALID_DECISION', 'No tool call waits for this decision.', {
+    details: { param },
+  });
 }
 
 /**
@@ -121,9 +134,9 @@ export function isCallId(id: unknown): id is string {
   return typeof id === 'string' && /^[!-~]{1,256}$/.test(id);
 }
 
-function refused(toolUseId: string, problem: string): AgentError {
+function refused({ toolUseId }: Decision, problem: string, param = 'messages'): AgentError {
   const id = isCallId(toolUseId) ? ` ${JSON.stringify(toolUseId)}` : '';
   return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
-    details: { param: 'messages' },
+    details: { param },
   });
 }

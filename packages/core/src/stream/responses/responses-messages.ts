@@ -141,15 +141,14 @@ function fromMedia(
   type: 'input_image' | 'input_file',
   param: string,
 ): ContentBlock {
-  const { image_url: image, file_url: file, file_data: data, filename } = part;
+  const { filename } = part;
   if (part['file_id'] != null)
     throw invalid(`${param}.file_id`, 'is not supported: there are no stored files');
-  const url = type === 'input_image' ? image : (data ?? file);
-  if (typeof url !== 'string')
-    throw invalid(
-      param,
-      type === 'input_image' ? 'must have `image_url`' : 'must have `file_data` or `file_url`',
-    );
+  const fields = type === 'input_image' ? ['image_url'] : ['file_data', 'file_url'];
+  const field = fields.find((name) => part[name] != null);
+  if (field === undefined) throw invalid(param, `must have \`${fields.join('` or `')}\``);
+  const url = part[field];
+  if (typeof url !== 'string') throw invalid(`${param}.${field}`, 'must be a URL');
   const source = inlineSource({ type: 'url', url });
   if (type === 'input_image') return { type: 'image', source };
   return { type: 'file', source, ...(typeof filename === 'string' && { name: filename }) };
