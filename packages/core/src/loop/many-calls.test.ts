@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -59,6 +59,17 @@ test('`replyCalls` sets how many calls of a reply run', async () => {
   expect(() => setUp(1, { limits: { replyCalls: -1 } })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
+});
+
+test('5,000 calls without a limit all run, and no signal gets many listeners', async () => {
+  const listened = vi.spyOn(AbortSignal.prototype, 'addEventListener');
+  const { agent, ran } = setUp(5_000, { limits: { replyCalls: Infinity, timeoutMs: 60_000 } });
+  expect((await agent.call('Hi')).text).toBe('Done.');
+  expect(ran()).toBe(5_000);
+  const counts = new Map<unknown, number>();
+  for (const signal of listened.mock.contexts) counts.set(signal, (counts.get(signal) ?? 0) + 1);
+  expect(Math.max(...counts.values())).toBeLessThan(20);
+  listened.mockRestore();
 });
 
 test('calls that do not run count toward the limit of tool calls', async () => {

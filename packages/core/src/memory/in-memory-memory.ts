@@ -7,6 +7,8 @@ import type { Memory } from './memory.ts';
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
   #messages: readonly Msg[];
+  /** Messages after those. A copy of all messages for each one would take quadratic time. */
+  #appended: Msg[] = [];
   /** Number of messages at the start that are in order and need no further look. */
   #settled = 0;
 
@@ -15,21 +17,21 @@ export class InMemoryMemory implements Memory {
   }
 
   async append(messages: readonly Msg[]): Promise<void> {
-    this.#messages = [...this.#messages, ...messages];
+    for (const message of messages) this.#appended.push(message);
   }
 
   async read(): Promise<readonly Msg[]> {
-    this.#messages = orderFrom(this.#messages, this.#settled, inRequestOrder);
+    this.#messages = orderFrom(this.#all(), this.#settled, inRequestOrder);
     this.#settled = settledIn(this.#messages, this.#settled);
     return this.#messages;
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    this.#edit(this.#messages.filter(({ id }) => !ids.includes(id)));
+    this.#edit(this.#all().filter(({ id }) => !ids.includes(id)));
   }
 
   async replace(message: Msg): Promise<void> {
-    this.#edit(this.#messages.map((one) => (one.id === message.id ? message : one)));
+    this.#edit(this.#all().map((one) => (one.id === message.id ? message : one)));
   }
 
   async clear(): Promise<void> {
@@ -38,6 +40,13 @@ export class InMemoryMemory implements Memory {
 
   #edit(messages: readonly Msg[]): void {
     this.#messages = messages;
+    this.#appended = [];
     this.#settled = 0;
+  }
+
+  #all(): readonly Msg[] {
+    if (this.#appended.length) this.#messages = [...this.#messages, ...this.#appended];
+    this.#appended = [];
+    return this.#messages;
   }
 }

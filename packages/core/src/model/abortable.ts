@@ -4,11 +4,10 @@
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort);
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
     // This chain cannot reject, so `then` is enough. `finally` would create two more promises.
-    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
+    promise.then(resolve, reject).then(onAbort(signal, stop));
   });
 }
 
@@ -25,4 +24,25 @@ export function abortables(signal: AbortSignal): <T>(promise: Promise<T>) => Pro
       if (signal.aborted) reject(signal.reason);
       promise.then(resolve, reject);
     });
+}
+
+/** Functions to call at the abort of a signal. */
+const callsAtAbort: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
+
+/**
+ * Calls `stop` when the signal aborts. Returns a function that prevents this call. All calls of a
+ * signal share one listener, because thousands of listeners take quadratic time in Node.
+ */
+export function onAbort(signal: AbortSignal, stop: () => void): () => void {
+  let calls = callsAtAbort.get(signal);
+  if (!calls) {
+    const shared = new Set<() => void>();
+    callsAtAbort.set(signal, shared);
+    signal.addEventListener('abort', () => {
+      for (const call of shared) call();
+    });
+    calls = shared;
+  }
+  calls.add(stop);
+  return () => void calls.delete(stop);
 }

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortables } from './abortable.ts';
+import { abortables, onAbort } from './abortable.ts';
 
 /** Longest wait that `setTimeout` accepts, in milliseconds. */
 export const longestTimeout: number = 2 ** 31 - 1;
@@ -28,10 +28,9 @@ export class Deadline {
   ) {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
-    const onAbort = (): void => this.#controller.abort(AgentError.from(caller.reason, 'ABORTED'));
-    if (caller.aborted) onAbort();
-    caller.addEventListener('abort', onAbort);
-    this.end = () => caller.removeEventListener('abort', onAbort);
+    const stop = (): void => this.#controller.abort(AgentError.from(caller.reason, 'ABORTED'));
+    if (caller.aborted) stop();
+    this.end = onAbort(caller, stop);
   }
 
   /**

@@ -4,6 +4,9 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
+/** Number of received bytes that count as one character that waits. */
+const bytesPerHeld = 64;
+
 /**
  * Reads a reply. The reply is a stream of server-sent events with one JSON chunk each, or one JSON
  * text from a server that does not stream.
@@ -15,6 +18,7 @@ export class EventReply {
   /** Text before the first event. If the reply has no event, this is the whole reply. */
   #head = '';
   #streams = false;
+  #received = 0;
   /** Whether the reply is complete. Later events are ignored. */
   done = false;
   /** Error of the reply. Deltas that were returned before the error are valid. */
@@ -34,13 +38,18 @@ export class EventReply {
     return this.done || this.#decoder.ended === true;
   }
 
-  /** Characters that wait for their end. */
+  /**
+   * Characters that wait for their end, and a part of all received bytes. Hence endless events
+   * without content reach the limit, too.
+   */
   get held(): number {
-    return this.#parser.held + this.#head.length + (this.#decoder.held ?? 0);
+    const waiting = this.#parser.held + this.#head.length + (this.#decoder.held ?? 0);
+    return waiting + this.#received / bytesPerHeld;
   }
 
   push(bytes: Uint8Array): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
+    this.#received += bytes.length;
     if (this.done) return deltas;
     for (const event of this.#parser.push(bytes)) this.#take(event, deltas);
     if (!this.#streams) this.#head += this.#text.decode(bytes, { stream: true });

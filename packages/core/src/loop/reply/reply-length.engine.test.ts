@@ -100,6 +100,33 @@ test.for(wires)('dashscope() stops reading an endless reply of %s', async ([, pi
   expect(seen.sent).toBeLessThan(pieces);
 });
 
+const emptyWires: readonly (readonly [what: string, delta: object])[] = [
+  ['unknown fields', { audio: { data: tenThousand } }],
+  ['empty calls', { tool_calls: [{ index: 0 }] }],
+  ['empty text', { content: '' }],
+];
+
+test.for(emptyWires)('openai() stops reading %s without an end', async ([, delta]) => {
+  const piece = chunk(delta);
+  const { seen, serve } = server(() => piece.repeat(Math.ceil(40_000 / piece.length)));
+  const limits = { replyLength: 10_000 };
+  const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }), limits });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(pieces);
+});
+
+test('openaiResponses() stops reading unknown events without an end', async () => {
+  const event = `data: ${JSON.stringify({ type: 'response.new', text: tenThousand })}\n\n`;
+  const { seen, serve } = server(() => event.repeat(4));
+  const limits = { replyLength: 10_000 };
+  const model = openaiResponses({ model: 'm', fetch: serve });
+  const agent = new ReActAgent({ name: 'a', model, limits });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(pieces);
+});
+
 test('only the start of an endless error page is read', async () => {
   const { seen, serve } = server(() => tenThousand, { status: 500 });
   const agent = new ReActAgent({ name: 'a', model: openai({ model: 'm', fetch: serve }) });
@@ -180,6 +207,14 @@ test.for<[what: string, parts: (index: number) => readonly Part[]]>([
 ])('fromAiSdk() stops reading an endless reply of %s', async ([, parts]) => {
   const { model, seen } = aiSdk(parts);
   const agent = new ReActAgent({ name: 'a', model });
+  await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
+  expect(seen.cancelled).toBe(true);
+  expect(seen.sent).toBeLessThan(40_000);
+});
+
+test('fromAiSdk() stops reading unknown parts without an end', async () => {
+  const { model, seen } = aiSdk(() => Array.from({ length: 10 }, () => ({ type: 'ping' })));
+  const agent = new ReActAgent({ name: 'a', model, limits: { replyLength: 10_000 } });
   await expect(agent.call('Hi')).rejects.toMatchObject(tooLong);
   expect(seen.cancelled).toBe(true);
   expect(seen.sent).toBeLessThan(40_000);

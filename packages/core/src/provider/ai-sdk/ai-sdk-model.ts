@@ -95,6 +95,7 @@ async function* decodeAll(
   length: ReplyLength,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const pace = new Pace(performance.now());
+  let received = 0;
   let pending = reader.read();
   let result: Read = await deadline.listen(() => pending);
   while (!result.done) {
@@ -102,11 +103,14 @@ async function* decodeAll(
     let failure: unknown;
     let next: Read | undefined = result;
     for (let parts = 0; next && !next.done && !failure && parts < maxBatch; parts += 1) {
+      received += 1;
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
       next = await settledSoon(pending);
     }
     length.add(deltas);
+    // Endless parts without content reach the limit, too.
+    length.hold(received);
     if (hasContent(deltas)) deadline.heard();
     if (deltas.length > 0) yield deltas;
     if (failure) throw failure;
