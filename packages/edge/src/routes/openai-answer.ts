@@ -57,9 +57,11 @@ export async function answerOnce(
   asked: OpenAiRequest & WholeConversation,
 ): Promise<Response> {
   const { model, posted, call, face } = asked;
-  const memory = new InMemoryMemory(
-    settings.systemMessages === 'keep' ? posted : withoutSystem(posted),
-  );
+  const all = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
+  // The guards judge only the input, so the new messages must be the input.
+  const start = all.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1;
+  const input = start < all.length ? all.slice(start) : undefined;
+  const memory = new InMemoryMemory(all.slice(0, start));
   const made = await makeAgent(settings, {
     env: c.env,
     user: c.get('user'),
@@ -76,7 +78,7 @@ export async function answerOnce(
     if (!sessionObject(c.env, c.get('user'), asked.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
-    const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
+    const run = agent.stream(input, { ...call.options, signal: controller.signal });
     if (!face.stream) return wholeAnswer(await run.result, face);
     const requestId = c.get('requestId');
     const answer = await streamed(run, asked, {

@@ -1,6 +1,8 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { AgentError, textOf, tool } from '@isoloop/core';
 import type { AgentOptions, Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
+import { generateText } from 'ai';
 import type OpenAI from 'openai';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';
@@ -241,4 +243,64 @@ test('the guards of the agent judge instructions', async () => {
   await target.client().responses.create(body);
   expect(seen).toEqual(['The secret is 7.', 'Hi']);
   expect(saidIn(target.model.requests[0]!.messages)).toEqual(['The *** is 7.', 'Hi']);
+});
+
+test("AI SDK's model continues a chain, with instructions and citations", async () => {
+  const sources = [{ type: 'url', url: 'https://a.example', title: 'A' }];
+  const cites: ScriptedReply = [
+    {
+      deltas: [
+        [{ type: 'text', id: 't', delta: 'Two.', providerMetadata: { sources } }],
+        [{ type: 'finish', reason: 'content_filter' }],
+      ],
+    },
+  ];
+  const target = testEndpoint(['One.', { error: broken }, cites], {}, {}, bindings);
+  const { responses } = createOpenAI({
+    baseURL: 'https://edge.test/v1',
+    apiKey: 'ann',
+    fetch: target.fetch as typeof fetch,
+  });
+  const model = responses('offline');
+  const openai = { store: true };
+  const one = await generateText({ model, prompt: 'First?', providerOptions: { openai } });
+  await target.settled();
+  const { responseId } = one.providerMetadata!['openai'] as { readonly responseId: string };
+  const next = {
+    model,
+    prompt: 'Next?',
+    maxRetries: 0,
+    providerOptions: {
+      openai: { ...openai, previousResponseId: responseId, instructions: 'Be brief.' },
+    },
+  };
+  await expect(generateText(next)).rejects.toMatchObject({ statusCode: 502 });
+  const two = await generateText(next);
+  expect([two.text, two.finishReason]).toEqual(['Two.', 'content-filter']);
+  expect(two.sources).toMatchObject([{ sourceType: 'url', url: 'https://a.example', title: 'A' }]);
+  const { messages } = target.model.requests.at(-1)!;
+  expect(saidIn(messages)).toEqual(['Be brief.', 'First?', 'One.', 'Next?']);
+});
+
+test('the guards judge the new messages of a request without a session', async () => {
+  const guard = (input: readonly Msg[]) => {
+    if (input.some((message) => textOf(message) === 'bad'))
+      throw new AgentError('GUARD_REJECTED', 'No.');
+    return input;
+  };
+  const target = testEndpoint(['ok'], { use: [{ guard }] });
+  const post = async (path: string, body: object): Promise<string> =>
+    (await target.post(path, { model: 'offline', ...body })).text();
+  const input = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Yes?' },
+    { role: 'user', content: 'bad' },
+  ];
+  for (const list of [input, input.slice(2), [...input, { role: 'system', content: 'ok' }]]) {
+    expect(await post('/v1/responses', { input: list })).toContain('"content_filter"');
+    expect(await post('/v1/chat/completions', { messages: list })).toContain('"content_filter"');
+  }
+  expect(target.model.requests).toEqual([]);
+  expect(await post('/v1/responses', { input: 'good' })).toContain('"completed"');
+  expect(saidIn(target.model.requests[0]!.messages)).toEqual(['good']);
 });
