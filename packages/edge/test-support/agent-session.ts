@@ -6,6 +6,7 @@ import type {
   SessionAgent,
   SessionOptions,
 } from '../src/handler-options.ts';
+import type { RowCounter } from './row-counter.ts';
 
 export interface SessionEnv {
   readonly CHAT_KV: KVNamespace;
@@ -27,16 +28,23 @@ export const briefSessions: AgentHandler<SessionEnv> = handler({
   queuedTurns: 2,
 });
 
+/** Row counters by the id of a Durable Object. A test adds a counter before the object starts. */
+export const rowCounters: Map<string, RowCounter> = new Map();
+
 export class TestSession extends sessions.Session {
   constructor(ctx: DurableObjectState, env: SessionEnv) {
-    super(ctx, boundTo(env, env.TEST_SESSIONS));
+    super(counted(ctx), boundTo(env, env.TEST_SESSIONS));
   }
 }
 
 export class BriefSession extends briefSessions.Session {
   constructor(ctx: DurableObjectState, env: SessionEnv) {
-    super(ctx, boundTo(env, env.BRIEF_SESSIONS));
+    super(counted(ctx), boundTo(env, env.BRIEF_SESSIONS));
   }
+}
+
+function counted(ctx: DurableObjectState): DurableObjectState {
+  return rowCounters.get(String(ctx.id))?.counted(ctx) ?? ctx;
 }
 
 /**

@@ -390,7 +390,9 @@ async function finish(run: Run, move: Finish): Promise<AgentResult> {
   // the message is empty.
   const isStored = run.conversation.has(message.id);
   if (message.content.length && move.reason !== 'rejected' && !isStored) {
-    await run.append([message]);
+    // `close` writes the answer together with the end of the run. If guards still judge messages,
+    // `close` has to wait for them, so the answer is written first.
+    await run.append([message], { later: !run.injections.any });
   }
   await run.close(move.reason);
   return resultOf(run, { ...move, message });

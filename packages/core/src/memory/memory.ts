@@ -26,10 +26,18 @@ export interface ReplyStore {
   set(after: string, state: JsonObject | undefined): Promise<void>;
 }
 
+export interface AppendOptions {
+  /**
+   * Whether the next write may store the messages. The caller writes again soon, so that one write
+   * is enough. Default: false.
+   */
+  readonly later?: boolean;
+}
+
 /** The messages of one conversation. */
 export interface Memory {
   /** Appends messages. Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store fails. */
-  append(messages: readonly Msg[]): Promise<void>;
+  append(messages: readonly Msg[], options?: AppendOptions): Promise<void>;
   /**
    * Returns the messages in the order in which they were appended. A memory may move tool results
    * directly after their tool calls.

@@ -10,14 +10,10 @@ import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { Memory, ReplyStore, RunEnd } from './memory.ts';
+import type { AppendOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
 import { notedReplies } from './noted-replies.ts';
-import {
-  isLogRecord,
-  type Flushes,
-  type LogRecord,
-  type RunNote,
-} from './log/format/log-record.ts';
+import { isLogRecord, recordsOf } from './log/format/log-record.ts';
+import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
 import {
   SessionLog,
   type FlushContext,
@@ -117,8 +113,11 @@ export class SessionMemory implements Memory {
   }
 
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
-  append(messages: readonly Msg[]): Promise<void> {
-    return this.rewrite([], messages);
+  append(messages: readonly Msg[], { later = false }: AppendOptions = {}): Promise<void> {
+    return this.run(async () => {
+      parseMessages(messages);
+      await (later ? this.#take(recordsOf(messages)) : this.#add(recordsOf(messages)));
+    });
   }
 
   /**
@@ -143,13 +142,12 @@ export class SessionMemory implements Memory {
   rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void> {
     return this.run(async () => {
       parseMessages(messages);
+      const records = recordsOf(messages);
       const removed = new Set(gone);
-      let known: readonly Msg[] = [];
-      if (gone.length) known = (await this.#load()).messages;
+      const { messages: known } = await this.#load();
       const ids = known.map(({ id }) => id).filter((id) => removed.has(id));
-      const records = messages.map((message): LogRecord => ({ kind: 'message', message }));
       if (ids.length) records.unshift({ kind: 'cut', ids });
-      if (!gone.length || records.length) await this.#add(records);
+      if (records.length) await this.#add(records);
     });
   }
 

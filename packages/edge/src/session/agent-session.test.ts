@@ -527,21 +527,23 @@ test('a rejected decision does not move a session in the list and does not delay
   });
   const session = open([{ toolCalls: [{ name: 'pay', id: 'c1' }] }], { brief: true, tools: [pay] });
   await session.chat([ask('Pay')]);
-  const touched = (): Promise<unknown> =>
-    runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
-  // Becomes `[true, []]` once the answer has ended and the list is up to date.
-  const rest = (): Promise<unknown> =>
-    runInDurableObject(session.stub, (_, { storage: { kv, sql } }) => [
-      kv.get('listed') === kv.get<{ count: number }>('touched')?.count,
-      [...sql.exec('SELECT id FROM isoloop_turns')],
-    ]);
-  await expect.poll(rest).toEqual([true, []]);
-  const [before, listed] = [await touched(), await session.list()];
+  const changed = (): Promise<unknown> =>
+    runInDurableObject(session.stub, (_, { storage: { sql } }) =>
+      sql.exec('SELECT MAX(changed_at) AS at, MAX(bytes) AS bytes FROM isoloop_queue').one(),
+    );
+  await expect.poll(changed).toEqual({ at: expect.any(Number), bytes: null });
+  const before = await changed();
+  await expect
+    .poll(async () =>
+      (await session.list()).map(({ updatedAt }) => ({ at: updatedAt, bytes: null })),
+    )
+    .toEqual([before]);
+  const listed = await session.list();
   const began = Date.now();
   const now = vi.spyOn(Date, 'now').mockReturnValue(began + 1_800_000);
   const refused = await session.run({ decisions: [{ type: 'approve', toolUseId: 'x' }] });
   expect(await codeOf(refused)).toEqual([400, 'INVALID_DECISION']);
-  expect(await touched()).toEqual(before);
+  expect(await changed()).toEqual(before);
   expect(await session.list()).toEqual(listed);
   now.mockReturnValue(began + 3_700_000);
   await runDurableObjectAlarm(session.stub);

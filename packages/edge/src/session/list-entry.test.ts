@@ -7,7 +7,6 @@ import { defaultLimits, defaultSessions, type HandlerSettings } from '../handler
 import { given } from '../../test-support/session-client.ts';
 import { ListEntry } from './list-entry.ts';
 import { SessionHost } from './session-host.ts';
-import { SessionRecord } from './session-record.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
 
 const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
@@ -77,7 +76,7 @@ test('ChatIndex creates its table once, with the first entry', async () => {
     };
     const index = new ChatIndex({ sql: { exec } } as DurableObjectStorage);
     for (const id of ['a', 'b', 'a']) index.put({ id, createdAt: 1, updatedAt: 2 });
-    expect(statements).toEqual(['CREATE', 'CREATE', 'INSERT', 'INSERT', 'INSERT']);
+    expect(statements).toEqual(['CREATE', 'DROP', 'INSERT', 'INSERT', 'INSERT']);
     expect(index.list({ limit: 10 }).map(({ id }) => id)).toEqual(['a', 'b']);
   });
 });
@@ -108,22 +107,47 @@ test('a page of the session list includes all sessions with the same time as its
 
 test('a session whose conversation cannot be read is listed once, without a title', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  await runInDurableObject(stub(), async (_, { storage }) => {
-    const told: SessionCommand[] = [];
-    const record = new SessionRecord(storage);
-    const identity = { user: 'ann', session: 's', createdAt: 1 };
-    record.begin(identity);
-    record.touch();
-    const memory = new InMemoryMemory();
-    memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
-    const entry = new ListEntry({ env: listNamespace(told), identity, record, memory });
-    entry.update();
-    await entry.told;
-    expect(told).toEqual([
-      { type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: expect.any(Number) } },
-    ]);
-    expect(record.isListed).toBe(true);
+  const told: SessionCommand[] = [];
+  const identity = { user: 'ann', session: 's', createdAt: 1 };
+  const memory = new InMemoryMemory();
+  memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
+  const env = listNamespace(told);
+  const entry = new ListEntry({
+    env,
+    identity,
+    record: { title: undefined },
+    memory,
+    changedAt: () => 2,
   });
+  entry.update();
+  await entry.told;
+  expect(told).toEqual([{ type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: 2 } }]);
+  expect(entry.isTold).toBe(true);
   expect(log).toHaveBeenCalledOnce();
+  log.mockRestore();
+});
+
+test('a failed update of the list is repeated, and a told one is not', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const told: SessionCommand[] = [];
+  const env = listNamespace(told) as { CHAT_SESSION: { get: () => unknown } };
+  const { get } = env.CHAT_SESSION;
+  const memory = new InMemoryMemory();
+  const identity = { user: 'ann', session: 's', createdAt: 1 };
+  const entry = new ListEntry({
+    env,
+    identity,
+    record: { title: undefined },
+    memory,
+    changedAt: () => 2,
+  });
+  env.CHAT_SESSION.get = () => ({ fetch: () => Promise.reject(new Error('away')) });
+  entry.tell();
+  await entry.told;
+  expect([entry.isTold, told]).toEqual([false, []]);
+  env.CHAT_SESSION.get = get;
+  for (let time = 0; time < 3; time++) entry.tell();
+  await entry.told;
+  expect([entry.isTold, told.length]).toEqual([true, 1]);
   log.mockRestore();
 });

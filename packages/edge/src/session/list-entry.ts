@@ -8,16 +8,22 @@ import type { Identity, SessionRecord } from './session-record.ts';
 export interface ListEntryOptions {
   readonly env: object;
   readonly identity: Identity;
-  readonly record: SessionRecord;
+  readonly record: Pick<SessionRecord, 'title'>;
   readonly memory: Memory;
+  /** Returns the time of the session's last change, in milliseconds since 1970. */
+  readonly changedAt: () => number;
 }
 
 /**
  * Sends the entry of a session to the list of the user's sessions. The list is a separate Durable
- * Object.
+ * Object. Only the isolate's memory has the information whether the list has the last change. A new
+ * isolate therefore sends the entry again.
  */
 export class ListEntry {
   readonly #options: ListEntryOptions;
+  /** Number of changes, and number of changes that the list has. */
+  #changes = 1;
+  #told = 0;
   #telling: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -25,29 +31,40 @@ export class ListEntry {
     this.#options = options;
   }
 
+  /** Sends the entry to the list after a change of the session. */
+  update(): void {
+    this.#changes += 1;
+    this.tell();
+  }
+
   /**
    * Sends the entry to the list, unless the list already has the last change. Updates are sent one
-   * at a time. The next `update` retries a failed one.
+   * at a time. The next call retries a failed one.
    */
-  update(): void {
+  tell(): void {
     this.#telling = this.#telling.then(async () => {
-      const { identity, record } = this.#options;
-      const { at: updatedAt, count } = record.touched;
-      if (this.#isClosed || record.isListed) return;
+      const changes = this.#changes;
+      if (this.#isClosed || this.isTold) return;
       try {
+        const { identity, changedAt } = this.#options;
         const title = await this.#title();
         const chat = {
           id: identity.session,
           createdAt: identity.createdAt,
-          updatedAt,
+          updatedAt: changedAt(),
           ...(title && { title }),
         };
         await this.#tell({ type: 'put-in-list', chat });
-        record.listed(count);
+        this.#told = changes;
       } catch (error) {
         logError(error, 'list');
       }
     });
+  }
+
+  /** Whether the list has the last change. */
+  get isTold(): boolean {
+    return this.#told === this.#changes;
   }
 
   /** Resolves when all updates so far have succeeded or failed. */

@@ -1,5 +1,5 @@
-import { SessionMemory } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
+import { isQuestion } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { waitingCalls } from '../turn/chat-turn.ts';
@@ -11,7 +11,8 @@ import { liveResponse, type LiveTurn } from './live-turn.ts';
 import { makeAgent } from '../turn/session-agent.ts';
 import { unknownChat, type SessionCommand, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
-import { checkFirst, type SessionTurn } from './session-turn.ts';
+import { QueuedMemory } from './queued-memory.ts';
+import { checkFirst, onlyAdds, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './turn-runner.ts';
 
@@ -20,13 +21,16 @@ interface Parts {
   readonly memory: Memory;
   readonly turns: TurnRunner;
   readonly entry: ListEntry;
+  /** Returns the time of the session's last change, in milliseconds since 1970. */
+  readonly changedAt: () => number;
 }
 
 /**
- * Time until a failed deletion of an expired session is retried, in milliseconds. The time is long,
- * because a deletion that always fails must not keep the object awake.
+ * Time until the alarm is retried after a failure, in milliseconds: if an expired session could not
+ * be deleted, or a session not be opened. The time is long, because an operation that always fails
+ * must not keep the object awake.
  */
-const expiryRetryMs = 10 * 60_000;
+const retryMs = 10 * 60_000;
 
 /** Handler settings that the Durable Object of a session needs. */
 export type SessionSettings = RunnerSettings & Pick<HandlerSettings, 'memory' | 'models'>;
@@ -57,18 +61,17 @@ export class SessionHost {
     const { user, session } = request;
     const { turn, face } = command;
     const identity = await this.#identify(user, session, turn.turn);
-    const { turns, entry } = await this.#open(identity);
+    const { turns, entry, memory } = await this.#open(identity);
+    const replacesNothing = await onlyAdds(turn.turn, memory);
     // The session may have been deleted while it was opened.
     if (this.#deleting) return this.turn(request, command);
     const again = turns.find(turn);
     if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
     turns.checkRoom();
-    if (this.#record.begin(identity)) {
-      this.#record.touch();
-      entry.update();
-    }
-    const { waits, opened } = turns.add(turn);
-    await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
+    if (this.#record.begin(identity)) entry.update();
+    const { waits, opened } = turns.add(turn, replacesNothing);
+    // The turn before a waiting turn has set the alarm.
+    if (!waits) await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
     turns.work();
     const options = { face, settings: this.#settings };
     if (waits) return liveResponse(opened, options);
@@ -96,7 +99,11 @@ export class SessionHost {
     const { identity } = this.#record;
     if (!identity) return [];
     const { memory, turns } = await this.#open(identity);
-    const shown = toUiMessages(await memory.read(), { pending: await waitingCalls(memory) });
+    const stored = await memory.read();
+    const missing = turns.resumedMessages.filter(
+      (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
+    );
+    const shown = toUiMessages([...stored, ...missing], { pending: await waitingCalls(memory) });
     const last = shown.at(-1);
     // The stream continues the message with this id, so a page that resumes the stream must have a
     // message with the id.
@@ -132,9 +139,9 @@ export class SessionHost {
       const running = await this.#wake();
       const { identity } = this.#record;
       if (!running && identity) {
-        if (Date.now() >= this.#record.expiresAt(this.#settings.sessions))
-          return await this.delete();
-        (await this.#open(identity)).entry.update();
+        const { entry, changedAt } = await this.#open(identity);
+        if (Date.now() >= this.#expiresAt(changedAt())) return await this.delete();
+        entry.tell();
       }
     } catch (error) {
       logError(error, 'alarm');
@@ -147,26 +154,28 @@ export class SessionHost {
     const setup = this.#setup(identity);
     const memory =
       (await this.#settings.memory?.({ ...setup, withoutEcho: 'latest' })) ??
-      new SessionMemory(new DurableStore(this.#storage), identity.session);
+      new QueuedMemory(new DurableStore(this.#storage), identity.session);
     return (this.#parts ??= this.#join(identity, memory));
   }
 
   #join(identity: Identity, memory: Memory): Parts {
-    const entry = new ListEntry({ env: this.#env, identity, record: this.#record, memory });
+    const queue = new TurnQueue(this.#storage);
+    const { oldChangedAt } = this.#record;
+    const changedAt = (): number => Math.max(identity.createdAt, oldChangedAt, queue.changedAt);
+    const about = { env: this.#env, identity, record: this.#record, memory };
+    const entry = new ListEntry({ ...about, changedAt });
     const turns = new TurnRunner({
       settings: this.#settings,
       setup: this.#setup(identity),
-      queue: new TurnQueue(this.#storage),
+      queue,
       memory,
-      onChange: (hasBegun) => {
-        this.#record.touch();
-        // When a turn begins, the list already has the session. The list is updated when the turn
-        // ends.
-        if (!hasBegun) entry.update();
+      onChange: () => entry.update(),
+      onRest: () => {
+        entry.tell();
+        void this.#schedule().catch((error: unknown) => logError(error, 'alarm'));
       },
-      onRest: () => void this.#schedule().catch((error: unknown) => logError(error, 'alarm')),
     });
-    return { memory, turns, entry };
+    return { memory, turns, entry, changedAt };
   }
 
   /**
@@ -216,14 +225,23 @@ export class SessionHost {
   async #schedule(): Promise<void> {
     await this.#parts?.entry.told;
     if (!this.#record.identity || this.#deleting) return;
-    const { sessions } = this.#settings;
-    const isBusy = this.#parts?.turns.isBusy || !this.#record.isListed;
-    const now = Date.now();
-    const expiresAt = this.#record.expiresAt(sessions);
-    // If the expiry time has passed, the last deletion failed.
-    const next = expiresAt > now ? expiresAt : now + expiryRetryMs;
-    const at = isBusy ? now + sessions.heartbeatMs : next;
+    const at = this.#nextAlarm();
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
+  }
+
+  #nextAlarm(): number {
+    const now = Date.now();
+    if (!this.#parts) return now + retryMs;
+    const { turns, entry, changedAt } = this.#parts;
+    if (turns.isBusy || !entry.isTold) return now + this.#settings.sessions.heartbeatMs;
+    const expiresAt = this.#expiresAt(changedAt());
+    // If the expiry time has passed, the last deletion failed.
+    return expiresAt > now ? expiresAt : now + retryMs;
+  }
+
+  /** Returns the time at which the session expires, in milliseconds since 1970. */
+  #expiresAt(changedAt: number): number {
+    return changedAt + this.#settings.sessions.expireAfterMs;
   }
 
   #setup({ user, session }: Identity): SessionSetup {

@@ -48,7 +48,9 @@ const waiting = (session: Session): Promise<number> =>
   runInDurableObject(
     session.stub,
     (_, { storage }) =>
-      storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n,
+      storage.sql
+        .exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_queue WHERE bytes IS NOT NULL')
+        .one().n,
   );
 const untilWaiting = async (session: Session, count: number): Promise<void> => {
   await expect.poll(() => waiting(session)).toBe(count);
@@ -235,13 +237,9 @@ test('a session gives up a request whose isolate dies before each attempt, and a
       [51, 3, 'Last try'],
     ] as const) {
       storage.sql.exec(
-        'INSERT INTO isoloop_turns (id, begun, attempts) VALUES (?, 0, ?)',
+        'INSERT INTO isoloop_queue VALUES (?, 0, 0, ?, NULL, ?)',
         id,
         attempts,
-      );
-      storage.sql.exec(
-        'INSERT INTO isoloop_turn_pieces VALUES (?, 0, ?)',
-        id,
         new TextEncoder().encode(turn(text)),
       );
     }

@@ -1,5 +1,5 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { SessionMemory, tool, toolResultsOf } from '@isoloop/core';
+import { SessionMemory, textOf as textOfMessage, tool, toolResultsOf } from '@isoloop/core';
 import type { Decision, Msg } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
@@ -250,3 +250,69 @@ test.each<[string, Decision, boolean, unknown]>([
     expect(session.script.model.requests.length).toBe(2);
   },
 );
+
+const hanging: ScriptedReply = { text: 'So far', hang: true };
+
+test.each<[string, string, readonly string[]]>([
+  ['a new message', 'id-B', ['A', 'One.', 'B', 'Two.']],
+  ['an edited message', 'id-A', ['B', 'Two.']],
+])('%s is not lost if the isolate dies during the first reply', async (_what, id, shown) => {
+  const session = open(['One.', hanging, 'Two.']);
+  await session.chat([ask('A', 'id-A')]);
+  await leaveAt(session, ask('B', id), 'So far');
+  await evictDurableObject(session.stub);
+  // The log does not have the message yet, but a page that is loaded again shows it.
+  expect((await texts(session)).slice(0, shown.length - 1)).toEqual(shown.slice(0, -1));
+  await expect.poll(() => texts(session)).toEqual(shown);
+  expect(session.script.model.requests.length).toBe(3);
+});
+
+test.each([
+  ['three', false, 3],
+  ['no', true, 0],
+] as const)(
+  'a message is stored once, unanswered, after %s resumptions that die during the first reply',
+  async (_what, brief, resumptions) => {
+    const session = open(['One.', hanging, hanging, hanging, hanging, 'Late.', 'Two.'], { brief });
+    const { requests } = session.script.model;
+    await session.chat([ask('A')]);
+    await leaveAt(session, ask('B'), 'So far');
+    for (let time = 1; time <= resumptions; time++) {
+      await evictDurableObject(session.stub);
+      expect(await texts(session)).toContain('B');
+      await expect.poll(() => requests.length).toBe(2 + time);
+    }
+    await evictDurableObject(session.stub);
+    await expect.poll(() => session.transport.reconnectToStream({ chatId: session.id })).toBeNull();
+    expect(await texts(session)).toEqual(['A', 'One.', 'B']);
+    expect(requests.length).toBe(2 + resumptions);
+    expect((await storedTexts(session)).at(-1)).toBe('B');
+  },
+);
+
+test('a turn whose agent kills the isolate each time is given up', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const session = open(['One.', 'Two.']);
+  await session.chat([ask('A')]);
+  await evictDurableObject(session.stub);
+  await runInDurableObject(session.stub, (_, { storage }) => {
+    const turn = { kind: 'message', message: message('B') } as const;
+    const queue = new TurnQueue(storage);
+    const state = { begun: true, attempts: 5 };
+    queue.add({ turn, model: 'offline', messageId: 'm', requestId: 'r' }, state);
+  });
+  await evictDurableObject(session.stub);
+  await expect.poll(() => texts(session)).toEqual(['A', 'One.']);
+  expect(log.mock.calls.flat().join()).toContain(
+    'The isolate died 5 times before the turn could end',
+  );
+  log.mockRestore();
+});
+
+/** Returns the texts of the messages in the database. */
+async function storedTexts(session: Session): Promise<readonly string[]> {
+  return runInDurableObject(session.stub, async (_, { storage }) => {
+    const messages = await new SessionMemory(new DurableStore(storage), session.id).read();
+    return messages.map(textOfMessage);
+  });
+}

@@ -1,5 +1,5 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
-import type { Decision, Msg, ReActAgent } from '@isoloop/core';
+import type { Decision, Memory, Msg, ReActAgent } from '@isoloop/core';
 import { isCutOff, resumptionOf } from '@isoloop/core/adapter';
 import { checkFirstTurn, takeTurn, waitingCalls } from '../turn/chat-turn.ts';
 import type { TakeTurnOptions, Turn, TurnInput } from '../turn/chat-turn.ts';
@@ -81,7 +81,7 @@ export async function resumeTurn(
   const view = memory instanceof SessionMemory ? memory.view() : withoutNotes;
   const { openRun, ended, calls } = await view;
   const { type } = resumptionOf({ messages: stored, openRun });
-  const posted = messagesOf(turn);
+  const posted = newMessages(turn).map(({ id }) => id);
   const isMissing = posted.length > 0 && !stored.some(({ id }) => posted.includes(id));
   const isOfRun = ({ metadata }: Msg): boolean => metadata?.['runId'] === openRun;
   // A run settles open tool calls before it stores the new message. If the isolate died between
@@ -103,6 +103,22 @@ export async function resumeTurn(
       const isLeft = isAsked && (turn.kind === 'regenerate' || ended === undefined);
       return isLeft ? { input: undefined } : undefined;
     }
+  }
+}
+
+/**
+ * Returns whether the turn replaces nothing in the log. Its messages are then new, and no earlier
+ * run or tool call is open.
+ */
+export async function onlyAdds(turn: SessionTurn, memory: Memory): Promise<boolean> {
+  const added = newMessages(turn).map(({ id }) => id);
+  if (!added.length || 'after' in turn || !(memory instanceof SessionMemory)) return false;
+  try {
+    const { messages, openRun, calls } = await memory.view();
+    return openRun === undefined && !calls.size && !messages.some(({ id }) => added.includes(id));
+  } catch {
+    // The turn itself reports that the log cannot be read.
+    return false;
   }
 }
 
@@ -128,8 +144,8 @@ function withoutPlace(turn: SessionTurn): SessionTurn {
   return rest;
 }
 
-/** Returns the ids of the turn's new messages. */
-function messagesOf(turn: SessionTurn): readonly string[] {
-  if (turn.kind === 'messages') return turn.messages.map(({ id }) => id);
-  return 'message' in turn && turn.message ? [turn.message.id] : [];
+/** Returns the messages that a client posted with the turn. */
+export function newMessages(turn: SessionTurn): readonly Msg[] {
+  if (turn.kind === 'messages') return turn.messages;
+  return 'message' in turn && turn.message ? [turn.message] : [];
 }

@@ -1,5 +1,7 @@
 import type { RequestBody } from '../http/request-body.ts';
+import { takeOldTurns } from './old-turns.ts';
 import type { SessionTurn } from './session-turn.ts';
+import { joinPieces, type TurnPiece } from './turn-pieces.ts';
 
 export interface NewTurn {
   readonly turn: SessionTurn;
@@ -20,13 +22,16 @@ export interface QueuedTurn extends NewTurn {
   /** Number of the turn. Later turns have larger numbers. */
   readonly id: number;
   /**
-   * Whether the messages that the turn replaces have been removed from the log. After the removal,
-   * the turn's input is in the log or about to be stored.
+   * Whether the messages that the turn replaces have been removed from the log, or there are none.
+   * The turn's input is then in the log or about to be stored.
    */
   readonly begun: boolean;
   /** Number of times that the turn was started or resumed so far. */
   readonly attempts: number;
 }
+
+/** Progress of a turn when it is added. */
+export type TurnState = Pick<QueuedTurn, 'begun' | 'attempts'>;
 
 interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;
@@ -37,46 +42,39 @@ interface Row extends Record<string, SqlStorageValue> {
 /** Maximum size of a stored piece of a turn, in bytes. A row of the database has at most 2 MB. */
 const pieceBytes = 1_000_000;
 
+/** Unfinished turns. The pieces after the first one have only a number and bytes. */
+const unfinished = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NULL';
+
 /**
  * Unfinished turns of a session, in the database of its Durable Object. The turns remain when the
  * isolate dies.
+ *
+ * Each written row costs money. So the row of an ended turn stays, without the turn's bytes. It
+ * keeps the time of the session's last change, and the next turn overwrites it.
  */
 export class TurnQueue {
   readonly #storage: DurableObjectStorage;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
+    const columns =
+      'turn INTEGER, piece INTEGER, begun INTEGER, attempts INTEGER, changed_at INTEGER, bytes BLOB';
     storage.sql.exec(
-      'CREATE TABLE IF NOT EXISTS isoloop_turns (id INTEGER PRIMARY KEY AUTOINCREMENT, begun INTEGER NOT NULL, attempts INTEGER NOT NULL)',
+      `CREATE TABLE IF NOT EXISTS isoloop_queue (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
     );
-    storage.sql.exec(
-      'CREATE TABLE IF NOT EXISTS isoloop_turn_pieces (turn INTEGER, piece INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (turn, piece)) WITHOUT ROWID',
-    );
-  }
-
-  add(turn: NewTurn): QueuedTurn {
-    const { sql } = this.#storage;
-    const bytes = new TextEncoder().encode(JSON.stringify(turn));
-    return this.#storage.transactionSync(() => {
-      const { id } = sql
-        .exec<{ id: number }>(
-          'INSERT INTO isoloop_turns (begun, attempts) VALUES (0, 0) RETURNING id',
-        )
-        .one();
-      for (let at = 0; at < bytes.length; at += pieceBytes) {
-        sql.exec(
-          'INSERT INTO isoloop_turn_pieces VALUES (?, ?, ?)',
-          id,
-          at,
-          bytes.slice(at, at + pieceBytes),
-        );
-      }
-      return { ...turn, id, begun: false, attempts: 0 };
+    storage.transactionSync(() => {
+      for (const { json, ...state } of takeOldTurns(storage.sql)) this.#insert(json, state);
     });
   }
 
+  add(turn: NewTurn, state: TurnState = { begun: false, attempts: 0 }): QueuedTurn {
+    const json = JSON.stringify(turn);
+    const id = this.#storage.transactionSync(() => this.#insert(json, state));
+    return { ...turn, ...state, id };
+  }
+
   first(): QueuedTurn | undefined {
-    const [row] = this.#storage.sql.exec<Row>('SELECT * FROM isoloop_turns ORDER BY id LIMIT 1');
+    const [row] = this.#rows('ORDER BY turn LIMIT 1');
     return row && this.#read(row);
   }
 
@@ -85,9 +83,7 @@ export class TurnQueue {
    * need more memory than the isolate has.
    */
   find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
-    for (const row of this.#storage.sql
-      .exec<Row>('SELECT * FROM isoloop_turns ORDER BY id')
-      .toArray()) {
+    for (const row of this.#rows('ORDER BY turn')) {
       const turn = this.#read(row);
       if (isSought(turn)) return turn;
     }
@@ -95,40 +91,81 @@ export class TurnQueue {
   }
 
   get size(): number {
-    return this.#storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n;
+    return this.#storage.sql.exec<{ n: number }>(`SELECT COUNT(*) AS n ${unfinished}`).one().n;
+  }
+
+  /** Time of the session's last change, in milliseconds since 1970. 0 if no turn has changed it. */
+  get changedAt(): number {
+    const query = 'SELECT IFNULL(MAX(changed_at), 0) AS at FROM isoloop_queue';
+    return this.#storage.sql.exec<{ at: number }>(query).one().at;
   }
 
   /**
    * Stores that the turn has begun: the messages that the turn replaces are removed from the log.
    */
   begin(id: number): void {
-    this.#storage.sql.exec('UPDATE isoloop_turns SET begun = 1 WHERE id = ?', id);
+    this.#storage.sql.exec(
+      'UPDATE isoloop_queue SET begun = 1 WHERE turn = ? AND piece = 0 AND begun = 0',
+      id,
+    );
   }
 
   /** Counts one more start or resumption of the turn. */
   attempt(id: number): void {
-    this.#storage.sql.exec('UPDATE isoloop_turns SET attempts = attempts + 1 WHERE id = ?', id);
+    this.#storage.sql.exec(
+      'UPDATE isoloop_queue SET attempts = attempts + 1 WHERE turn = ? AND piece = 0',
+      id,
+    );
   }
 
-  remove(id: number): void {
+  /**
+   * Takes a turn out of the queue. `changedAt`: time at which the turn changed the session, in
+   * milliseconds since 1970; `undefined` if the turn was refused.
+   */
+  end(id: number, changedAt?: number): void {
     this.#storage.transactionSync(() => {
-      this.#storage.sql.exec('DELETE FROM isoloop_turns WHERE id = ?', id);
-      this.#storage.sql.exec('DELETE FROM isoloop_turn_pieces WHERE turn = ?', id);
+      this.#storage.sql.exec(
+        'UPDATE isoloop_queue SET bytes = NULL, changed_at = IFNULL(?, changed_at) WHERE turn = ? AND piece = 0',
+        changedAt ?? null,
+        id,
+      );
+      this.#storage.sql.exec('DELETE FROM isoloop_queue WHERE turn = ? AND piece > 0', id);
     });
   }
 
-  #read(row: Row): QueuedTurn {
+  #rows(order: string): readonly Row[] {
+    const query = `SELECT turn AS id, begun, attempts ${unfinished} ${order}`;
+    return this.#storage.sql.exec<Row>(query).toArray();
+  }
+
+  /** Inserts a turn after all others and returns its id. */
+  #insert(json: string, { begun, attempts }: TurnState): number {
     const { sql } = this.#storage;
-    const pieces = [
-      ...sql.exec<{ bytes: ArrayBuffer }>(
-        'SELECT bytes FROM isoloop_turn_pieces WHERE turn = ? ORDER BY piece',
-        row.id,
-      ),
-    ];
-    const decoder = new TextDecoder();
-    const text =
-      pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') +
-      decoder.decode();
-    return { ...(JSON.parse(text) as NewTurn), ...row, begun: row.begun > 0 };
+    const isEmpty = this.size === 0;
+    const { last, at } = sql
+      .exec<{ last: number | null; at: number | null }>(
+        'SELECT MAX(turn) AS last, MAX(changed_at) AS at FROM isoloop_queue',
+      )
+      .one();
+    // The first turn of the queue overwrites the last ended one.
+    const id = isEmpty ? (last ?? 1) : (last ?? 0) + 1;
+    const bytes = new TextEncoder().encode(json);
+    if (isEmpty) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
+    const row = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
+    for (let from = 0; from < bytes.length; from += pieceBytes) {
+      const piece = bytes.slice(from, from + pieceBytes);
+      const state =
+        from === 0 ? [Number(begun), attempts, isEmpty ? at : null] : [null, null, null];
+      sql.exec(row, id, from, ...state, piece);
+    }
+    return id;
+  }
+
+  #read(row: Row): QueuedTurn {
+    const pieces = this.#storage.sql.exec<TurnPiece>(
+      'SELECT bytes FROM isoloop_queue WHERE turn = ? ORDER BY piece',
+      row.id,
+    );
+    return { ...(JSON.parse(joinPieces(pieces)) as NewTurn), ...row, begun: row.begun > 0 };
   }
 }

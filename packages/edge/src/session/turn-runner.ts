@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { Memory, ReActAgent } from '@isoloop/core';
+import type { Memory, Msg, ReActAgent } from '@isoloop/core';
 import { answerSoFar } from '../turn/answer-so-far.ts';
 import { isAskedAgain } from '../turn/asked-again.ts';
 import { entitle } from '../turn/chat-turn.ts';
@@ -9,7 +9,8 @@ import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
 import type { LiveTurn } from './live-turn.ts';
 import { makeAgent } from '../turn/session-agent.ts';
-import { beginTurn, resumeTurn } from './session-turn.ts';
+import { QueuedMemory } from './queued-memory.ts';
+import { beginTurn, newMessages, resumeTurn } from './session-turn.ts';
 import type { NewTurn, QueuedTurn, TurnQueue } from './turn-queue.ts';
 
 export type RunnerSettings = Pick<
@@ -23,10 +24,10 @@ export interface TurnRunnerOptions {
   readonly queue: TurnQueue;
   readonly memory: Memory;
   /**
-   * Called when a turn begins (`hasBegun`) or ends, and when the session gets its title. Not called
-   * for a turn that is refused before it begins.
+   * Called when a turn ends, and when the session gets its title. Not called for a turn that is
+   * refused before it begins.
    */
-  readonly onChange: (hasBegun?: boolean) => void;
+  readonly onChange: () => void;
   /** Called when the queue is empty. */
   readonly onRest: () => void;
 }
@@ -49,6 +50,10 @@ export class TurnRunner {
   #ended: LiveTurn | undefined;
   #abort: AbortController | undefined;
   #working: Promise<void> | undefined;
+  /** Id of the turn whose first start `add` has counted. */
+  #counted: number | undefined;
+  /** Whether the running turn has changed the session. */
+  #hasChanged = false;
   #isClosed = false;
 
   constructor(options: TurnRunnerOptions) {
@@ -77,12 +82,20 @@ export class TurnRunner {
 
   /**
    * Adds the turn to the end of the queue. `waits`: whether other turns are before it. `opened`
-   * resolves when the turn begins. Call `work` afterward to run the queue.
+   * resolves when the turn begins. Call `work` afterward to run the queue. `replacesNothing`: the
+   * result of `onlyAdds`.
    */
-  add(turn: NewTurn): { readonly waits: boolean; readonly opened: Promise<LiveTurn> } {
+  add(
+    turn: NewTurn,
+    replacesNothing: boolean,
+  ): { readonly waits: boolean; readonly opened: Promise<LiveTurn> } {
     const { queue } = this.#options;
     const waits = queue.size > 0;
-    return { waits, opened: this.#whenOpened(queue.add(turn).id) };
+    // One write adds the turn and counts its start.
+    const started = { begun: replacesNothing, attempts: 1 };
+    const { id } = queue.add(turn, waits ? undefined : started);
+    if (!waits) this.#counted = id;
+    return { waits, opened: this.#whenOpened(id) };
   }
 
   /** Returns the turn that a repeated request asks for, if there is one. */
@@ -122,6 +135,15 @@ export class TurnRunner {
     );
   }
 
+  /**
+   * The messages of a resumed turn. The log may not have them yet, because the last isolate may have
+   * died before it wrote them.
+   */
+  get resumedMessages(): readonly Msg[] {
+    const turn = this.#options.queue.first();
+    return turn?.begun && turn.attempts > 1 ? newMessages(turn.turn) : [];
+  }
+
   /** Aborts the running turn. Returns false if no turn is running. */
   abort(): boolean {
     this.#abort?.abort();
@@ -137,7 +159,7 @@ export class TurnRunner {
     for (let next = queue.first(); next; next = queue.first()) {
       this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The session was deleted.'));
       this.#opened.delete(next.id);
-      queue.remove(next.id);
+      queue.end(next.id);
     }
     await Promise.all(this.#settling);
   }
@@ -150,10 +172,11 @@ export class TurnRunner {
   }
 
   async #workOff(): Promise<void> {
-    const { queue } = this.#options;
+    const { queue, onChange } = this.#options;
     while (!this.#isClosed) {
       const next = queue.first();
       if (!next) return;
+      this.#hasChanged = false;
       try {
         await this.#run(next);
       } catch (error) {
@@ -164,23 +187,31 @@ export class TurnRunner {
       this.#abort = undefined;
       this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
       this.#opened.delete(next.id);
-      queue.remove(next.id);
+      queue.end(next.id, this.#hasChanged ? Date.now() : undefined);
+      if (this.#hasChanged) onChange();
     }
   }
 
-  async #run(turn: QueuedTurn): Promise<void> {
+  async #run(next: QueuedTurn): Promise<void> {
     const { queue, memory, settings, setup } = this.#options;
     const abort = new AbortController();
     this.#abort = abort;
+    const isFirst = this.#counted === next.id;
+    this.#counted = undefined;
     // Counts the attempt first, because any later operation may end the isolate.
-    queue.attempt(turn.id);
-    const { resumeAttempts } = settings.sessions;
-    if (!turn.begun && turn.attempts > Math.max(1, resumeAttempts)) {
+    if (!isFirst) queue.attempt(next.id);
+    const turn = isFirst ? { ...next, begun: false, attempts: 0 } : next;
+    this.#hasChanged = turn.begun;
+    // A turn that has begun gets one more attempt, which only stores its input.
+    const allowed = Math.max(1, settings.sessions.resumeAttempts) + Number(turn.begun);
+    if (turn.attempts > allowed) {
+      const end = turn.begun ? 'end' : 'begin';
       throw new AgentError(
         'INTERNAL',
-        `The isolate died ${turn.attempts} times before the turn could begin.`,
+        `The isolate died ${turn.attempts} times before the turn could ${end}.`,
       );
     }
+    if (memory instanceof QueuedMemory) memory.setQueued(newMessages(turn.turn));
     const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
     try {
       await this.#answer(turn, agent, abort);
@@ -199,11 +230,15 @@ export class TurnRunner {
     if (!start) return;
     entitle(agent, onChange);
     queue.begin(turn.id);
-    onChange(true);
-    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) abort.abort();
+    this.#hasChanged = true;
     const isAsked = Array.isArray(start.input)
       ? start.input.some((item) => 'role' in item)
       : start.input !== undefined;
+    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) {
+      // An aborted run stores no input. So a run with input is aborted before it asks the model.
+      if (isAsked) agent.addHook({ on: { 'pre-reasoning': () => abort.abort() } });
+      else abort.abort();
+    }
     const before = isAsked ? [] : await answerSoFar(agent.memory);
     const stream = agent.stream(start.input, {
       ...call?.options,
@@ -215,12 +250,8 @@ export class TurnRunner {
     this.#opened.get(turn.id)?.resolve(this.#live);
     // `#whenOpened` now finds the turn in `#live`.
     this.#opened.delete(turn.id);
-    try {
-      await stream.result;
-      this.#ended = turn.key === undefined ? undefined : this.#live;
-    } finally {
-      onChange();
-    }
+    await stream.result;
+    this.#ended = turn.key === undefined ? undefined : this.#live;
   }
 
   #settle(settled: Promise<void>): void {

@@ -1,5 +1,6 @@
 import {
   createExecutionContext,
+  runDurableObjectAlarm,
   runInDurableObject,
   waitOnExecutionContext,
 } from 'cloudflare:test';
@@ -7,7 +8,7 @@ import { ReActAgent, tool } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import durableObject from '../../../../test/fixtures/release-0.1/sessions/durable-object.json';
 import kvDump from '../../../../test/fixtures/release-0.1/sessions/kv.json';
 import { createAgentHandler } from '../agent-handler.ts';
@@ -50,6 +51,85 @@ test('a Durable Object of release 0.1 shows its session and list, and its open a
   });
   expect(await decided.text()).toMatch(/"type":"run-end".*"text":"Paid\."/);
   expect(paid).toHaveLength(1);
+});
+
+test('a Durable Object of release 0.1 answers the turns that waited, in their order', async () => {
+  const { session: id, object } = durableObject;
+  const objects = given.TEST_SESSIONS;
+  const session = open([]);
+  const stub = objects.get(objects.idFromName(`${session.user}/${id}`));
+  const identity = { user: session.user, session: id, createdAt: 1 };
+  await restore(stub, { ...object, values: [['identity', identity]] } as Dump);
+  factories.set(id, ({ memory, session: sessionId }) => {
+    const model = new ScriptedModel([({ messages }) => `Answer to ${messages.at(-1)!.id}.`]);
+    return new ReActAgent({ name: 'assistant', memory, sessionId, tools: [clock], model });
+  });
+  const long = '旅a😀'.repeat(300_000);
+  await runInDurableObject(stub, (_, { storage: { sql } }) => {
+    for (const [turn, text] of [
+      [7, 'short'],
+      [8, long],
+    ] as const) {
+      const message = {
+        id: `m${turn}`,
+        role: 'user',
+        content: [{ type: 'text', text }],
+        createdAt: '2026-11-22T12:00:00.000Z',
+      };
+      const bytes = new TextEncoder().encode(
+        JSON.stringify({
+          turn: { kind: 'message', message },
+          model: 'offline',
+          messageId: `a${turn}`,
+          requestId: 'r',
+        }),
+      );
+      sql.exec('INSERT INTO isoloop_turns (id, begun, attempts) VALUES (?, 0, 0)', turn);
+      for (let at = 0; at < bytes.length; at += 1_000_000)
+        sql.exec(
+          'INSERT INTO isoloop_turn_pieces VALUES (?, ?, ?)',
+          turn,
+          at,
+          bytes.slice(at, at + 1_000_000),
+        );
+    }
+  });
+  const shown = async (): Promise<UIMessage[]> => {
+    const response = await session.send(`/api/chat/${id}/messages`);
+    return ((await response.json()) as { messages: UIMessage[] }).messages;
+  };
+  await expect
+    .poll(async () => (await shown()).slice(-3).map(textOf))
+    .toEqual(['Answer to m7.', long, 'Answer to m8.']);
+});
+
+test('a Durable Object of release 0.1 expires after its last change', async () => {
+  const { session: id, object } = durableObject;
+  const objects = given.BRIEF_SESSIONS;
+  const session = open([], { brief: true });
+  const stub = objects.get(objects.idFromName(`${session.user}/${id}`));
+  const identity = { user: session.user, session: id, createdAt: 1 };
+  const at = Date.now();
+  const values = [
+    ['identity', identity],
+    ['touched', { at, count: 8 }],
+    ['listed', 8],
+  ];
+  await restore(stub, { ...object, values } as Dump);
+  const shown = async (): Promise<number> => {
+    const response = await session.send(`/api/chat/${id}/messages`);
+    return ((await response.json()) as { messages: [] }).messages.length;
+  };
+  const alarm = async (time: number): Promise<void> => {
+    await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+    const now = vi.spyOn(Date, 'now').mockReturnValue(time);
+    await runDurableObjectAlarm(stub);
+    now.mockRestore();
+  };
+  await alarm(at + 3_500_000);
+  expect(await shown()).toBeGreaterThan(0);
+  await alarm(at + 3_700_000);
+  expect(await shown()).toBe(0);
 });
 
 test('KV of release 0.1 shows its session and list, and the session continues from the echo', async () => {

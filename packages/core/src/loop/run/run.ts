@@ -5,6 +5,7 @@ import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
+import type { AppendOptions } from '../../memory/memory.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import type { Msg, Role } from '../../message/msg.ts';
 import type { Writable } from '../../message/writable.ts';
@@ -347,14 +348,14 @@ export class Run {
    * Appends messages to the log, then to `view`. Adds the run's id to user messages, so that the
    * log shows where each turn begins.
    */
-  async append(given: readonly Msg[]): Promise<void> {
+  async append(given: readonly Msg[], options?: AppendOptions): Promise<void> {
     if (!given.length) return;
     const messages = given.map((message) =>
       message.role === 'user'
         ? { ...message, metadata: { ...message.metadata, runId: this.id } }
         : message,
     );
-    await this.writes.wait(this.setup.memory.append(messages), () => {
+    await this.writes.wait(this.setup.memory.append(messages, options), () => {
       this.conversation.add(messages);
       const { calls } = this.setup.status;
       for (const message of messages) {

@@ -56,6 +56,11 @@ export interface LostRecords {
 /** A log as it was read: the records of each flush (one write), in order. */
 export type Flushes = readonly (readonly (LogRecord | LostRecords)[])[];
 
+/** Returns a record for each message. */
+export function recordsOf(messages: readonly Msg[]): LogRecord[] {
+  return messages.map((message) => ({ kind: 'message', message }));
+}
+
 /** Returns the messages in records. */
 export function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
   return records.flatMap((record) =>

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { createMessage } from '../message/create-message.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { MemoryStore } from './memory-store.ts';
+import { SessionMemory } from './session-memory.ts';
+
+/** A store that counts the writes of the log: one for each new head. */
+class CountingStore extends MemoryStore {
+  writes = 0;
+
+  override compareAndSet(...given: Parameters<MemoryStore['compareAndSet']>): Promise<boolean> {
+    this.writes += 1;
+    return super.compareAndSet(...given);
+  }
+}
+
+const stored = (store: MemoryStore): Promise<readonly string[]> =>
+  new SessionMemory(store, 's').read().then((messages) => messages.map(({ id }) => id));
+
+test('messages that are appended with `later` are stored in order with the next write', async () => {
+  const store = new CountingStore();
+  const memory = new SessionMemory(store, 's');
+  await memory.append([createMessage('user', 'A', { id: 'a' })], { later: true });
+  expect([await stored(store), (await memory.read()).length, store.writes]).toEqual([[], 1, 0]);
+  await memory.append([createMessage('assistant', 'B', { id: 'b' })]);
+  expect([await stored(store), store.writes]).toEqual([['a', 'b'], 1]);
+  await memory.append([createMessage('user', 'C', { id: 'c' })], { later: true });
+  await memory.flush();
+  expect([await stored(store), store.writes]).toEqual([['a', 'b', 'c'], 2]);
+});
+
+test('an invalid message that is appended with `later` is refused at once', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const message = { ...createMessage('user', 'A'), role: 'robot' } as never;
+  await expect(memory.append([message], { later: true })).rejects.toMatchObject({
+    code: 'INVALID_MESSAGE',
+  });
+  expect(await memory.read()).toEqual([]);
+});
+
+test('an agent call stores its answer and its end in one write', async () => {
+  const store = new CountingStore();
+  const memory = new SessionMemory(store, 's');
+  const agent = new ReActAgent({ name: 'a', memory, model: new ScriptedModel(['Hi.', 'Well.']) });
+  for (const writes of [2, 4]) {
+    await agent.call('Hello');
+    expect(store.writes).toBe(writes);
+    const { openRun, ended } = await new SessionMemory(store, 's').view();
+    expect([openRun, ended]).toEqual([undefined, 'stop']);
+  }
+});
+
+test('if the write of the answer fails, the call fails, and the next write stores the answer', async () => {
+  const store = new CountingStore();
+  const memory = new SessionMemory(store, 's');
+  const agent = new ReActAgent({ name: 'a', memory, model: new ScriptedModel(['Hi.']) });
+  const { setMany } = store;
+  let writes = 0;
+  store.setMany = (entries) => {
+    writes += 1;
+    return writes > 1 ? Promise.reject(new Error('full')) : setMany.call(store, entries);
+  };
+  await expect(agent.call('Hello')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect((await stored(store)).length).toBe(1);
+  store.setMany = setMany;
+  await memory.flush();
+  expect((await stored(store)).length).toBe(2);
+  expect((await new SessionMemory(store, 's').view()).ended).toBe('stop');
+});

@@ -1,0 +1,23 @@
+import { SessionMemory } from '@isoloop/core';
+import type { Memory, Msg } from '@isoloop/core';
+
+type Append = Parameters<Memory['append']>;
+
+/**
+ * Memory of a session whose queue stores the input of the running turn. The log gets this input
+ * with its next write, which saves a write. If the isolate dies before that, the turn is taken from
+ * the queue again.
+ */
+export class QueuedMemory extends SessionMemory {
+  #queued: ReadonlySet<string> = new Set();
+
+  /** Sets the messages that the queue stores. */
+  setQueued(messages: readonly Msg[]): void {
+    this.#queued = new Set(messages.map(({ id }) => id));
+  }
+
+  override append(...[messages, options]: Append): Promise<void> {
+    const isQueued = messages.length > 0 && messages.every(({ id }) => this.#queued.has(id));
+    return super.append(messages, isQueued ? { later: true } : options);
+  }
+}
