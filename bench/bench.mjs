@@ -3,30 +3,37 @@
 // `npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]`
 //
 // Other benchmarks:
+// - `npm run bench -- all`: all benchmarks of RESULTS.md (all.mjs)
 // - `npm run bench -- tokens`: the token estimators (tokens.mjs)
 // - `npm run bench -- context`: the time to fit a request into the window (context.mjs)
 // - `npm run bench -- log`: the store operations of an append to a session's log (log.mjs)
 // - `npm run bench -- worker`: the transport of events from a worker to the page (worker.mjs)
 // - `npm run bench -- edge [--parts load,answer,memory,cold] [--reps N] [--write]`: the chat
 //   endpoint in workerd (edge.mjs)
+// - `npm run bench -- growth [--reps N] [--write]`: the cost of step n, of turn n and of opening a
+//   session (growth.mjs)
 // - `npm run bench -- guards`: the CPU time of the guards for 1 MB and 10 MB of text (guards.mjs)
 import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchAll } from './all.mjs';
 import { benchContext } from './context.mjs';
 import { benchEdge } from './edge.mjs';
+import { benchGrowth } from './growth.mjs';
 import { benchGuards } from './guards.mjs';
 import { benchLog } from './log.mjs';
 import { measure } from './lib/measure.mjs';
-import { resultSections, scenarioTable } from './lib/report.mjs';
+import { ratioSections, resultSections, scenarioTable } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
 import { benchTokens } from './tokens.mjs';
 import { benchWorker } from './worker.mjs';
 
 const others = {
+  all: benchAll,
   context: benchContext,
   edge: benchEdge,
+  growth: benchGrowth,
   guards: benchGuards,
   log: benchLog,
   tokens: benchTokens,
@@ -96,4 +103,5 @@ try {
   server.close();
 }
 writeFileSync(`${folder}/results/last.json`, JSON.stringify(results, null, 1));
-if (options.write) writeSections(resultSections(results.runtimes));
+if (options.write)
+  writeSections([...ratioSections(results.runtimes), ...resultSections(results.runtimes)]);

@@ -22,15 +22,7 @@ export async function benchEdge({ parts = Object.keys(all).join(','), reps, writ
   const unknown = asked.find((part) => !(part in all));
   if (unknown !== undefined)
     throw new Error(`Unknown part "${unknown}". Known: ${Object.keys(all).join(', ')}.`);
-  const bundles = `${import.meta.dirname}/results/bundles`;
-  mkdirSync(bundles, { recursive: true });
-  const child = spawn(process.execPath, [`${import.meta.dirname}/edge/world.mjs`], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    const world = await new Promise((resolve) =>
-      child.stdout.once('data', (data) => resolve(Number(/\d+/.exec(data)[0]))),
-    );
+  await withWorld(async ({ bundles, world }) => {
     await bundleApps(bundles, [
       ...Object.values(contenders).flatMap(({ app }) => app ?? []),
       'empty',
@@ -42,6 +34,23 @@ export async function benchEdge({ parts = Object.keys(all).join(','), reps, writ
       console.log(`\n## ${title}\n\n${text}`);
       if (write) writeSections([{ heading: `workerd ${workerdVersion}: ${title}`, body: text }]);
     }
+  });
+}
+
+/**
+ * Runs a job beside the process of the model and the KV store. `world`: the port of that process.
+ */
+export async function withWorld(job) {
+  const bundles = `${import.meta.dirname}/results/bundles`;
+  mkdirSync(bundles, { recursive: true });
+  const child = spawn(process.execPath, [`${import.meta.dirname}/edge/world.mjs`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const world = await new Promise((resolve) =>
+      child.stdout.once('data', (data) => resolve(Number(/\d+/.exec(data)[0]))),
+    );
+    return await job({ bundles, world });
   } finally {
     child.kill();
   }

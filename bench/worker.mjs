@@ -8,6 +8,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../scripts/chromium.ts';
+import { workerBudgets } from './lib/budgets.mjs';
 import { bundle } from './lib/bundle.mjs';
 import { median } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
@@ -88,12 +89,13 @@ export async function benchWorker({
       });
       console.log(`\nchromium ${browser.version()}  worker to page, ${title}`);
       console.table(Object.fromEntries(rows.map(({ way, ...cells }) => [way, cells])));
+      console.log(budgetOf(scenario).trim());
       // Writes after each table, so that an interrupted benchmark keeps its results.
       if (write)
         writeSections([
           {
             heading: `worker to page, chromium ${browser.version()}: ${title}`,
-            body: markdown(rows),
+            body: markdown(rows) + budgetOf(scenario),
           },
         ]);
     }
@@ -101,6 +103,11 @@ export async function benchWorker({
     await browser.close();
     server.close();
   }
+}
+
+function budgetOf(scenario) {
+  const budget = workerBudgets[scenario];
+  return budget ? `\n\nBudget of the ways \`isoloop-…\`: ${budget} ms over \`none\`.` : '';
 }
 
 function check(what, given, known) {

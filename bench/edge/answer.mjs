@@ -1,3 +1,4 @@
+import { endpointBudgets } from '../lib/budgets.mjs';
 import { median, table } from '../lib/report.mjs';
 import { contenders, startApp } from './contenders.mjs';
 import { drive } from './load.mjs';
@@ -40,7 +41,7 @@ export async function measureAnswer({ bundles, world, reps = 15 }) {
   } finally {
     for (const { stop } of running) stop();
   }
-  return `${sections.join('\n\n')}\n\nBudgets of the first table: 2 × the floor, and 10 ms.`;
+  return `${sections.join('\n\n')}\n\n${endpointBudgets.answer}`;
 }
 
 function answerTable(running) {

@@ -1,4 +1,5 @@
 import { cpuTimeOf } from '../lib/cpu-time.mjs';
+import { endpointBudgets } from '../lib/budgets.mjs';
 import { median, table } from '../lib/report.mjs';
 import { startApp } from './contenders.mjs';
 
@@ -32,5 +33,5 @@ export async function measureCold({ bundles, world, reps = 15 }) {
     (median(samples[app]) - empty).toFixed(1),
   ]);
   const head = ['', 'CPU ms until the first answer, median', 'range', 'over the empty Worker'];
-  return `${table(head, rows)}\n\nBudget of the loop: 3 ms over the floor.`;
+  return `${table(head, rows)}\n\n${endpointBudgets.cold}`;
 }

@@ -1,3 +1,4 @@
+import { endpointBudgets } from '../lib/budgets.mjs';
 import { cpuTimeOf } from '../lib/cpu-time.mjs';
 import { median, quantile, table } from '../lib/report.mjs';
 import { converse } from './client.mjs';
@@ -38,7 +39,7 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
   } finally {
     for (const { stop } of running) stop();
   }
-  return sections.join('\n\n');
+  return `${sections.join('\n\n')}\n\n${endpointBudgets.load}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 // `node world.mjs` runs the model and the KV store in a separate process, so that the CPU time of
 // the Worker does not include them. Prints "listening PORT".
 // - `POST /MODEL/v1/chat/completions`: a model that starts after `firstDeltaMs`; MODEL is
-//   DELTAS-burst or DELTAS-paced
+//   DELTAS-burst, DELTAS-paced, or DELTAS-instant, which starts at once
 // - all other requests: Workers KV with workerd's protocol, with all values in a map
 import http from 'node:http';
 import { words } from '../lib/scenarios.mjs';
@@ -64,7 +64,7 @@ async function complete(model, begin, request, response) {
       for (const piece of writes) response.write(piece);
       return response.end();
     },
-    Math.max(0, firstDeltaMs - (performance.now() - begin)),
+    model.endsWith('-instant') ? 0 : Math.max(0, firstDeltaMs - (performance.now() - begin)),
   );
 }
 

@@ -1,6 +1,4 @@
-/** Budgets of the contender `isoloop`, as multiples of the floor's CPU time. */
-const nodeBudget = { s1: 1.5, s2: 1.2, s3: 1.3, 's4-100': 1 };
-const budgets = { node: nodeBudget, 'node-settled': nodeBudget, workerd: { s1: 2 } };
+import { loopBudgets } from './budgets.mjs';
 
 const titles = {
   s1: 'one answer of 2,000 text deltas',
@@ -47,14 +45,31 @@ export function scenarioTable(scenario, measured, runtime) {
       `${name.padEnd(16)} cpu ${cpu.padStart(8)} ms  (${range})`.padEnd(56) +
       `wall ${wall.padStart(8)} ms   ${ratio.toFixed(2).padStart(6)} x floor`,
   );
-  const budget = budgets[runtime]?.[scenario];
+  const budget = loopBudgets[runtime]?.[scenario];
   return [...lines, ...(budget ? [`budget of isoloop: ${budget} x floor`] : [])].join('\n');
+}
+
+/** Returns one section per runtime with the ratios of all scenarios. */
+export function ratioSections(runtimes) {
+  return Object.entries(runtimes).map(([runtime, { version, scenarios }]) => {
+    const names = Object.keys(Object.values(scenarios)[0]).filter((name) => name !== 'floor');
+    const rows = Object.entries(scenarios).map(([scenario, measured]) => {
+      const ratios = Object.fromEntries(rowsOf(measured).map(({ name, ratio }) => [name, ratio]));
+      return [
+        titleOf(scenario),
+        loopBudgets[runtime]?.[scenario] ?? '',
+        ...names.map((name) => ratios[name].toFixed(2)),
+      ];
+    });
+    const head = ['CPU over the floor', 'budget', ...names.map((name) => `\`${name}\``)];
+    return { heading: `${runtime} ${version}: ratios`, body: table(head, rows) };
+  });
 }
 
 export function resultSections(runtimes) {
   return Object.entries(runtimes).flatMap(([runtime, { version, scenarios }]) =>
     Object.entries(scenarios).map(([scenario, measured]) => {
-      const budget = budgets[runtime]?.[scenario];
+      const budget = loopBudgets[runtime]?.[scenario];
       const rows = rowsOf(measured).map(
         (row) =>
           `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`,

@@ -5,7 +5,7 @@ const file = `${import.meta.dirname}/../RESULTS.md`;
 
 /**
  * Replaces the sections of RESULTS.md that have the same heading, apart from version numbers. Keeps
- * all other sections.
+ * all other sections. Sections with only ratios come first.
  */
 export function writeSections(sections) {
   const [preamble, ...old] = readFileSync(file, 'utf8')
@@ -19,7 +19,10 @@ export function writeSections(sections) {
   const run = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${machine}.`;
   for (const { heading, body } of sections)
     all.set(keyOf(heading), `## ${heading}\n\n${run}\n\n${body.trim()}`);
-  writeFileSync(file, `${[preamble, ...all.values()].join('\n\n')}\n`);
+  const isSummary = ([key]) => key.endsWith(': ratios');
+  const sorted = [...all].toSorted((one, other) => isSummary(other) - isSummary(one));
+  const texts = sorted.map(([, section]) => section);
+  writeFileSync(file, `${[preamble, ...texts].join('\n\n')}\n`);
 }
 
 const keyOf = (heading) => heading.replace(/ [\d.]+:/, ':');
