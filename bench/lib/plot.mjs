@@ -1,6 +1,6 @@
 const width = 460;
 const height = 260;
-const edge = { left: 56, right: 12, top: 34, bottom: 40 };
+const edge = { left: 56, right: 24, top: 34, bottom: 40 };
 const lineHeight = 16;
 const colors = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e'];
 
