@@ -1,0 +1,4 @@
+import { exposeAgent } from '@isoloop/web-worker/worker';
+import { payer } from './payer.ts';
+
+exposeAgent(({ sessionId, memory }) => payer('in the tab', sessionId, memory));
