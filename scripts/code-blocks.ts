@@ -8,12 +8,11 @@ export interface Block {
 }
 
 /**
- * Returns the TypeScript code blocks of a README. The word after `ts` in the first line of a block
- * is the file's name.
+ * Returns the code blocks of a README in TypeScript, or in the given language (a part of a regular
+ * expression). The word after the language in the first line of a block is the file's name.
  */
-export function codeBlocks(path = 'README.md'): readonly Block[] {
+export function codeBlocks(path = 'README.md', language = 'tsx?'): readonly Block[] {
   const readme = readFileSync(`${root}/${path}`, 'utf8');
-  return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(
-    ([, file = '', source = '']) => ({ file, source }),
-  );
+  const block = new RegExp(`^\`\`\`(?:${language}) (\\S+)\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...readme.matchAll(block)].map(([, file = '', source = '']) => ({ file, source }));
 }

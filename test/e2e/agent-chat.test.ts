@@ -1,7 +1,19 @@
 import type { UIMessage } from 'ai';
-import type { Browser, BrowserContext, Page } from 'playwright';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { connectBrowser, newContext } from './browser.ts';
+import type { Browser } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  asks,
+  begun,
+  counted,
+  openChat as openAt,
+  ready,
+  send,
+  shown,
+  status,
+  statuses,
+  type Chat,
+} from './agent-chat-pages.ts';
+import { connectBrowser } from './browser.ts';
 import { startChatServer } from './chat-server.ts';
 import type { DemoServer } from './demo-server.ts';
 
@@ -19,59 +31,7 @@ afterAll(async () => {
   await edge?.stop();
 });
 
-interface Chat {
-  readonly id: string;
-  readonly page: Page;
-  /** Opens the same conversation in another tab, which prepares itself first. */
-  another(prepare?: (page: Page) => Promise<unknown>): Promise<Page>;
-}
-
-/** Opens a conversation in a new browser profile. Checks at the end that no page has failed. */
-async function openChat(at: Place): Promise<Chat> {
-  const id = crypto.randomUUID();
-  const context = await newContext(browser);
-  const problems: string[] = [];
-  onTestFinished(async () => {
-    await context.close();
-    expect(problems).toEqual([]);
-  });
-  const another: Chat['another'] = (prepare) => openPage(context, at, id, problems, prepare);
-  const page = await another();
-  await ready(page);
-  return { id, page, another };
-}
-
-async function openPage(
-  context: BrowserContext,
-  at: Place,
-  id: string,
-  problems: string[],
-  prepare?: (page: Page) => Promise<unknown>,
-): Promise<Page> {
-  const page = await context.newPage();
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    // The browser reports each refused request, also those that a test expects.
-    const isRefusal = message.text().startsWith('Failed to load resource');
-    if (message.type() === 'error' && !isRefusal) problems.push(message.text());
-  });
-  await prepare?.(page);
-  await page.goto(`${edge.url}/agent?at=${at}&id=${id}`);
-  return page;
-}
-
-const status = (page: Page): Promise<string> => page.locator('output').innerText();
-const ready = async (page: Page): Promise<void> => {
-  await expect.poll(() => status(page)).toBe('ready');
-};
-/** Returns one line per message: its role and its parts. */
-const shown = (page: Page): Promise<readonly string[]> =>
-  page.getByRole('listitem').allInnerTexts();
-const statuses = (page: Page): Promise<readonly string[]> => page.evaluate(() => window.statuses);
-
-async function send(page: Page, text: string): Promise<void> {
-  await page.evaluate((question) => void window.agentChat.sendMessage({ text: question }), text);
-}
+const openChat = (at: Place): Promise<Chat> => openAt(browser, edge.url, at);
 
 /** Lets the answer to `count` go on after its third word. */
 async function release(id: string): Promise<void> {
@@ -93,10 +53,6 @@ async function stored(at: Place, id: string): Promise<readonly string[]> {
       .join(' | '),
   );
 }
-
-const begun = ['user | count', 'assistant | 1 2 3'];
-const numbers = Array.from({ length: 40 }, (_, index) => index + 1).join(' ');
-const counted = ['user | count', `assistant | ${numbers}`];
 
 test('a page that is loaded during an answer shows each part once, and says that it continues', async () => {
   const { id, page } = await openChat('/do');
@@ -190,13 +146,10 @@ test.for(places)(
   '%s: a reloaded page approves and denies; other arguments are refused, and the call waits on',
   async (at) => {
     const { page } = await openChat(at);
-    const asks = async (count: number): Promise<void> => {
-      await expect.poll(() => page.evaluate(() => window.agentChat.approvals.length)).toBe(count);
-    };
     await send(page, 'remove it');
-    await asks(1);
+    await asks(page, 1);
     await page.reload();
-    await asks(1);
+    await asks(page, 1);
     const refusal = await page.evaluate(() =>
       window.agentChat.approvals[0]!.edit({ place: 'Busan' }).catch(
         ({ code }: { readonly code: string }) => code,
@@ -207,12 +160,12 @@ test.for(places)(
     const approved = 'assistant | remove output-available removed | It is removed.';
     await expect.poll(async () => (await shown(page)).at(-1)).toBe(approved);
     await ready(page);
-    await asks(0);
+    await asks(page, 0);
 
     await send(page, 'remove it');
-    await asks(1);
+    await asks(page, 1);
     await page.reload();
-    await asks(1);
+    await asks(page, 1);
     await page.evaluate(() => window.agentChat.approvals[0]!.deny('not today'));
     await expect
       .poll(async () => (await shown(page)).at(-1))

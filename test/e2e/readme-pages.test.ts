@@ -1,4 +1,6 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import vue from '@vitejs/plugin-vue';
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { codeBlocks } from '../../scripts/code-blocks.ts';
@@ -11,6 +13,12 @@ const added = {
 import { createRoot } from 'react-dom/client';
 import { Chat } from './chat.tsx';
 createRoot(document.getElementById('root')!).render(<StrictMode><Chat /></StrictMode>);`,
+  'vue-main.ts': `import { createApp } from 'vue';
+import Chat from './chat.vue';
+createApp(Chat).mount('#root');`,
+  'svelte-main.ts': `import { mount } from 'svelte';
+import Chat from './chat.svelte';
+mount(Chat, { target: document.getElementById('root')! });`,
   'page-parts-main.ts': `import { agent } from './page-parts.ts';
 void agent.call('Call it Example 2.').then(({ text }) => document.body.append(text));`,
 };
@@ -18,7 +26,7 @@ void agent.call('Call it Example 2.').then(({ text }) => document.body.append(te
 let site: Site;
 let browser: Browser;
 beforeAll(async () => {
-  const blocks = codeBlocks('packages/web-worker/README.md').map(
+  const blocks = codeBlocks('packages/web-worker/README.md', 'tsx?|vue|svelte').map(
     ({ file, source }) => [file, source] as const,
   );
   const pages = {
@@ -27,11 +35,14 @@ beforeAll(async () => {
     invoice: 'invoice-page.ts',
     'page-parts': 'page-parts-main.ts',
     sessions: 'sessions.ts',
+    vue: 'vue-main.ts',
+    svelte: 'svelte-main.ts',
   };
   const files = {
     name: 'readme-pages',
     sources: { ...Object.fromEntries(blocks), ...added },
     pages,
+    plugins: [vue(), svelte({ configFile: false })],
   };
   [site, browser] = await Promise.all([startSite(files), connectBrowser()]);
 });
@@ -191,3 +202,36 @@ test('the README’s page with page parts provides the model, a tool, an approva
   expect(logged).toEqual(['set_title success']);
   expect(problems).toEqual([]);
 });
+
+test.for(['vue', 'svelte'])(
+  'the README’s %s component shows answers, continues one after a reload, and shows other tabs',
+  async (name) => {
+    const { page, problems, answer } = await newPage(['One.']);
+    await open(page, name);
+    const say = (tab: Page): Promise<void> => tab.getByRole('button', { name: 'ready' }).click();
+    await say(page);
+    await expect.poll(() => sections(page)).toEqual(['Hello!', 'One.']);
+
+    // The page is reloaded before the model has answered.
+    let ask = (): void => {};
+    const hasAsked = new Promise<void>((resolve) => (ask = resolve));
+    await page.context().route('http://127.0.0.1:11434/v1/**', ask, { times: 1 });
+    await say(page);
+    await hasAsked;
+    answer(['Two.']);
+    await page.reload();
+    await expect.poll(() => sections(page)).toEqual(['Hello!', 'One.', 'Hello!', 'Two.']);
+
+    const other = await page.context().newPage();
+    await open(other, name);
+    await expect.poll(() => sections(other)).toEqual(['Hello!', 'One.', 'Hello!', 'Two.']);
+    answer(['Three.']);
+    await say(other);
+    for (const tab of [page, other]) {
+      await expect.poll(() => sections(tab)).toHaveLength(6);
+      await expect.poll(async () => (await sections(tab)).at(-1)).toBe('Three.');
+      await tab.getByRole('button', { name: 'ready' }).waitFor();
+    }
+    expect(problems).toEqual([]);
+  },
+);

@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { build, preview, type InlineConfig } from 'vite';
+import { build, preview, type InlineConfig, type PluginOption } from 'vite';
 import { root } from '../../scripts/root.ts';
 
 export interface Site {
@@ -15,13 +15,15 @@ export interface SiteFiles {
   readonly sources: Readonly<Record<string, string>>;
   /** The script of each page, by the page's path without `.html`. */
   readonly pages: Readonly<Record<string, string>>;
+  /** Vite's plugins, for other languages than TypeScript. */
+  readonly plugins?: PluginOption[];
 }
 
 /**
  * Builds pages that contain only a script, with Vite's defaults and the built packages. Serves
  * them on loopback.
  */
-export async function startSite({ name, sources, pages }: SiteFiles): Promise<Site> {
+export async function startSite({ name, sources, pages, plugins = [] }: SiteFiles): Promise<Site> {
   // The folder is inside the repository, so that Node resolves the packages.
   const folder = `${root}/node_modules/.cache/${name}`;
   rmSync(folder, { recursive: true, force: true });
@@ -33,6 +35,7 @@ export async function startSite({ name, sources, pages }: SiteFiles): Promise<Si
     root: folder,
     configFile: false,
     logLevel: 'error',
+    plugins,
     build: {
       rolldownOptions: { input: Object.keys(pages).map((page) => `${folder}/${page}.html`) },
     },

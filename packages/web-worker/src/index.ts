@@ -1,6 +1,8 @@
 export { browserModel } from './page/browser-model.ts';
 export type { BrowserModelOptions } from './page/browser-model.ts';
 export { connectAgent } from './page/connect-agent.ts';
+export { followAgent } from './page/follow-agent.ts';
+export type { FollowingChat } from './page/follow-agent.ts';
 export type { ExposedAgent, Outputs, OutputsOf } from './wire/exposed-agent.ts';
 export { pageApprovals } from './page/page-approvals.ts';
 export type { ApprovalContext } from './page/page-approvals.ts';

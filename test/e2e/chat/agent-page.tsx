@@ -1,4 +1,9 @@
-import { agentEndpoint, useAgentChat, type AgentChatHelpers } from '@isoloop/web-worker/react';
+import {
+  agentEndpoint,
+  useAgentChat,
+  type AgentChatHelpers,
+  type AgentSource,
+} from '@isoloop/web-worker/react';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 import { StrictMode, useEffect } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -9,15 +14,32 @@ declare global {
     agentChat: AgentChatHelpers;
     /** All values of `status`, each time it changed. */
     statuses: string[];
+    /** Input of each call of a tool in a worker, in all tabs since this page was loaded. */
+    toolRuns: unknown[];
+    /** Ends the worker of this page, as a crash does. */
+    crash(): void;
   }
 }
 
 window.statuses = [];
 const query = new URLSearchParams(location.search);
-const endpoint = agentEndpoint(`${query.get('at')}/api/chat`);
+const source = sourceAt(query.get('at')!);
+window.crash = () => source instanceof Worker && source.terminate();
+window.toolRuns = [];
+new BroadcastChannel('tool-runs').addEventListener('message', ({ data }) =>
+  window.toolRuns.push(data),
+);
+
+function sourceAt(at: string): AgentSource {
+  if (at === 'worker')
+    return new Worker(new URL('./tab-worker.ts', import.meta.url), { type: 'module' });
+  if (at === 'shared')
+    return new SharedWorker(new URL('./tab-worker.ts', import.meta.url), { type: 'module' });
+  return agentEndpoint(`${at}/api/chat`);
+}
 
 function Chat() {
-  const chat = useAgentChat(endpoint, { sessionId: query.get('id')!, listSessions: true });
+  const chat = useAgentChat(source, { sessionId: query.get('id')!, listSessions: true });
   useEffect(() => {
     window.agentChat = chat;
     if (window.statuses.at(-1) !== chat.status) window.statuses.push(chat.status);

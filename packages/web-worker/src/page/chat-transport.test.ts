@@ -236,3 +236,17 @@ test('resumeStream() leaves the chat ready and empty if there is no run', async 
   expect(chat.status).toBe('ready');
   expect(chat.messages).toEqual([]);
 });
+
+test('a message in a proxy, as Vue and Svelte keep it, is sent', async () => {
+  const agent = startWorker().connect('proxy', { replies: ['Hello.'] });
+  const proxied = (value: object): object =>
+    new Proxy(value, {
+      get: (target, name) => {
+        const field: unknown = Reflect.get(target, name);
+        return typeof field === 'object' && field ? proxied(field) : field;
+      },
+    });
+  const message = proxied(user('hi'));
+  expect(() => structuredClone(message)).toThrow();
+  expect((await collect(await send(agent, message))).at(-1)).toMatchObject({ type: 'finish' });
+});

@@ -56,9 +56,9 @@ export function workerChatTransport(
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, messageId, abortSignal }) {
       const last = messages.findLastIndex((each) => each?.role === 'assistant' && each.parts[0]);
-      return chunkStream(
-        open({ trigger, messages: messages.slice(last), messageId, events }, abortSignal),
-      );
+      // Vue and Svelte wrap messages in proxies, which cannot be posted.
+      const sent: typeof messages = JSON.parse(JSON.stringify(messages.slice(last)));
+      return chunkStream(open({ trigger, messages: sent, messageId, events }, abortSignal));
     },
     async reconnectToStream({ abortSignal } = {}) {
       const run = open({ trigger: 'resume-stream', messages: [], events }, abortSignal);

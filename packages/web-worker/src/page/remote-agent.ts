@@ -203,9 +203,9 @@ export function createRemoteAgent({
       workerChatTransport(options, (asked, signal) =>
         begin<UiChunk>(signal, (about, runPort) => remote.chat({ ...asked, ...about }, runPort)),
       ),
-    close: () => end('The connection was closed.'),
+    close: () => end('The connection is closed.'),
     terminate() {
-      end('The worker was terminated.');
+      end('The worker is terminated.');
       (worker as Partial<Worker>).terminate?.();
     },
   };

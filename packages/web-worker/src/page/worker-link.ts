@@ -106,9 +106,9 @@ export function linkWorker(
  * cannot be loaded or a module cannot be parsed.
  */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
-  if (!message) return 'The worker script could not be loaded. See the console.';
+  if (!message) return 'The worker could not be loaded. See the console.';
   const place = filename && ` (${filename}:${lineno})`;
-  return `The worker script failed: ${message}${place}`;
+  return `The worker failed: ${message}${place}`;
 }
 
 /**

@@ -1,10 +1,9 @@
 import { Chat, useChat } from '@ai-sdk/react';
-import type { RemoteAgent } from '@isoloop/web-worker';
+import { followAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
 import { createElement, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { followOtherTabs } from '../../test-support/other-tabs.ts';
 import { startTabs } from '../../test-support/tabs-under-test.ts';
 
 type Shown = ReturnType<typeof useChat>;
@@ -12,17 +11,15 @@ type Shown = ReturnType<typeof useChat>;
 /** Mounts a chat component as one tab, with the tab's own agent. */
 async function mount(agent: RemoteAgent): Promise<() => Shown> {
   const shownBy: { chat?: Shown } = {};
-  const messages = (await agent.uiMessages()) as UIMessage[];
   const transport = agent.chatTransport();
   const resume = vi.spyOn(transport, 'reconnectToStream');
   const own = new Chat<UIMessage>({
     transport,
-    messages,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
   function View(): ReactNode {
-    const chat = useChat({ chat: own, resume: true });
-    useEffect(() => followOtherTabs(agent, own), []);
+    const chat = useChat({ chat: own });
+    useEffect(() => followAgent(agent, own), []);
     useEffect(() => void (shownBy.chat = chat));
     return null;
   }

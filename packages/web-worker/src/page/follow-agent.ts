@@ -1,0 +1,59 @@
+import type { RemoteAgent } from './remote-agent.ts';
+
+/** `Chat` of AI SDK, for example of `@ai-sdk/vue` or `@ai-sdk/svelte`. */
+export interface FollowingChat<M> {
+  readonly status: string;
+  messages: M[];
+  readonly lastMessage: M | undefined;
+  resumeStream(): Promise<void>;
+}
+
+/**
+ * Keeps a chat in step with its agent. Loads the history, reads a running or interrupted answer to
+ * its end, and shows the questions and answers of other tabs. Returns a function that ends this.
+ * The chat's transport must be `agent.chatTransport()`. React has `useAgentChat` instead.
+ */
+export function followAgent<M extends object>(
+  agent: Pick<RemoteAgent, 'uiMessages' | 'watch'>,
+  chat: FollowingChat<M>,
+): () => void {
+  const runs = agent.watch();
+  let hasLeft = false;
+  const history = async (): Promise<M[]> =>
+    [...(await agent.uiMessages())] as readonly object[] as M[];
+  const isIdle = (): boolean => !hasLeft && ['ready', 'error'].includes(chat.status);
+
+  const show = async (): Promise<void> => {
+    const before = await history();
+    if (!isIdle()) return;
+    // The stream repeats the answer from its start.
+    chat.messages = before.slice(0, before.findLastIndex(isQuestion) + 1);
+    await chat.resumeStream();
+    const last = chat.lastMessage;
+    const after = await history();
+    // Keeps messages that the user has added meanwhile.
+    if (isIdle() && chat.lastMessage === last) chat.messages = after;
+  };
+  const follow = async (): Promise<void> => {
+    let seen = '';
+    await show();
+    for await (const { type, runId, agentPath } of runs) {
+      const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
+      if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
+      seen = runId;
+      // A chat that is busy reads this run already.
+      if (isIdle()) await show();
+    }
+  };
+  follow().catch(() => {
+    // The connection has ended. The next message reports it.
+  });
+  return () => {
+    hasLeft = true;
+    runs.cancel();
+  };
+}
+
+function isQuestion(message: object): boolean {
+  return (message as { readonly role?: unknown }).role === 'user';
+}
