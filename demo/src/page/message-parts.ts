@@ -56,13 +56,8 @@ export function themeResults(
   messages: readonly UIMessage[],
 ): readonly { readonly id: string; readonly theme: Theme }[] {
   return messages.flatMap(toolParts).flatMap((part) => {
-    if (
-      getToolName(part) !== 'set_theme' ||
-      part.state !== 'output-available' ||
-      typeof part.output !== 'string'
-    )
-      return [];
-    const { theme } = themeOutput.parse(JSON.parse(part.output));
-    return [{ id: part.toolCallId, theme }];
+    if (getToolName(part) !== 'set_theme' || part.state !== 'output-available') return [];
+    const { data } = themeOutput.safeParse(part.output);
+    return data ? [{ id: part.toolCallId, theme: data.theme }] : [];
   });
 }

@@ -26,7 +26,7 @@ function tokensOf(message: UIMessage): number {
     return (
       sum +
       estimateTokens(JSON.stringify(part.input ?? '')) +
-      estimateTokens(part.state === 'output-available' ? String(part.output) : '')
+      estimateTokens(part.state === 'output-available' ? JSON.stringify(part.output) : '')
     );
   }, 0);
 }
