@@ -100,7 +100,7 @@ test.each<[string, readonly Msg[], number]>([
   expect([await memory.read(), model.requests]).toEqual([[], []]);
 });
 
-test('following the error about an open tool call works: add a result, or put the messages into the memory', async () => {
+test('both solutions that the error about an open tool call names work: add a result, or put the messages into the memory', async () => {
   const messages = [userMessage('a'), calls('1')];
   await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
     'Item 1 of the input has a tool call without a result: "lookup" (1). Add the result after the tool call, or remove the tool call. To run the tool, put the messages into the agent\'s memory and call without input.',

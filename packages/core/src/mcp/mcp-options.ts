@@ -50,11 +50,11 @@ export interface McpToolsOptions {
   readonly prefix?: string;
   /**
    * Maximum number of characters of text in a tool result. Longer text is cut, and a note says so.
-   * Default 50,000 (Arc Reactor).
+   * Default: 50,000, as in Arc Reactor.
    */
   readonly maxOutputChars?: number;
   /**
-   * Time limit for connecting and listing the tools, in milliseconds. Default 30,000 (Arc Reactor).
+   * Time limit for connecting and listing the tools, in milliseconds. Default: 30,000, as in Arc Reactor.
    */
   readonly connectTimeoutMs?: number;
   /**
@@ -96,7 +96,7 @@ export type McpHeaders = Readonly<Record<string, string>>;
 
 export interface McpReconnectOptions {
   /**
-   * Number of attempts in the background. Default 5 (Arc Reactor). With 0, only the next tool call
+   * Number of attempts in the background. Default: 5, as in Arc Reactor. With 0, only the next tool call
    * reconnects.
    */
   readonly attempts?: number;

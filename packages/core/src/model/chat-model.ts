@@ -94,9 +94,9 @@ export interface RunInfo {
  */
 export interface KeptReply {
   /**
-   * Returns the state that an earlier process kept, until this process saves or removes one.
-   * `isCurrent`: whether it belongs to a reply to this conversation. Nobody will read another reply,
-   * for example because the user wrote a new message instead.
+   * Returns the state that an earlier process kept, until this process saves or removes a state.
+   * `isCurrent`: whether the state belongs to a reply to this conversation. If false, nobody will
+   * read that reply, for example because the user wrote a new message instead.
    */
   load(): Promise<{ readonly state: JsonObject; readonly isCurrent: boolean } | undefined>;
   /** Stores the state before the promise resolves. */

@@ -115,7 +115,7 @@ test('text beside other tool calls is kept, and the value is streamed after it',
   ]);
 });
 
-test('text beside a tool call with the value only is removed', async () => {
+test('if the value is the only tool call of a reply, the text of the reply is removed', async () => {
   const { agent } = setUp([{ text: 'Here:', toolCalls: [give(rome)] }]);
   const resets = (await eventsOf(agent, city)).filter(({ type }) => type === 'step-reset');
   expect(resets).toMatchObject([
@@ -305,7 +305,7 @@ test('in tool mode, invalid JSON at the limit of iterations is reported', async 
   });
 });
 
-test('if a schema is wrapped in an object, its references change, but no other text changes', async () => {
+test('if a schema is wrapped in an object, references to its definitions stay valid, and no text changes', async () => {
   const schema = {
     type: 'array',
     items: { $ref: '#/$defs/city' },

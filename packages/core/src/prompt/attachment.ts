@@ -20,7 +20,7 @@ export interface AttachmentOptions {
    * (OxyGent). Other images have no limit, because their size is unknown.
    */
   readonly maxImagePixels?: number;
-  /** Maximum number of bytes of an inline video. Default 12 MiB (OxyGent). */
+  /** Maximum number of bytes of an inline video. Default: 12 MiB, as in OxyGent. */
   readonly maxVideoBytes?: number;
   /**
    * Maximum number of bytes of other inline files, except images and audio. Default 2 MiB

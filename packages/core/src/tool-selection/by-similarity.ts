@@ -25,7 +25,7 @@ export interface BySimilarityOptions {
   readonly threshold?: number;
   /**
    * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
-   * nothing is embedded. Default: 10 (Arc Reactor).
+   * nothing is embedded. Default: 10, as in Arc Reactor.
    */
   readonly limit?: number;
   /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */

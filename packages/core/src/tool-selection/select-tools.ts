@@ -19,7 +19,7 @@ export interface SelectToolsOptions {
    */
   readonly by?: ToolSelector;
   /**
-   * Maximum number of tools in one request, including the local tools. Default: 20 (Arc Reactor).
+   * Maximum number of tools in one request, including the local tools. Default: 20, as in Arc Reactor.
    * The tool of a structured answer is not counted.
    */
   readonly maxTools?: number;

@@ -52,7 +52,7 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
 
 /**
  * Returns the model name. Throws `INVALID_INPUT` if it is not a string, and `NOT_FOUND` if it is
- * not in the list. `option` is the option of the list.
+ * not in the list. `option` is the name of the handler option with this list, for the error message.
  */
 export function checkModel(model: unknown, models: readonly string[], option = 'models'): string {
   const known = models.map((name) => JSON.stringify(name)).join(', ');

@@ -7,7 +7,7 @@ import { tell } from '../../error/tell.ts';
 import { wait } from '../../model/wait.ts';
 
 export interface BackoffOptions {
-  /** Maximum number of tries, including the first. Default 3 (Arc Reactor). */
+  /** Maximum number of tries, including the first. Default: 3, as in Arc Reactor. */
   readonly attempts?: number;
   /**
    * Wait before the second try, in milliseconds. It doubles before each further try. Default 1000.

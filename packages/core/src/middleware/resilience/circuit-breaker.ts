@@ -15,7 +15,7 @@ export interface CircuitChange {
 }
 
 export interface CircuitBreakerOptions {
-  /** Number of failures in a row that open the breaker. Default 5 (Arc Reactor). */
+  /** Number of failures in a row that open the breaker. Default: 5, as in Arc Reactor. */
   readonly failures?: number;
   /** Time that the breaker stays open before it is half open, in milliseconds. Default 30 000. */
   readonly openMs?: number;

@@ -23,7 +23,7 @@ export interface ResponseCacheOptions {
   /** Time that a stored reply is used, in milliseconds. Default: one hour. */
   readonly ttlMs?: number;
   /**
-   * Maximum temperature of requests that use the cache. Default 0 (Arc Reactor). A request without a
+   * Maximum temperature of requests that use the cache. Default: 0, as in Arc Reactor. A request without a
    * temperature uses the cache only if this option is `Infinity`.
    */
   readonly maxTemperature?: number;

@@ -29,7 +29,7 @@ export interface RetrievalOptions extends MessageContext {
    * `tool`: the model searches with the tool `search_documents`. `both`: all of this.
    */
   readonly mode?: 'auto' | 'tool' | 'both';
-  /** Maximum number of documents that one search returns. Default 10 (Arc Reactor). */
+  /** Maximum number of documents that one search returns. Default: 10, as in Arc Reactor. */
   readonly topK?: number;
   /**
    * Number of documents to request from the retriever, so that `rerank` can choose from them.
@@ -43,7 +43,7 @@ export interface RetrievalOptions extends MessageContext {
   readonly threshold?: number;
   /**
    * Maximum number of estimated tokens of the documents' text. The best documents come first.
-   * Default 4,000 (Arc Reactor).
+   * Default: 4,000, as in Arc Reactor.
    */
   readonly maxTokens?: number;
   /** Token profile that estimates the text. Default `arc`. */
