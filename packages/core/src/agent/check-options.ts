@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
+import { isMessage } from '../loop/input/call-input.ts';
 import { checkDecision } from '../loop/input/check-decision.ts';
-import { parseMessages } from '../message/validation/validate-message.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
@@ -101,7 +101,10 @@ export function checkCall(options: CallOptions): void {
   checkOptions('INVALID_INPUT', 'The call', options, callFields, agentFields);
   for (const [index, item] of options.decisions?.entries() ?? [])
     checkDecision(item, `Item ${index} of \`decisions\``);
-  parseMessages(options.instructions ?? []);
+  const wrong = options.instructions?.findIndex((item) => !isMessage(item)) ?? -1;
+  if (wrong < 0) return;
+  const message = `Item ${wrong} of \`instructions\` is no message. Create it with systemMessage('…').`;
+  throw new AgentError('INVALID_INPUT', message);
 }
 
 const callFields =

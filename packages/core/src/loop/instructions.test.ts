@@ -47,8 +47,13 @@ test('a call with instructions does not join a running call', async () => {
 
 test('instructions that are not messages are refused', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Never.']) });
-  for (const wrong of ['Be brief.', ['Be brief.'], [{ role: 'system' }]])
+  for (const wrong of ['Be brief.', ['Be brief.'], [{ role: 'system' }], [null], instructions[0]])
     await expect(agent.call('Hi', { instructions: wrong as never })).rejects.toMatchObject({
-      code: expect.stringMatching(/^INVALID_(INPUT|MESSAGE)$/),
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('instructions'),
     });
+  const second = [...instructions, { role: 'system', content: 'Be kind.' }] as never;
+  await expect(agent.call('Hi', { instructions: second })).rejects.toThrow(
+    "Item 1 of `instructions` is no message. Create it with systemMessage('…').",
+  );
 });
