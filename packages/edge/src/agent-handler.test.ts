@@ -828,6 +828,14 @@ test('GET /v1/models lists the models, and createAgentHandler() requires at leas
   ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
+test('a path may end with a slash, and then has the same rules', async () => {
+  const target = endpoint([]);
+  expect((await target.get('/healthz/')).status).toBe(200);
+  expect(await errorOf(await target.get('/api/run/'))).toMatchObject({
+    message: '/api/run/ takes POST, not GET.',
+  });
+});
+
 test('a request to an unknown path gets 404 with a code', async () => {
   const target = endpoint([]);
   for (const path of ['/nowhere', '/api/chats/a', '/llm/v1/models']) {

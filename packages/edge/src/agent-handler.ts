@@ -1,6 +1,7 @@
 import { AgentError, type ReActAgent } from '@isoloop/core';
-import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
+// The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
+import { Hono } from 'hono/tiny';
 import { access } from './http/access.ts';
 import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
