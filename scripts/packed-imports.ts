@@ -1,13 +1,16 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { packageProblems } from './packed-files.ts';
+import { checkPackedTypes } from './packed-types.ts';
 import { entryPeers, packageFolders, readManifest, type PackageManifest } from './packages.ts';
+import { removeStaleOutputs } from './stale-outputs.ts';
 import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /**
- * Packs and unpacks every package, as npm does for a user, and imports each of its entries in plain
- * Node.
+ * Packs and unpacks every package, as npm does for a user. Checks the files, imports each entry in
+ * plain Node, and checks the types without the package that only tests need.
  */
 export async function checkPackedImports(): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'isoloop-packed-'));
@@ -21,6 +24,7 @@ export async function checkPackedImports(): Promise<CommandResult> {
 async function packAndImport(folder: string): Promise<CommandResult> {
   const manifests = packageFolders.map(readManifest);
   const paths = packageFolders.map((name) => `./packages/${name}`);
+  packageFolders.forEach(removeStaleOutputs);
   const packed = await runCommand('npm', [
     'pack',
     '--silent',
@@ -29,6 +33,7 @@ async function packAndImport(folder: string): Promise<CommandResult> {
     ...paths,
   ]);
   if (!packed.ok) return packed;
+  const problems: string[] = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.tgz'))) {
     const target = join(
       folder,
@@ -44,7 +49,9 @@ async function packAndImport(folder: string): Promise<CommandResult> {
       '--strip-components=1',
     ]);
     if (!unpacked.ok) return unpacked;
+    problems.push(...packageProblems(target).map((problem) => `${file}: ${problem}`));
   }
+  if (problems.length) return { ok: false, output: problems.join('\n') };
   const dependencies = manifests.flatMap((manifest) => Object.keys(manifest.dependencies ?? {}));
   for (const name of [...dependencies, ...Object.values(entryPeers).flat()]) {
     const link = join(folder, 'node_modules', name);
@@ -54,15 +61,13 @@ async function packAndImport(folder: string): Promise<CommandResult> {
   const entries = manifests.flatMap(entriesOf);
   const source = entries.map((entry) => `await import(${JSON.stringify(entry)});`).join('\n');
   const imported = await runCommand('node', ['--input-type=module', '-e', source], { cwd: folder });
-  return imported.ok ? { ok: true, output: `${entries.length} entries import` } : imported;
+  if (!imported.ok) return imported;
+  const typed = await checkPackedTypes(folder, entries);
+  return typed.ok ? { ok: true, output: `${entries.length} entries import` } : typed;
 }
 
-/**
- * Returns the entries of a package, except `./testing`. That entry imports vitest, which only loads
- * while tests run.
- */
 function entriesOf({ name, exports }: PackageManifest): readonly string[] {
   return Object.keys(exports)
-    .filter((key) => key !== './package.json' && key !== './testing')
+    .filter((key) => key !== './package.json')
     .map((key) => name + key.slice(1));
 }

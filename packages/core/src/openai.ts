@@ -9,7 +9,10 @@ import { streamReply } from './provider/http-transport.ts';
 export type { Fetch } from './provider/http-transport.ts';
 
 export interface OpenAiOptions extends HttpModelOptions {
-  /** Address of any server with the chat-completions API. Default: `https://api.openai.com/v1`. */
+  /**
+   * Address of any server with the chat-completions API.
+   * @default https://api.openai.com/v1
+   */
   readonly baseURL?: string;
   /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
@@ -20,12 +23,12 @@ export interface OpenAiOptions extends HttpModelOptions {
   readonly maxTokensField?: OpenAiFormat['maxTokensField'];
   /**
    * Whether to send the model's thinking back as `reasoning_content`, which DeepSeek requires.
-   * Default: false.
+   * @default false
    */
   readonly sendThinking?: boolean;
   /**
-   * Whether to ask for token counts. Set false if the server refuses `stream_options`. Default:
-   * true.
+   * Whether to ask for token counts. Set false if the server refuses `stream_options`.
+   * @default true
    */
   readonly includeUsage?: boolean;
 }
@@ -34,6 +37,10 @@ export interface OpenAiOptions extends HttpModelOptions {
  * Creates a model for a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
  * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key has characters that a
  * header cannot contain.
+ *
+ * @example
+ * const model = openai({ model: 'gpt-5-mini', apiKey });
+ * const local = openai({ baseURL: 'http://127.0.0.1:11434/v1', model: 'qwen3' });
  */
 export function openai(options: OpenAiOptions): ChatModel {
   if (typeof options === 'string') {

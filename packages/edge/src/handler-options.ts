@@ -84,7 +84,7 @@ export interface AgentHandlerOptions<
   readonly cors?: readonly string[];
   /**
    * Model names that a client may request. The first name is used if a request names no model.
-   * Default: `['default']`.
+   * @default ['default']
    */
   readonly models?: readonly string[];
   /**
@@ -96,13 +96,15 @@ export interface AgentHandlerOptions<
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /**
    * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
-   * If false, only clients that post `events: true` get these parts. Default: false.
+   * If false, only clients that post `events: true` get these parts.
+   * @default false
    */
   readonly events?: boolean;
   /**
    * How `/v1` treats a client's system and developer messages. `as-user` converts them to user
    * messages. `keep` puts them as system messages after the agent's own prompt. Use `keep` only for
-   * clients that you fully trust. Default: `as-user`.
+   * clients that you fully trust.
+   * @default 'as-user'
    */
   readonly systemMessages?: 'as-user' | 'keep';
   /**
@@ -135,7 +137,8 @@ export interface SessionOptions {
   /**
    * Maximum number of times that a turn is resumed after its isolate died. Each resumption sends
    * new requests to the model. After the last one, open tool calls get an error result and the
-   * partial answer is kept. Default: 3.
+   * partial answer is kept.
+   * @default 3
    */
   readonly resumeAttempts: number;
   /**
@@ -145,12 +148,14 @@ export interface SessionOptions {
   readonly expireAfterMs: number;
   /**
    * Time between alarms of a Durable Object, in milliseconds. Alarms keep the object awake during a
-   * turn, and resume a turn whose isolate died. Maximum: 60,000. Default: 30,000.
+   * turn, and resume a turn whose isolate died. Maximum: 60,000.
+   * @default 30_000
    */
   readonly heartbeatMs: number;
   /**
    * Maximum number of turns of a session that wait behind the running turn. A further turn gets 503
-   * `OVERLOADED`. Default: 50.
+   * `OVERLOADED`.
+   * @default 50
    */
   readonly queuedTurns: number;
 }
@@ -163,12 +168,13 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
   /**
    * Maximum number of messages in one request. A request with more gets 413 `PAYLOAD_TOO_LARGE`.
-   * Default: 1000.
+   * @default 1000
    */
   readonly messages: number;
   /**
    * Maximum length of a client's tool result or rejection reason, in characters. A longer one gets
-   * 413 `PAYLOAD_TOO_LARGE`. Default: 200,000.
+   * 413 `PAYLOAD_TOO_LARGE`.
+   * @default 200_000
    */
   readonly toolResultChars: number;
   /**
@@ -179,12 +185,14 @@ export interface EdgeLimits {
   /**
    * Time that a turn continues after its client disconnects, in milliseconds. The turn then stops
    * and the partial answer is kept. Cloudflare Workers ends all work on a request 30 seconds after
-   * the client disconnects. Default: 25,000.
+   * the client disconnects.
+   * @default 25_000
    */
   readonly afterDisconnectMs: number;
   /**
    * Maximum time without data on a stream, in milliseconds. After this time a comment is sent to
-   * keep the connection open. Default: 15,000.
+   * keep the connection open.
+   * @default 15_000
    */
   readonly keepAliveMs: number;
 }

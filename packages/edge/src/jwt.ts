@@ -17,7 +17,10 @@ interface JwtClaims {
    * the claim `sub`.
    */
   readonly user?: (claims: JWTPayload) => string | null;
-  /** Maximum difference between the clocks of issuer and Worker, in seconds. Default: 5. */
+  /**
+   * Maximum difference between the clocks of issuer and Worker, in seconds.
+   * @default 5
+   */
   readonly clockTolerance?: number;
 }
 

@@ -40,9 +40,15 @@ export interface AgentOptions<G extends GivenTools = GivenTools> extends Partial
   readonly userId?: string;
   /** Id of the conversation in events. Default: a new id. */
   readonly sessionId?: string;
-  /** Function that returns a new id. Default: `crypto.randomUUID`. */
+  /**
+   * Function that returns a new id.
+   * @default crypto.randomUUID
+   */
   readonly generateId?: () => string;
-  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
+  /**
+   * Clock, in milliseconds since 1970.
+   * @default Date.now
+   */
   readonly now?: () => number;
 }
 
@@ -53,8 +59,8 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
    */
   readonly signal?: AbortSignal;
   /**
-   * Whether the run continues without a reader. A slow or absent reader does not delay it. Default:
-   * false.
+   * Whether the run continues without a reader. A slow or absent reader does not delay it.
+   * @default false
    */
   readonly detached?: boolean;
   /**

@@ -43,6 +43,15 @@ import { RunDriver } from '../loop/driver/run-driver.ts';
 /**
  * An agent that reasons, acts and observes until it has an answer. One instance has one
  * conversation. TypeScript infers `G`, the type of the tools.
+ *
+ * @example
+ * const agent = new ReActAgent({
+ *   name: 'assistant',
+ *   systemPrompt: 'Answer in one sentence.',
+ *   model: openai({ model: 'gpt-5-mini', apiKey }),
+ *   tools: [weather],
+ * });
+ * const { text } = await agent.call('Is it warmer in Paris or in Rome?');
  */
 export class ReActAgent<const G extends GivenTools = GivenTools> {
   /** Type marker, never set. */

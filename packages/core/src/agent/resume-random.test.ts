@@ -9,7 +9,7 @@ import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

@@ -6,7 +6,7 @@ import { arc } from '../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../tokens/count-message.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
-import { randomRequest, type RandomRequest } from '../testing/random-request.ts';
+import { randomRequest, type RandomRequest } from '../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { inTurn } from '../../test-support/in-turn.ts';
 import { clearToolResults } from './clearing/clear-tool-results.ts';

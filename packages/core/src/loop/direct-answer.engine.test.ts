@@ -8,7 +8,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import { textOf } from '../message/message-text.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { historyFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { createUiMessageEncoder } from '../stream/ui-message-encoder.ts';
 import { textStream } from '../stream/text-stream.ts';

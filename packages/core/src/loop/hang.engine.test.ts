@@ -12,7 +12,7 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { responseCache } from '../middleware/resilience/response-cache.ts';
 import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
 import { historyFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { bySimilarity } from '../tool-selection/by-similarity.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';

@@ -14,7 +14,7 @@ import type { ChatModel } from '../model/chat-model.ts';
 import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
 import type { Middleware } from './use/middleware.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';

@@ -6,7 +6,7 @@ import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';

@@ -18,7 +18,7 @@ import {
   readSession,
   type Open,
 } from '../../test-support/damage/outcome.ts';
-import { weakStore } from '../testing/weak-store.ts';
+import { weakStore } from '../../test-support/weak-store.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import { MemoryStore } from './memory-store.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import oldSessions from '../../../../test/fixtures/release-0.1/sessions/memory-store.json';
 import { secret, storedTurns } from '../../test-support/damage/conversations.ts';
 import { historyFaults } from '../testing/history-faults.ts';
-import { weakStore } from '../testing/weak-store.ts';
+import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';

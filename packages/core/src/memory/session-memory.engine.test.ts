@@ -4,7 +4,7 @@ import { userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import { weakStore } from '../testing/weak-store.ts';
+import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 

@@ -4,7 +4,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import type { Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { RunNote } from './log/format/log-record.ts';
-import { weakStore } from '../testing/weak-store.ts';
+import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { SessionMemory } from './session-memory.ts';

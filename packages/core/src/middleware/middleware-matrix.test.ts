@@ -13,7 +13,7 @@ import { responseCache } from './resilience/response-cache.ts';
 import { retry } from './resilience/retry.ts';
 import { jsonlTrace } from '../observe/jsonl-trace.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { byModel } from '../tool-selection/by-model.ts';

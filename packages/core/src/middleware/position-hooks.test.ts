@@ -3,7 +3,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import { historyFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';

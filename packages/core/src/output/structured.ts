@@ -42,6 +42,10 @@ export interface StructuredOptions {
  * schema changes values, `metadata.given` is the JSON that the model wrote. The messages that led
  * to the value are removed from the session log. Throws `CONFIGURATION` for an invalid schema or
  * option.
+ *
+ * @example
+ * const output = structured(z.object({ total: z.number() }));
+ * const bill = (await agent.call('What do I owe?', { output })).output;
  */
 export function structured<const S extends SchemaLike>(
   source: S,

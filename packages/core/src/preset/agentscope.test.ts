@@ -4,7 +4,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { historyFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
+import { orderFaults } from '../../test-support/order-faults.ts';
 import { textOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';

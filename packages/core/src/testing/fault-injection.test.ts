@@ -9,7 +9,7 @@ import { injectFaults, localHost, spreadPoints, type FaultScenario } from './fau
 import { faultScenarios } from './fault-scenarios.ts';
 import type { MortalProcess } from './mortal-process.ts';
 import { randomOf } from './random-of.ts';
-import { weakStore } from './weak-store.ts';
+import { weakStore } from '../../test-support/weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 

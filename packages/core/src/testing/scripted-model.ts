@@ -7,7 +7,8 @@ import type { Usage } from '../model/usage.ts';
 export interface ScriptedToolCall {
   readonly name: string;
   /**
-   * Arguments of the tool call. A string is sent unchanged, to test invalid JSON. Default: `{}`.
+   * Arguments of the tool call. A string is sent unchanged, to test invalid JSON.
+   * @default {}
    */
   readonly input?: JsonValue;
   /**
@@ -31,7 +32,10 @@ export interface ScriptedStep {
   readonly deltas?: readonly (readonly ModelDelta[])[];
   /** Error that the model throws after the step's output. */
   readonly error?: unknown;
-  /** Whether the step waits after its output until the request is aborted. Default: false. */
+  /**
+   * Whether the step waits after its output until the request is aborted.
+   * @default false
+   */
   readonly hang?: boolean;
   /**
    * Usage of the reply. If several steps have a usage, the last one counts. Default: 10 input

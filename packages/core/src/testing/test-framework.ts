@@ -1,11 +1,16 @@
-import type { describe, expect, test } from 'vitest';
-
 /**
- * Functions of vitest that the conformance suites use. Your test file passes them in, so that
- * `@isoloop/core/testing` loads without vitest.
+ * Functions of a test framework that the conformance suites use. Your test file passes them in:
+ * `import * as vitest from 'vitest'`. Jest and `bun:test` have them, too.
  */
 export interface TestFramework {
-  readonly describe: typeof describe;
-  readonly expect: typeof expect;
-  readonly test: typeof test;
+  describe(name: string, tests: () => void): unknown;
+  test(title: string, run: () => Promise<void>): unknown;
+  expect(value: unknown): Expectation;
+}
+
+interface Expectation {
+  toBe(expected: unknown): unknown;
+  toBeGreaterThan(expected: number): unknown;
+  toBeUndefined(): unknown;
+  toEqual(expected: unknown): unknown;
 }

@@ -117,7 +117,8 @@ export interface ToolOptions<
   readonly group?: string | readonly string[];
   /**
    * Whether somebody has to approve a tool call before it runs. The tool call is suspended until
-   * then. Default: false.
+   * then.
+   * @default false
    */
   readonly needsApproval?:
     | boolean
@@ -125,13 +126,15 @@ export interface ToolOptions<
   /**
    * What happens to a tool call that started but has no stored result, for example after a crash.
    * `safe`: the tool runs again. `ask`: somebody decides. `never`: the model gets the result that
-   * the tool call was interrupted. Default: `never`.
+   * the tool call was interrupted.
+   * @default 'never'
    */
   readonly replay?: ReplayPolicy;
   /**
    * Whether the tool's result is the agent's answer (Spring AI Alibaba: `returnDirect`). If all
    * tool calls of one model reply have this option and succeed, the run does not ask the model
-   * again. The run then ends with reason `return-direct`. Default: false.
+   * again. The run then ends with reason `return-direct`.
+   * @default false
    */
   readonly returnDirect?: boolean;
   /**
@@ -210,6 +213,14 @@ export interface ToolContent {
  * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model gets
  * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
  * that is not a parameter of the tool. Forks of the tool pass the second parameter.
+ *
+ * @example
+ * const weather = tool({
+ *   name: 'weather',
+ *   description: 'Current weather of a city',
+ *   input: z.object({ city: z.string() }),
+ *   execute: async ({ city }, { signal }) => fetchWeather(city, signal),
+ * });
  */
 export function tool<
   const S extends SchemaLike,

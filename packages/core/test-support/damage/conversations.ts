@@ -6,7 +6,7 @@ import { SessionMemory, type SessionMemoryOptions } from '../../src/memory/sessi
 import { assistantMessage, userMessage } from '../../src/message/create-message.ts';
 import type { Msg } from '../../src/message/msg.ts';
 import { ScriptedModel } from '../../src/testing/scripted-model.ts';
-import { weakStore } from '../../src/testing/weak-store.ts';
+import { weakStore } from '../weak-store.ts';
 import { tool } from '../../src/tool/tool.ts';
 import type { Values } from './mutations.ts';
 

@@ -5,7 +5,8 @@ import type { RemoteRun } from './remote-run.ts';
 export interface WorkerChatTransportOptions {
   /**
    * Whether the stream also has the agent's events, without prompts, as transient
-   * `data-isoloop-event` parts. Read these parts with `useChat({ onData })`. Default: false.
+   * `data-isoloop-event` parts. Read these parts with `useChat({ onData })`.
+   * @default false
    */
   readonly events?: boolean;
 }

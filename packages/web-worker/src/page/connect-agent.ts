@@ -10,12 +10,14 @@ export interface ConnectOptions {
   /** Id of the conversation. */
   readonly sessionId: string;
   /**
-   * Any cloneable value. The factory in the worker gets this value as `options`. Default: `null`.
+   * Any cloneable value. The factory in the worker gets this value as `options`.
+   * @default null
    */
   readonly options?: unknown;
   /**
    * Maximum time until the worker has loaded, in milliseconds. Also the maximum time until the
-   * worker answers a ping while agent calls are pending. Default: 10,000.
+   * worker answers a ping while agent calls are pending.
+   * @default 10_000
    */
   readonly timeoutMs?: number;
   /**
@@ -41,6 +43,11 @@ export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'ag
  *
  * Pass the type of the exposed agents, as in `connectAgent<typeof assistant>`. TypeScript then
  * checks the agent's name, its options and the outputs of agent calls.
+ *
+ * @example
+ * const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+ * const agent = connectAgent<Assistant>(worker, { sessionId: 'notes' });
+ * const { text } = await agent.call('What is a Web Worker?');
  */
 export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   worker: Worker | SharedWorker,

@@ -12,13 +12,20 @@ export interface AgentEndpointOptions {
   /** Further fields of each message, such as `model`. */
   readonly body?: object;
   readonly credentials?: RequestCredentials;
-  /** Function that makes the requests. Default: `fetch`. */
+  /**
+   * Function that makes the requests.
+   * @default fetch
+   */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
  * Describes an endpoint of `@isoloop/edge` for `useAgentChat`. `api` is the address of its chat
  * route. The options may change from render to render.
+ *
+ * @example
+ * const endpoint = agentEndpoint('/api/chat', { headers: { authorization: `Bearer ${token}` } });
+ * const { messages } = useAgentChat(endpoint, { sessionId: 'notes' });
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
   const endpoint: Endpoint = {

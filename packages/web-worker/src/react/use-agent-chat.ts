@@ -9,9 +9,15 @@ import { approvalsIn, type AgentApproval } from './approvals.ts';
 import { openChat } from './open-chats.ts';
 
 export interface UseAgentChatOptions extends LinkOptions {
-  /** Shortest time between two renders while an answer streams, in milliseconds. Default: 0. */
+  /**
+   * Shortest time between two renders while an answer streams, in milliseconds.
+   * @default 0
+   */
   readonly throttle?: number;
-  /** Whether to load `sessions.list` and to keep it up to date. Default: false. */
+  /**
+   * Whether to load `sessions.list` and to keep it up to date.
+   * @default false
+   */
   readonly listSessions?: boolean;
 }
 

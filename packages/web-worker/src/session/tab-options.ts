@@ -4,17 +4,20 @@ import { AgentError } from '@isoloop/core';
 export interface TabsOptions {
   /**
    * Beginning of the names of locks and channels. Set it if two apps on the same origin use the
-   * same session ids. Default: `isoloop`.
+   * same session ids.
+   * @default 'isoloop'
    */
   readonly scope?: string;
   /**
    * Maximum number of times that another tab continues a run after the leader's tab has ended. Each
-   * attempt costs at least one model request. With 0, no tab continues a run. Default: 3.
+   * attempt costs at least one model request. With 0, no tab continues a run.
+   * @default 3
    */
   readonly attempts?: number;
   /**
    * Maximum time without an answer from the leader, in milliseconds. After this time another tab
-   * takes over. Default: 10,000.
+   * takes over.
+   * @default 10_000
    */
   readonly stalledAfterMs?: number;
 }

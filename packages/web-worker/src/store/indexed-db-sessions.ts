@@ -31,7 +31,7 @@ export interface ImportOptions {
   readonly sessionId?: string;
   /**
    * Whether to delete an existing session with this id first. If false, the import is refused.
-   * Default: false.
+   * @default false
    */
   readonly replace?: boolean;
 }

@@ -5,7 +5,10 @@ import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 
 export interface IndexedDbStoreOptions {
-  /** Name of the database. Do not use the same name for other data. Default: `isoloop`. */
+  /**
+   * Name of the database. Do not use the same name for other data.
+   * @default 'isoloop'
+   */
   readonly database?: string;
 }
 

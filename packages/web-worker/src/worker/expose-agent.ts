@@ -46,6 +46,12 @@ interface PagePort {
  *
  * The return value only carries types for the pages: `export type Assistant = typeof assistant`.
  * Declare the type of the options in the factory: `({ options }: AgentSetup<MyOptions>) => …`.
+ *
+ * @example
+ * const assistant = exposeAgent(
+ *   ({ sessionId, memory }) => new ReActAgent({ name: 'assistant', model, memory, sessionId }),
+ * );
+ * export type Assistant = typeof assistant;
  */
 export function exposeAgent<
   O = JsonValue,

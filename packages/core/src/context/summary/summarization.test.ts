@@ -12,7 +12,7 @@ import {
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { requestFaults } from '../../testing/history-faults.ts';
-import { randomRequest } from '../../testing/random-request.ts';
+import { randomRequest } from '../../../test-support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ContextRequest, FittedContext } from '../../loop/context-policy.ts';

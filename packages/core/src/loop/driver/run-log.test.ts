@@ -4,7 +4,7 @@ import { ReActAgent } from '../../agent/react-agent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { orderFaults } from '../../testing/order-faults.ts';
+import { orderFaults } from '../../../test-support/order-faults.ts';
 import { tool } from '../../tool/tool.ts';
 
 const input = { type: 'object' } as const;

@@ -27,8 +27,8 @@ export interface AgentLimits {
   /**
    * Maximum length of one model's reply, in characters. Text, thinking, and names and arguments of
    * tool calls count. One character of media data counts as 1/16. If a reply is longer, the agent
-   * call fails with `MODEL_REPLY_TOO_LONG`, and the loop does not read the rest. Default:
-   * 1,000,000.
+   * call fails with `MODEL_REPLY_TOO_LONG`, and the loop does not read the rest.
+   * @default 1_000_000
    */
   readonly replyLength?: number;
   /**
@@ -60,10 +60,14 @@ export interface AgentDefaults {
    */
   readonly generate: GenerateOptions;
   /**
-   * Function that gives the answer at the limit of iterations or tokens. Default: `summarize()`.
+   * Function that gives the answer at the limit of iterations or tokens.
+   * @default summarize()
    */
   readonly onLimit: OnLimit;
-  /** Effect of an exception in a hook without its own `onError`. Default: `fail`. */
+  /**
+   * Effect of an exception in a hook without its own `onError`.
+   * @default 'fail'
+   */
   readonly onHookError: 'fail' | 'ignore';
   /**
    * Whether tool results become the answer. Overrides each tool's own `returnDirect`. The option of
@@ -81,8 +85,9 @@ export interface AgentDefaults {
    */
   readonly presetPriority: 'preset' | 'model';
   /**
-   * Answer of an agent call that was interrupted without a message. Default: `You interrupted me.
-   * What now?`.
+   * Answer of an agent call that was interrupted without a message.
+   * @default You interrupted me.
+What now?
    */
   readonly recoveryMessage: string;
   /**

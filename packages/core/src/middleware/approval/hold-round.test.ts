@@ -10,7 +10,7 @@ import { SessionMemory } from '../../memory/session-memory.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { springAiAlibaba } from '../../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
-import { orderFaults } from '../../testing/order-faults.ts';
+import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
-import { orderFaults } from '../../testing/order-faults.ts';
+import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';

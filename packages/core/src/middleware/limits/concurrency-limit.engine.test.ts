@@ -3,7 +3,7 @@ import { seeds } from '../../../../../test/test-extent.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/message-text.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
-import { orderFaults } from '../../testing/order-faults.ts';
+import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';

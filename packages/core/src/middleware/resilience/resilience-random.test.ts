@@ -15,7 +15,7 @@ import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
-import { orderFaults } from '../../testing/order-faults.ts';
+import { orderFaults } from '../../../test-support/order-faults.ts';
 import { randomOf } from '../../testing/random-of.ts';
 import {
   ScriptedModel,

@@ -9,7 +9,10 @@ import { responsesFormatter } from './responses-formatter.ts';
 import { streamResponse } from './stream-response.ts';
 
 export interface OpenAiResponsesOptions extends HttpModelOptions {
-  /** Address of any server with the Responses API. Default: `https://api.openai.com/v1`. */
+  /**
+   * Address of any server with the Responses API.
+   * @default https://api.openai.com/v1
+   */
   readonly baseURL?: string;
   /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
@@ -28,14 +31,16 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
   /**
    * Whether the provider stores responses (`store: true`). A request then names the last response
    * and sends only the new messages. If the conversation was changed, the request sends all
-   * messages. Default: false.
+   * messages.
+   * @default false
    */
   readonly previousResponse?: boolean;
   /**
    * Whether the provider finishes a reply even if this process dies. The provider then stores the
    * response, and the session's log keeps the response's id. The next process reads the same reply.
    * An abort, interrupt or timeout cancels the reply. Works only if the agent's memory stores at
-   * once: not in KV, and not with `durability: 'turn'`. Default: false.
+   * once: not in KV, and not with `durability: 'turn'`.
+   * @default false
    */
   readonly background?: boolean;
 }

@@ -1,8 +1,8 @@
-import type { ContextRequest } from '../loop/context-policy.ts';
-import type { ContentBlock, ToolUse } from '../message/content-block.ts';
-import { createMessage } from '../message/create-message.ts';
-import type { Msg, Role } from '../message/msg.ts';
-import { randomOf } from './random-of.ts';
+import type { ContextRequest } from '../src/loop/context-policy.ts';
+import type { ContentBlock, ToolUse } from '../src/message/content-block.ts';
+import { createMessage } from '../src/message/create-message.ts';
+import type { Msg, Role } from '../src/message/msg.ts';
+import { randomOf } from '../src/testing/random-of.ts';
 
 export interface RandomRequest extends ContextRequest {
   /** Number of messages before the history: the system prompt and recalled messages. */

@@ -1,6 +1,6 @@
-import type { AgentEvent } from '../event/agent-event.ts';
-import { textOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
+import type { AgentEvent } from '../src/event/agent-event.ts';
+import { textOf, toolUsesOf } from '../src/message/message-text.ts';
+import type { Msg } from '../src/message/msg.ts';
 
 /** State of the check, which `checkEvent` updates with each event. */
 interface Course {
