@@ -9,7 +9,7 @@ import { root } from './root.ts';
  */
 const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
 if (!server || !name) throw new Error('GITHUB_SERVER_URL and GITHUB_REPOSITORY are not set.');
-for (const folder of packageFolders) {
+for (const folder of [...packageFolders, 'create-isoloop']) {
   const path = `${root}/packages/${folder}/package.json`;
   const manifest = JSON.parse(readFileSync(path, 'utf8')) as object;
   const repository = {

@@ -1,0 +1,87 @@
+import { DurableObject } from 'cloudflare:workers';
+import { SessionMemory } from '@isoloop/core';
+import { openai } from '@isoloop/core/openai';
+import { bearerToken, createAgentHandler, DurableStore } from '@isoloop/edge';
+import { Hono } from 'hono';
+import { assistant } from '../src/assistant.ts';
+import { remoteStore } from '../src/remote-store.ts';
+
+interface Env {
+  readonly MODEL: string;
+  readonly MODEL_URL: string;
+  readonly OPENAI_API_KEY: string;
+  readonly CLIENT_TOKEN: string;
+  readonly CHAT_KV: KVNamespace;
+  readonly CONVERSATIONS: DurableObjectNamespace<Conversations>;
+}
+
+type Entries = readonly (readonly [string, string])[];
+
+/** The conversations of one user, for the agents in tabs and at the edge. */
+export class Conversations extends DurableObject<Env> {
+  readonly #store = new DurableStore(this.ctx.storage);
+
+  /** Runs a method of the store. Returns its result as JSON text. */
+  async run(method: string, args: readonly unknown[]): Promise<string> {
+    return JSON.stringify((await this.#run(method, args)) ?? null);
+  }
+
+  async #run(method: string, [first, ...more]: readonly unknown[]): Promise<unknown> {
+    switch (method) {
+      case 'getMany':
+        return [...(await this.#store.getMany(first as string[]))];
+      case 'setMany':
+        return this.#store.setMany(first as Entries);
+      case 'delete':
+        return this.#store.delete(first as string[]);
+      case 'keys':
+        return this.#store.keys(first as string);
+      case 'compareAndSet': {
+        const [expected, value] = more as [string | null, string];
+        return this.#store.compareAndSet(first as string, expected ?? undefined, value);
+      }
+      default:
+        throw new Error(`The store has no method ${method}.`);
+    }
+  }
+}
+
+const authorize = bearerToken((env: Env) => ({ me: env.CLIENT_TOKEN }));
+const run = (env: Env, user: string, method: string, args: readonly unknown[]) =>
+  env.CONVERSATIONS.getByName(user).run(method, args);
+
+const handler = createAgentHandler<Env>({
+  authorize,
+  agent: ({ env, session, memory }) =>
+    assistant(
+      openai({ baseURL: env.MODEL_URL, model: env.MODEL, apiKey: env.OPENAI_API_KEY }),
+      memory,
+      session,
+    ),
+  memory: ({ env, user, session }) =>
+    new SessionMemory(
+      remoteStore(
+        async (method, args) => JSON.parse(await run(env, user, method, args)) as unknown,
+      ),
+      session,
+    ),
+  // The model for the agent in the tab.
+  llm: {
+    models: ['default'],
+    upstream: ({ env }) => ({
+      apiKey: env.OPENAI_API_KEY,
+      baseURL: env.MODEL_URL,
+      model: env.MODEL,
+    }),
+  },
+});
+
+const app = new Hono<{ Bindings: Env }>();
+app.post('/store/:method', async (c) => {
+  const caller = await authorize(c.req.raw, c.env);
+  if (!caller) return c.json({ error: 'The token is wrong.' }, 401);
+  const args = await c.req.json<readonly unknown[]>();
+  return c.body(await run(c.env, caller.user, c.req.param('method'), args));
+});
+app.route('/', handler);
+export default app;
