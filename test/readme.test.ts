@@ -10,6 +10,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** Type packages of the code blocks that do not run in a page, but in Node or in a Worker. */
 const typesOf: Readonly<Record<string, readonly string[]>> = {
   'agent.ts': ['node'],
+  'node-server.ts': ['node'],
   'edge.ts': ['@cloudflare/workers-types'],
 };
 const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
@@ -49,6 +50,7 @@ test('the code in the edge package’s README compiles against the built package
     'worker.ts',
     'page.tsx',
     'mounted-worker.ts',
+    'node-server.ts',
     'agent-with-facts.ts',
     'last-messages.ts',
     'client.ts',

@@ -26,6 +26,7 @@ import { modelsRoute } from './routes/models-route.ts';
 import { renameRoute } from './routes/rename-route.ts';
 import { noStoredResponse, responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
+import { ProcessSessions } from './session/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { echoHeader } from './turn/session.ts';
@@ -44,9 +45,10 @@ import { streamRoute } from './routes/stream-route.ts';
  * An error response is `{ error: { code, message, requestId } }`. Under `/v1` and `/llm/v1` it has
  * OpenAI's shape `{ error: { message, type, code, param } }`. If you bind the class `Session` as
  * `CHAT_SESSION`, each conversation lives in its own Durable Object. Otherwise conversations are
- * stored in KV.
+ * stored in KV. Outside Cloudflare, pass `store`.
  *
- * Throws `CONFIGURATION` if `models` is empty or an entry of `cors` is not an origin. Throws
+ * Throws `CONFIGURATION` if `models` is empty, an entry of `cors` is not an origin, or `store` is
+ * not a store. Throws
  * `CONFIGURATION` also for invalid values in `sessions`, `limits`, `llm.maxTokens` and
  * `llm.timeoutMs`.
  *
@@ -77,7 +79,9 @@ export function createAgentHandler<
   // Registers the middleware for each path: in another Hono app, it must not affect the routes of
   // that app.
   const origins = crossOrigin(options.cors ?? [], [echoHeader]);
-  for (const [path, face] of paths) app.use(path, begin(face), origins);
+  const { store } = settings;
+  const sessions = store && new ProcessSessions(settings, store);
+  for (const [path, face] of paths) app.use(path, begin(face, sessions), origins);
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
   app.patch('/api/chat/:id', allowed, (c) => renameRoute(c, settings));
@@ -121,7 +125,10 @@ export function createAgentHandler<
       },
     );
   });
-  return Object.assign(app, { Session: agentSession(settings) }) as unknown as AgentHandler<Env, A>;
+  const serve = (request: Request): Response | Promise<Response> => app.fetch(request);
+  const methods = { GET: serve, POST: serve, PATCH: serve, DELETE: serve, OPTIONS: serve };
+  const Session = agentSession(settings);
+  return Object.assign(app, { ...methods, Session }) as unknown as AgentHandler<Env, A>;
 }
 
 const paths: readonly (readonly [
@@ -146,8 +153,13 @@ const paths: readonly (readonly [
   ['/healthz', 'isoloop', 'GET'],
 ];
 
-function begin(face: RequestVariables['face']): MiddlewareHandler<EdgeEnv> {
+function begin(
+  face: RequestVariables['face'],
+  sessions?: ProcessSessions,
+): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
+    const { env = {} } = c;
+    if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
     const requestId = crypto.randomUUID();
     c.set('requestId', requestId);
     c.set('face', face);

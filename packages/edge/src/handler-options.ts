@@ -1,4 +1,4 @@
-import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
+import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
 import type { LlmOptions } from './proxy/llm-options.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
@@ -94,6 +94,13 @@ export interface AgentHandlerOptions<
    * the secret, bind the old one as `SESSION_SECRET_OLD`.
    */
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
+  /**
+   * Store of the conversations outside Cloudflare, such as `unstorageStore(driver)`. The sessions
+   * then run in this process like in Durable Objects. Turns wait for each other, continue without
+   * clients and can be interrupted. Only one process may use a conversation at a time. Default: the
+   * bindings of the Worker.
+   */
+  readonly store?: KeyValueStore;
   /**
    * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
    * If false, only clients that post `events: true` get these parts.
@@ -209,7 +216,16 @@ export type AgentHandler<Env extends object = object, A = unknown> = Hono<EdgeEn
    * if you bind it as `CHAT_SESSION`.
    */
   readonly Session: AgentSessionClass<Env>;
+  /** Route handlers for Next.js: `export const { GET, POST, PATCH, DELETE, OPTIONS } = handler`. */
+  readonly GET: RouteHandler;
+  readonly POST: RouteHandler;
+  readonly PATCH: RouteHandler;
+  readonly DELETE: RouteHandler;
+  readonly OPTIONS: RouteHandler;
 };
+
+/** Function that answers a request, without the bindings of a Worker. */
+export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /** Durable Object class. List it in `wrangler.toml` under `new_sqlite_classes`. */
 export type AgentSessionClass<Env extends object = object> = new (

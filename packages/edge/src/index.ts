@@ -9,6 +9,7 @@ export type {
   EdgeLimits,
   MemorySetup,
   RequestVariables,
+  RouteHandler,
   SessionAgent,
   SessionOptions,
   SessionSetup,

@@ -1,3 +1,4 @@
+import { InMemoryMemory, MemoryStore } from '@isoloop/core';
 import { expect, onTestFinished, test, vi, type Mock } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
@@ -142,6 +143,16 @@ test.each([
   [7, 'such as "https'],
 ])('cors with %j says what to write instead', (origin, advice) => {
   expect(() => testEndpoint([], {}, { cors: [origin as string] })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(advice) }),
+  );
+});
+
+test.each([
+  [{ getItem: () => null, setItem: () => {} }, undefined, 'unstorageStore(driver)'],
+  [null, undefined, 'unstorageStore(driver)'],
+  [new MemoryStore(), () => new InMemoryMemory(), 'either store or memory'],
+])('the store %j with the memory %j says what to pass', (store, memory, advice) => {
+  expect(() => testEndpoint([], {}, { store, ...(memory && { memory }) } as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(advice) }),
   );
 });

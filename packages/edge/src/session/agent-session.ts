@@ -1,8 +1,7 @@
-import { isOpenAiFace } from '../completions/completion-answer.ts';
 import { ChatIndex } from './chat-index.ts';
-import { errorResponse, logError } from '../http/error-response.ts';
-import type { AgentSessionClass, RequestVariables } from '../handler-options.ts';
-import type { SessionCommand, SessionRequest } from './session-command.ts';
+import type { AgentSessionClass } from '../handler-options.ts';
+import { answerRequest, json } from './session-answer.ts';
+import type { SessionRequest } from './session-command.ts';
 import { SessionHost, type SessionSettings } from './session-host.ts';
 
 /**
@@ -23,12 +22,7 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
 
     async fetch(request: Request): Promise<Response> {
       const asked = await request.json<SessionRequest>();
-      try {
-        return await this.#answer(asked);
-      } catch (error) {
-        logError(error, asked.requestId);
-        return errorResponse(error, { requestId: asked.requestId, face: faceOf(asked.command) });
-      }
+      return answerRequest(asked, () => this.#answer(asked));
     }
 
     alarm(): Promise<void> {
@@ -63,12 +57,4 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
       }
     }
   };
-}
-
-function faceOf(command: SessionCommand): RequestVariables['face'] {
-  return command.type === 'turn' && isOpenAiFace(command.face) ? 'openai' : 'isoloop';
-}
-
-function json(body: object): Response {
-  return Response.json(body, { headers: { 'cache-control': 'no-store' } });
 }

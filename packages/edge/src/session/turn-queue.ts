@@ -39,6 +39,12 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly attempts: number;
 }
 
+/** Unfinished turns of a session, in order. */
+export type TurnList = Pick<
+  TurnQueue,
+  'add' | 'first' | 'find' | 'size' | 'begin' | 'attempt' | 'end'
+>;
+
 /** Maximum size of a stored piece of a turn, in bytes. A row of the database has at most 2 MB. */
 const pieceBytes = 1_000_000;
 

@@ -11,7 +11,7 @@ import type { LiveTurn } from './live-turn.ts';
 import { makeAgent } from '../turn/session-agent.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { beginTurn, newMessages, resumeTurn } from './session-turn.ts';
-import type { NewTurn, QueuedTurn, TurnQueue } from './turn-queue.ts';
+import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
 export type RunnerSettings = Pick<
   HandlerSettings,
@@ -21,7 +21,7 @@ export type RunnerSettings = Pick<
 export interface TurnRunnerOptions {
   readonly settings: RunnerSettings;
   readonly setup: SessionSetup;
-  readonly queue: TurnQueue;
+  readonly queue: TurnList;
   readonly memory: Memory;
   /**
    * Called when a turn ends, and when the session gets its title. Not called for a turn that is

@@ -43,7 +43,7 @@ export async function openMemory(
   } = (setup.env ?? {}) as Bindings;
   if (!kv) {
     const advice =
-      'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
+      'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `store` or `memory` to createAgentHandler.';
     throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
   }
   // Caches stored batches in the isolate, because the next turn of a session often reaches the same

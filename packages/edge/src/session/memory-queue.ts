@@ -1,0 +1,39 @@
+import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
+
+/** Unfinished turns of a session, in the memory of the process. They end with the process. */
+export class MemoryQueue implements TurnList {
+  #turns: readonly QueuedTurn[] = [];
+  #lastId = 0;
+
+  add(turn: NewTurn): QueuedTurn {
+    const added = { ...turn, id: ++this.#lastId, begun: false, attempts: 1 };
+    this.#turns = [...this.#turns, added];
+    return added;
+  }
+
+  first(): QueuedTurn | undefined {
+    return this.#turns[0];
+  }
+
+  find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
+    return this.#turns.find(isSought);
+  }
+
+  get size(): number {
+    return this.#turns.length;
+  }
+
+  begin(id: number): void {
+    this.#turns = this.#turns.map((turn) => (turn.id === id ? { ...turn, begun: true } : turn));
+  }
+
+  attempt(id: number): void {
+    this.#turns = this.#turns.map((turn) =>
+      turn.id === id ? { ...turn, attempts: turn.attempts + 1 } : turn,
+    );
+  }
+
+  end(id: number): void {
+    this.#turns = this.#turns.filter((turn) => turn.id !== id);
+  }
+}

@@ -1,0 +1,117 @@
+import { listSessions, type KeyValueStore } from '@isoloop/core';
+import type { ChatInfo, ChatListOptions } from './chat-index.ts';
+import { ProcessSession } from './process-session.ts';
+import { answerRequest, json } from './session-answer.ts';
+import type { SessionCommand, SessionRequest } from './session-command.ts';
+import type { SessionSettings } from './session-host.ts';
+
+/** Number of idle sessions that stay in memory, for repeated requests with one key. */
+const keptIdle = 100;
+
+interface Entry {
+  readonly session: ProcessSession;
+  /** Number of requests that use the session now. */
+  requests: number;
+}
+
+/** The part of a Durable Object namespace that the routes use. */
+export interface SessionNamespace {
+  idFromName(name: string): string;
+  get(key: string): { fetch(url: string, init: RequestInit): Promise<Response> };
+}
+
+/**
+ * Sessions of one process, with their logs in a store. Stands in for the binding `CHAT_SESSION`, so
+ * that all routes use these sessions like Durable Objects.
+ */
+export class ProcessSessions {
+  readonly #settings: SessionSettings;
+  readonly #store: KeyValueStore;
+  /** Open sessions by key, the one that was used last at the end. */
+  readonly #open: Map<string, Entry> = new Map();
+
+  constructor(settings: SessionSettings, store: KeyValueStore) {
+    this.#settings = settings;
+    this.#store = store;
+  }
+
+  /** Returns the sessions in the form of `CHAT_SESSION`. `env`: bindings for new agents. */
+  bind(env: object): SessionNamespace {
+    return {
+      idFromName: (name) => name,
+      get: (key) => ({
+        fetch: (_url, { body }) =>
+          answerRequest(JSON.parse(String(body)) as SessionRequest, (request) =>
+            request.command.type === 'list'
+              ? this.#list(request.user, request.command)
+              : this.#answer(key, request, env),
+          ),
+      }),
+    };
+  }
+
+  async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
+    const { user, session: id, command } = request;
+    const entry = this.#open.get(key) ?? {
+      session: new ProcessSession({
+        settings: this.#settings,
+        store: this.#store,
+        key,
+        setup: { env, user, session: id },
+      }),
+      requests: 0,
+    };
+    this.#open.delete(key);
+    this.#open.set(key, entry);
+    entry.requests += 1;
+    try {
+      return await answerOf(entry.session, command);
+    } finally {
+      entry.requests -= 1;
+      // A deleted session runs no further turns.
+      if (command.type === 'delete' && this.#open.get(key) === entry) this.#open.delete(key);
+      this.#forgetIdle();
+    }
+  }
+
+  #forgetIdle(): void {
+    for (const [key, { session, requests }] of this.#open) {
+      if (this.#open.size <= keptIdle) return;
+      if (requests === 0 && !session.isBusy) this.#open.delete(key);
+    }
+  }
+
+  async #list(user: string, { limit, before = Infinity }: ChatListOptions): Promise<Response> {
+    const prefix = `${user}/`;
+    const all = (await listSessions(this.#store, { startsWith: prefix }))
+      // The id of another user may begin with this user's id and a slash. A session id has no slash.
+      .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
+      .map(({ sessionId, title, createdAt, updatedAt }): ChatInfo => {
+        const id = sessionId.slice(prefix.length);
+        return { id, ...(title !== undefined && { title }), createdAt, updatedAt };
+      })
+      .filter(({ updatedAt }) => updatedAt < before)
+      .toSorted((a, b) => b.updatedAt - a.updatedAt);
+    const last = all[limit - 1]?.updatedAt ?? 0;
+    return json({ chats: all.filter(({ updatedAt }) => updatedAt >= last) });
+  }
+}
+
+async function answerOf(session: ProcessSession, command: SessionCommand): Promise<Response> {
+  switch (command.type) {
+    case 'turn':
+      return session.turn(command);
+    case 'stream':
+      return session.stream(command);
+    case 'interrupt':
+      return json({ interrupted: await session.interrupt(command) });
+    case 'messages':
+      return json({ messages: await session.messages() });
+    case 'rename':
+      await session.rename(command);
+      break;
+    case 'delete':
+      await session.delete();
+  }
+  return new Response(null, { status: 204 });
+}

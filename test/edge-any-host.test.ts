@@ -1,0 +1,218 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serve } from '@hono/node-server';
+import { MemoryStore, ReActAgent, tool, type KeyValueStore, type Memory } from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { unstorageStore } from '@isoloop/core/unstorage';
+import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
+import OpenAI from 'openai';
+import fsDriver from 'unstorage/drivers/fs';
+import { expect, onTestFinished, test } from 'vitest';
+
+interface Options {
+  readonly replies: readonly ScriptedReply[];
+  readonly store: KeyValueStore;
+  /** Called when the tool `pay` runs. */
+  readonly onPay?: () => void;
+}
+
+function handlerOf({ replies, store, onPay = () => {} }: Options): AgentHandler {
+  const model = new ScriptedModel(replies);
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => (onPay(), 'paid'),
+  });
+  return createAgentHandler({
+    models: ['scripted'],
+    store,
+    agent: ({ session, memory }) =>
+      new ReActAgent({ name: 'assistant', model, memory, sessionId: session, tools: [pay] }),
+    authorize: (request) => {
+      const user = request.headers.get('authorization')?.replace('Bearer ', '');
+      return user ? { user } : null;
+    },
+  });
+}
+
+type Ask = (path: string, body?: unknown, method?: string, user?: string) => Promise<Response>;
+
+/** Serves the handler over HTTP on loopback, as an app in Node does. */
+async function serveIt(handler: AgentHandler): Promise<Ask & { readonly url: string }> {
+  const server = serve({ fetch: handler.fetch, port: 0, hostname: '127.0.0.1' });
+  onTestFinished(async () => {
+    (server as { closeAllConnections?(): void }).closeAllConnections?.();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  await new Promise<void>((resolve) => {
+    if (server.listening) resolve();
+    else server.once('listening', () => resolve());
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(
+    asker((path, init) => fetch(url + path, init)),
+    { url },
+  );
+}
+
+function asker(send: (path: string, init: RequestInit) => Promise<Response>): Ask {
+  return (path, body, method = body === undefined ? 'GET' : 'POST', user = 'ann') =>
+    send(path, {
+      method,
+      headers: { authorization: `Bearer ${user}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+}
+
+const message = (text: string, id = crypto.randomUUID()) => ({
+  id,
+  role: 'user',
+  parts: [{ type: 'text', text }],
+});
+const chunksOf = (text: string): readonly { readonly type: string; readonly delta?: string }[] =>
+  [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json!) as never);
+const textOf = (text: string): string =>
+  chunksOf(text)
+    .map(({ type, delta }) => (type === 'text-delta' ? delta : ''))
+    .join('');
+
+async function folderStore(): Promise<() => KeyValueStore> {
+  const base = await mkdtemp(join(tmpdir(), 'isoloop-host-'));
+  onTestFinished(() => rm(base, { recursive: true, force: true }));
+  return () => unstorageStore(fsDriver({ base }));
+}
+
+test('an endpoint in Node answers over HTTP and keeps conversations in files, also for a new process', async () => {
+  const open = await folderStore();
+  const ask = await serveIt(handlerOf({ replies: ['Hello Ann.'], store: open() }));
+  const chat = await ask('/api/chat', { id: 'c1', messages: [message('Hi')] });
+  expect(chat.headers.get('content-type')).toContain('text/event-stream');
+  expect(textOf(await chat.text())).toBe('Hello Ann.');
+  // Another handler stands for the next process.
+  const again = await serveIt(handlerOf({ replies: ['And again.'], store: open() }));
+  const { messages } = (await (await again('/api/chat/c1/messages')).json()) as {
+    readonly messages: readonly { readonly role: string }[];
+  };
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  const second = await again('/api/chat', { id: 'c1', messages: [message('Again')] });
+  expect(textOf(await second.text())).toBe('And again.');
+  const client = new OpenAI({ baseURL: `${again.url}/v1`, apiKey: 'ann', maxRetries: 0 });
+  expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['scripted']);
+});
+
+test('an endpoint in Node lists, renames and deletes the conversations of each user alone', async () => {
+  const ask = await serveIt(handlerOf({ replies: ['a', 'b', 'c'], store: new MemoryStore() }));
+  await (await ask('/api/chat', { id: 'c1', messages: [message('First')] })).text();
+  await (await ask('/api/chat', { id: 'c1', messages: [message('Of Bob')] }, 'POST', 'bob')).text();
+  const listed = async (user: string): Promise<unknown> =>
+    (await ask('/api/chats', undefined, 'GET', user)).json();
+  expect(await listed('ann')).toMatchObject({ chats: [{ id: 'c1', title: 'First' }] });
+  expect(await listed('bob')).toMatchObject({ chats: [{ id: 'c1', title: 'Of Bob' }] });
+  expect((await ask('/api/chat/c1', { title: 'Mine' }, 'PATCH')).status).toBe(204);
+  expect((await ask('/api/chat/none', { title: 'Mine' }, 'PATCH')).status).toBe(404);
+  expect(await listed('ann')).toMatchObject({ chats: [{ id: 'c1', title: 'Mine' }] });
+  expect((await ask('/api/chat/c1', undefined, 'DELETE')).status).toBe(204);
+  expect([await listed('ann'), await listed('bob')]).toEqual([
+    { chats: [] },
+    { chats: [expect.objectContaining({ title: 'Of Bob' })] },
+  ]);
+  const after = await ask('/api/chat', { id: 'c1', messages: [message('New')] });
+  expect(textOf(await after.text())).toBe('c');
+});
+
+test('in Node a client reconnects to the running turn, and an interrupt from another connection ends it', async () => {
+  const replies = [[{ text: 'Half ' }, { hang: true }], 'next'];
+  const ask = await serveIt(handlerOf({ replies, store: new MemoryStore() }));
+  expect((await ask('/api/chat/c1/stream')).status).toBe(204);
+  const lost = await ask('/api/chat', { id: 'c1', messages: [message('Go')] });
+  const reader = lost.body!.getReader();
+  for (let seen = ''; !seen.includes('Half');) {
+    const { value } = await reader.read();
+    seen += new TextDecoder().decode(value);
+  }
+  await reader.cancel();
+  const resumed = await ask('/api/chat/c1/stream');
+  expect(resumed.status).toBe(200);
+  const queued = ask('/api/chat', { id: 'c1', messages: [message('Then')] });
+  const ended = await ask('/api/chat/c1/interrupt', { mode: 'abort' });
+  expect(await ended.json()).toEqual({ interrupted: true });
+  expect(textOf(await resumed.text())).toBe('Half ');
+  expect(textOf(await (await queued).text())).toBe('next');
+});
+
+test('in Node two approvals of one call at the same moment run the tool once', async () => {
+  let paid = 0;
+  const replies = [{ toolCalls: [{ name: 'pay', id: 'p1' }] }, 'done'];
+  const open = await folderStore();
+  const ask = await serveIt(handlerOf({ replies, store: open(), onPay: () => void (paid += 1) }));
+  const run = await ask('/api/run', { id: 'c1', input: 'Pay' });
+  expect(await run.text()).toContain('"pending":[{');
+  const decision = { id: 'c1', decisions: [{ type: 'approve', toolUseId: 'p1' }] };
+  const both = await Promise.all([ask('/api/run', decision), ask('/api/run', decision)]);
+  const texts = await Promise.all(both.map((answer) => answer.text()));
+  expect(texts.filter((text) => text.includes('"reason":"stop"'))).toHaveLength(1);
+  expect(paid).toBe(1);
+});
+
+test('after a process has died during a turn, a new process continues the turn and repeats no finished step', async () => {
+  const open = await folderStore();
+  let looked = 0;
+  const look = tool({
+    name: 'look',
+    description: 'Looks',
+    input: { type: 'object' },
+    execute: () => `seen ${(looked += 1)}`,
+  });
+  const process = (...replies: ScriptedReply[]): Promise<Ask> => {
+    const model = new ScriptedModel(replies);
+    const agent = ({ session, memory }: { session: string; memory: Memory }): ReActAgent =>
+      new ReActAgent({ name: 'assistant', model, memory, sessionId: session, tools: [look] });
+    return serveIt(
+      createAgentHandler({ store: open(), agent, authorize: () => ({ user: 'ann' }) }),
+    );
+  };
+  const dying = await process({ toolCalls: [{ name: 'look' }] }, { hang: true });
+  const lost = await dying('/api/run', { id: 'c1', input: 'Look' });
+  const reader = lost.body!.getReader();
+  for (let seen = ''; !/post-acting[^]*pre-reasoning/.test(seen);)
+    seen += new TextDecoder().decode((await reader.read()).value);
+  const next = await process('All seen.');
+  const run = await (await next('/api/run', { id: 'c1' })).text();
+  expect(run).toContain('"text":"All seen."');
+  expect(looked).toBe(1);
+  await reader.cancel();
+});
+
+test('a Next.js route file exports the methods, and they answer without bindings', async () => {
+  const handler = handlerOf({ replies: ['Hello.'], store: new MemoryStore() });
+  // In `app/api/[...path]/route.ts`: `export const { GET, POST, PATCH, DELETE } = handler`.
+  const { GET, POST, PATCH, DELETE, OPTIONS } = handler;
+  const routes: Readonly<Record<string, (request: Request, context: object) => unknown>> = {
+    GET,
+    POST,
+    PATCH,
+    DELETE,
+    OPTIONS,
+  };
+  const ask = asker(
+    async (path, init) =>
+      (await routes[init.method!]!(new Request(`https://app.test${path}`, init), {
+        params: Promise.resolve({ path: path.split('/').slice(2) }),
+      })) as Response,
+  );
+  const chat = await ask('/api/chat', { id: 'c1', messages: [message('Hi')] });
+  expect(textOf(await chat.text())).toBe('Hello.');
+  expect((await ask('/api/chat/c1', { title: 'Mine' }, 'PATCH')).status).toBe(204);
+  expect(await (await ask('/api/chats')).json()).toMatchObject({ chats: [{ title: 'Mine' }] });
+  expect((await ask('/api/chat/c1', undefined, 'DELETE')).status).toBe(204);
+});
+
+test('the first turn of a conversation that has nothing to continue is refused, and creates none', async () => {
+  const ask = await serveIt(handlerOf({ replies: [], store: new MemoryStore() }));
+  expect((await ask('/api/run', { id: 'c1' })).status).toBe(400);
+  expect(await (await ask('/api/chats')).json()).toEqual({ chats: [] });
+});
