@@ -144,6 +144,20 @@ test('in Node a client reconnects to the running turn, and an interrupt from ano
   expect(textOf(await (await queued).text())).toBe('next');
 });
 
+test('in Node a turn that arrives while its conversation is deleted is answered, and so is the next one', async () => {
+  const replies = [[{ text: 'Half ' }, { hang: true }], 'fresh', 'fresh'];
+  const ask = await serveIt(handlerOf({ replies, store: new MemoryStore() }));
+  const running = await ask('/api/chat', { id: 'c1', messages: [message('Go')] });
+  const deleting = ask('/api/chat/c1', undefined, 'DELETE');
+  const fresh = ask('/api/chat', { id: 'c1', messages: [message('Anew')] });
+  expect((await deleting).status).toBe(204);
+  await running.text();
+  // The turn was either deleted with the conversation, or it began a new one.
+  expect(await (await fresh).text()).toMatch(/fresh|The session was deleted/);
+  const after = await ask('/api/chat', { id: 'c1', messages: [message('Anew')] });
+  expect(textOf(await after.text())).toBe('fresh');
+});
+
 test('in Node two approvals of one call at the same moment run the tool once', async () => {
   let paid = 0;
   const replies = [{ toolCalls: [{ name: 'pay', id: 'p1' }] }, 'done'];

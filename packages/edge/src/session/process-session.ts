@@ -3,7 +3,6 @@ import type { KeyValueStore } from '@isoloop/core';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { SessionSetup } from '../handler-options.ts';
-import { logError } from '../http/error-response.ts';
 import { waitingCalls } from '../turn/chat-turn.ts';
 import { makeAgent } from '../turn/session-agent.ts';
 import { liveResponse } from './live-turn.ts';
@@ -31,6 +30,7 @@ export class ProcessSession {
   readonly #options: ProcessSessionOptions;
   readonly #memory: SessionMemory;
   readonly #turns: TurnRunner;
+  #isDeleted = false;
 
   constructor(options: ProcessSessionOptions) {
     const { settings, store, key, setup } = options;
@@ -51,9 +51,11 @@ export class ProcessSession {
     return this.#turns.isBusy;
   }
 
-  async turn({ turn, face }: Command<'turn'>): Promise<Response> {
+  /** Runs a turn. Resolves with `undefined` if the session was deleted meanwhile. */
+  async turn({ turn, face }: Command<'turn'>): Promise<Response | undefined> {
     const { settings } = this.#options;
     const isNew = (await this.#memory.read()).length === 0;
+    if (this.#isDeleted) return undefined;
     const turns = this.#turns;
     const again = turns.find(turn);
     if (again) return liveResponse(again.opened, { face, settings, replay: {} });
@@ -97,14 +99,12 @@ export class ProcessSession {
 
   async delete(): Promise<void> {
     const { settings, setup } = this.#options;
+    this.#isDeleted = true;
     await this.#turns.close();
     const model = settings.models[0]!;
     const made = await makeAgent(settings, { ...setup, memory: this.#memory, model });
     await made.settled?.();
-    await made.forget?.(setup.session).catch((error: unknown) => {
-      logError(error, 'forget');
-      throw error;
-    });
+    await made.forget?.(setup.session);
     await made.agent.memory.clear();
   }
 }

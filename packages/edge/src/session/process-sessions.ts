@@ -29,6 +29,8 @@ export class ProcessSessions {
   readonly #store: KeyValueStore;
   /** Open sessions by key, the one that was used last at the end. */
   readonly #open: Map<string, Entry> = new Map();
+  /** Sessions that are being deleted, by key. */
+  readonly #deleting: Map<string, Promise<unknown>> = new Map();
 
   constructor(settings: SessionSettings, store: KeyValueStore) {
     this.#settings = settings;
@@ -52,6 +54,7 @@ export class ProcessSessions {
 
   async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
     const { user, session: id, command } = request;
+    await this.#deleting.get(key)?.catch(() => {});
     const entry = this.#open.get(key) ?? {
       session: new ProcessSession({
         settings: this.#settings,
@@ -64,12 +67,17 @@ export class ProcessSessions {
     this.#open.delete(key);
     this.#open.set(key, entry);
     entry.requests += 1;
+    const answering = answerOf(entry.session, command);
+    if (command.type === 'delete') this.#deleting.set(key, answering);
     try {
-      return await answerOf(entry.session, command);
+      return (await answering) ?? (await this.#answer(key, request, env));
     } finally {
       entry.requests -= 1;
-      // A deleted session runs no further turns.
-      if (command.type === 'delete' && this.#open.get(key) === entry) this.#open.delete(key);
+      if (command.type === 'delete') {
+        // A deleted session runs no further turns.
+        this.#deleting.delete(key);
+        this.#open.delete(key);
+      }
       this.#forgetIdle();
     }
   }
@@ -97,7 +105,10 @@ export class ProcessSessions {
   }
 }
 
-async function answerOf(session: ProcessSession, command: SessionCommand): Promise<Response> {
+async function answerOf(
+  session: ProcessSession,
+  command: SessionCommand,
+): Promise<Response | undefined> {
   switch (command.type) {
     case 'turn':
       return session.turn(command);
