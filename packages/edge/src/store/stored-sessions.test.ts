@@ -30,11 +30,16 @@ const pay = tool({
 });
 
 test('a Durable Object of release 0.1 shows its session and list, and its open approval can be decided', async () => {
-  const { user, session: id, messages, list } = durableObject;
+  const { session: id, object, index, messages, list } = durableObject;
   const objects = given.TEST_SESSIONS;
-  await restore(objects.get(objects.idFromName(`${user}/${id}`)), durableObject.object);
-  await restore(objects.get(objects.idFromName(`${user}/`)), durableObject.index);
-  const session = open([], { user });
+  // Another user, because a session of another test may still write to the list of `ann`.
+  const session = open([]);
+  const { user } = session;
+  const values = object.values.map(([key, value]) =>
+    key === 'identity' ? [key, { ...Object(value), user }] : [key, value],
+  );
+  await restore(objects.get(objects.idFromName(`${user}/${id}`)), { ...object, values } as Dump);
+  await restore(objects.get(objects.idFromName(`${user}/`)), index);
   factories.set(id, ({ memory, session: sessionId }) => {
     const model = new ScriptedModel(['Paid.']);
     return new ReActAgent({ name: 'assistant', memory, sessionId, tools: [clock, pay], model });
