@@ -101,7 +101,7 @@ const calls = (...called: readonly string[]): ScriptedReply => ({
   toolCalls: called.map((name) => ({ name, id: name, input: { city: 'Rome' } })),
 });
 
-/** Transport of an agent in the same process, as a page has one to a worker or an endpoint. */
+/** Creates a transport to an agent in this process, in place of a transport to a worker. */
 function transportOf(agent: ReActAgent) {
   const resumed: string[] = [];
   const stream = (): ReadableStream<UIMessageChunk> => {
@@ -281,13 +281,13 @@ test('the types of inputs, outputs and data come from the agent', () => {
   expectTypeOf<AgentData<Agent>['chart']>().toEqualTypeOf<Chart>();
   expectTypeOf<AgentData<Agent>['tool-progress']>().toEqualTypeOf<ToolProgress>();
 
-  // A function that makes the agent, in any place that has one.
+  // `AgentTools` also accepts a function that returns the agent, and an object with an `agent`.
   expectTypeOf<AgentTools<typeof newAgent>>().toEqualTypeOf<Tools>();
   expectTypeOf<AgentTools<() => Promise<Agent>>>().toEqualTypeOf<Tools>();
   expectTypeOf<AgentTools<{ readonly agent: Agent }>>().toEqualTypeOf<Tools>();
 });
 
-test('tools without a known name leave the types of the others, and a wide agent has wide types', () => {
+test('tools without a known name do not change the types of the other tools, and a plain `ReActAgent` has general types', () => {
   const model = new ScriptedModel([]);
   const others: readonly Tool[] = [];
   const mixed = new ReActAgent({ name: 'a', model, tools: [count, ...others] });

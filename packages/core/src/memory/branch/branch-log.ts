@@ -33,7 +33,7 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
 const rewriteDelayMs = 1100;
 /** Maximum number of earlier turns, and of other branches, in an echo. */
 const maxTold = 4;
-/** Number of `staleMs` after which a turn counts as ended if its client has left. */
+/** A turn whose client has left counts as ended after this many times `staleMs`. */
 const leftTimes = 5;
 
 /**
@@ -42,9 +42,9 @@ const leftTimes = 5;
  * and only `clear` deletes keys. The store therefore has the batches of all branches. The client's
  * echo (signed session token) shows whether a head is new enough.
  *
- * A turn of a long session reads few keys. One of `levelWidth` batches contains copies of the turns
- * before it. One of `levelWidth` such batches copies all their turns again. The head names only the
- * newest copies. Each time the log has doubled, one batch contains a compacted copy of the log.
+ * A turn of a long session reads few keys. After every `levelWidth` batches, the next batch also
+ * contains copies of their turns. After every `levelWidth` such copies, the next batch contains
+ * copies of all of these turns. The head names only the newest copies. Each time the log has doubled, one batch contains a compacted copy of the log.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
@@ -295,8 +295,8 @@ export class BranchLog implements Log {
   /**
    * Checks whether another writer has changed the head. If that writer continued the same state, or
    * also began the session, puts this turn after its records and returns true. Otherwise this turn
-   * does not write the head, and the client's next request reports the conflict. Ignores a session
-   * that is older than this turn.
+   * does not write the head, and the client's next request reports the conflict. If this turn began
+   * a new session, it ignores an older head in the store.
    */
   async #catchUp(): Promise<boolean> {
     if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0)
