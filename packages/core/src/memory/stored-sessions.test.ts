@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import memoryStore from '../../../../test/fixtures/release-0.1/sessions/memory-store.json';
 import echo from '../../../../test/fixtures/release-0.1/sessions/echo.json';
 import savedState from '../../../../test/fixtures/release-0.1/sessions/saved-state.json';
@@ -13,6 +13,8 @@ import { EchoMemory } from './branch/echo-memory.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
+afterEach(() => void vi.unstubAllGlobals());
+
 async function storeWith(entries: unknown, maxValueBytes?: number): Promise<MemoryStore> {
   const store = new MemoryStore(maxValueBytes === undefined ? {} : { maxValueBytes });
   await store.setMany(entries as StoredSessions['entries']);
@@ -22,6 +24,16 @@ async function storeWith(entries: unknown, maxValueBytes?: number): Promise<Memo
 test('sessions that release 0.1 stored open and continue', async () => {
   const stored = memoryStore as unknown as StoredSessions;
   const store = await storeWith(stored.entries);
+  await expect(expectStoredSessions(store, stored)).resolves.toBeUndefined();
+});
+
+test('sessions that release 0.1 stored also open on a page without HTTPS', async () => {
+  const stored = memoryStore as unknown as StoredSessions;
+  const store = await storeWith(stored.entries);
+  vi.stubGlobal('crypto', {
+    randomUUID: crypto.randomUUID.bind(crypto),
+    getRandomValues: crypto.getRandomValues.bind(crypto),
+  });
   await expect(expectStoredSessions(store, stored)).resolves.toBeUndefined();
 });
 

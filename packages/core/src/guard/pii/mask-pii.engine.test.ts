@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/replace-findings.ts';
-import { sha256 } from '../../memory/log/integrity/sha256.ts';
+import { sha256 } from './sha256.ts';
 
 const allKinds: readonly PiiKind[] = [
   'email',

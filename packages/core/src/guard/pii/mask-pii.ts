@@ -5,7 +5,7 @@ import { mapTexts, textsOf } from '../input/message-texts.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/replace-findings.ts';
-import { sha256 } from '../../memory/log/integrity/sha256.ts';
+import { sha256 } from './sha256.ts';
 import { hasTags } from '../input/tag-characters.ts';
 import { isUnseen, withoutDisguise, type Undisguised } from '../input/undisguised.ts';
 import { charBefore, openAddress } from './email-address.ts';

@@ -1,12 +1,10 @@
-import { sha256 } from './sha256.ts';
-
-/**
- * Returns the SHA-256 of a text, as hex. Uses `crypto.subtle` if it exists. A page without HTTPS
- * does not have it.
- */
+/** Returns the SHA-256 of a text, as hex. Needs `canDigest()`. */
 export async function digest(text: string): Promise<string> {
-  const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
-  if (!subtle) return sha256()(text);
-  const hash = await subtle.digest('SHA-256', new TextEncoder().encode(text));
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Returns whether the runtime can digest texts. A page without HTTPS cannot. */
+export function canDigest(): boolean {
+  return (crypto as { readonly subtle?: SubtleCrypto }).subtle !== undefined;
 }

@@ -1,4 +1,4 @@
-import { digest } from './digest.ts';
+import { canDigest, digest } from './digest.ts';
 import { isSealed, type Batch } from '../format/session-format.ts';
 import { joinValue } from '../format/split-value.ts';
 
@@ -14,14 +14,14 @@ export interface ChainEnd {
  * Returns the names of damaged batches of format 2. These batches have no checksums, but each batch
  * contains the hash of the previous batch. `texts`: the stored texts of the batches. If two writers
  * wrote at once, or if batches were merged or are missing, the hash may belong to another batch.
- * Damage can't be detected there.
+ * Damage can't be detected there, and on a page without HTTPS.
  */
 export async function brokenLinks(
   texts: ReadonlyMap<string, string>,
   batches: ReadonlyMap<string, Batch>,
   { hash, gone }: ChainEnd,
 ): Promise<readonly string[]> {
-  if (texts.size === 0) return [];
+  if (texts.size === 0 || !canDigest()) return [];
   const hashes = new Map(
     await Promise.all([...texts].map(async ([ref, text]) => [ref, await digest(text)] as const)),
   );
@@ -39,10 +39,10 @@ export async function brokenLinks(
 
 /**
  * Returns the hash of a batch of format 2. Returns an empty text for later formats, which have
- * checksums.
+ * checksums, and on a page without HTTPS.
  */
 export async function hashOf(ref: string, values: readonly string[]): Promise<string> {
-  if (isSealed(ref)) return '';
+  if (isSealed(ref) || !canDigest()) return '';
   try {
     return await digest(joinValue(values));
   } catch {
