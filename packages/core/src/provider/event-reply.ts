@@ -81,7 +81,7 @@ export class EventReply {
   #take({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
     if (this.done || this.error || data === '') return;
     this.#streams = true;
-    if (data.startsWith('[DONE]')) return this.#finish(deltas);
+    if (data.startsWith('[DONE]')) return this.#done(deltas);
     try {
       const chunk: unknown = JSON.parse(data);
       this.error = this.#decoder.errorOf(chunk, event === 'error');
@@ -92,6 +92,12 @@ export class EventReply {
           ? errorOfChunk({ message: data }, true)
           : (malformed ?? badResponse('An event is malformed', data));
     }
+  }
+
+  /** Ends the reply at `[DONE]`. Gateways send it after every stream, also after a broken one. */
+  #done(deltas: ModelDelta[]): void {
+    if (this.#decoder.ended !== false) return this.#finish(deltas);
+    this.error = badResponse('The reply ended early', 'no last event before [DONE]', true);
   }
 
   #finish(deltas: ModelDelta[]): void {

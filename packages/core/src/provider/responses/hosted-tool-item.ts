@@ -8,8 +8,14 @@ import type { WireItem } from './responses-wire.ts';
 const inputFields = ['arguments', 'input', 'action', 'operation', 'queries', 'code'];
 const outputFields = ['output', 'outputs', 'results'];
 
-/** Calls that the client has to run. The server sends no result of its own. */
+/** Types of calls that the client has to run. The server sends no result of its own. */
 const clientCalls = /^(local_shell|shell|apply_patch|computer|custom_tool)_call$/;
+
+/** Returns whether the client has to run the call. */
+export function isForClient({ type, execution }: WireItem): boolean {
+  // Either side can run a search for tools.
+  return clientCalls.test(type ?? '') || execution === 'client';
+}
 
 /**
  * Returns the use of a built-in tool that an item reports, such as `web_search_call`. Other items,
@@ -28,7 +34,7 @@ export function toHostedTool(item: WireItem, id: string, isDone: boolean): Hoste
   if (!isDone) return tool;
   const output = outputOf(item);
   const error = errorOf(fields['error']) ?? (status === 'failed' ? 'The tool failed.' : undefined);
-  const isOpen = status === 'incomplete' || clientCalls.test(type);
+  const isOpen = status === 'incomplete' || isForClient(item);
   return {
     ...tool,
     ...(output !== undefined && { output }),
@@ -39,7 +45,9 @@ export function toHostedTool(item: WireItem, id: string, isDone: boolean): Hoste
 
 /** Returns the output of a built-in tool that an item has. */
 export function outputOf(item: WireItem): JsonValue | undefined {
-  return valueOf(jsonCopy(item) as JsonObject, outputFields);
+  // The `result` of an image is the image itself, which is a file of the reply.
+  const names = item.type === 'program_output' ? ['result'] : outputFields;
+  return valueOf(jsonCopy(item) as JsonObject, names);
 }
 
 /** Returns the first field that has a value. A text that is JSON is parsed. */

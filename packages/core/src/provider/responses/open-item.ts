@@ -74,15 +74,14 @@ export class OpenItem {
     return this.#content === contentOf(item);
   }
 
-  /** Returns whether an item with other ids, at the end of the reply, can be this one. */
+  /** Returns whether a finished item can be this one, even if the ids of a call have changed. */
   mayBe(item: WireItem): boolean {
-    if (!this.closed || !this.#call) return this.fits(item);
-    const { type, name } = item;
-    return (
-      this.type === type &&
-      (!this.#name || !name || this.#name === name) &&
-      this.#call.arguments === argumentText(item.arguments)
-    );
+    if (!this.#call) return this.fits(item);
+    const whole = argumentText(item.arguments);
+    const known = this.#call.arguments;
+    if (!this.closed && this.fits(item)) return true;
+    const isSame = this.closed ? whole === known : whole.startsWith(known);
+    return isSame && this.fits({ ...item, call_id: null });
   }
 
   /** Announces a function call. `index`: its position among the reply's calls. */
@@ -202,7 +201,7 @@ export class OpenItem {
   #closeHosted(item: WireItem, deltas: ModelDelta[]): void {
     const image = item.type === 'image_generation_call' && fieldsOf(item, /^$/)['result'];
     if (typeof image === 'string' && !this.#hasFile) {
-      deltas.push({ type: 'file', mediaType: 'image/png', data: image });
+      deltas.push({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
       this.#hasFile = true;
     }
     const kept = this.#keep({ item: fieldsOf(item, image ? /^result$/ : /^$/) });

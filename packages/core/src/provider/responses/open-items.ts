@@ -46,7 +46,8 @@ export class OpenItems {
     const known =
       this.#named(item) ??
       this.#at(place, (open) => !open.closed && open.fits(item)) ??
-      this.#at(place, (open) => open.hasSameContent(item));
+      this.#at(place, (open) => open.hasSameContent(item)) ??
+      (place == null ? undefined : this.#at(place, (open) => !open.closed && open.mayBe(item)));
     return this.#learn(known ?? this.#create(item, place), item);
   }
 

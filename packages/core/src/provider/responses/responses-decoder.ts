@@ -8,7 +8,13 @@ import { isIgnored } from './ignored-events.ts';
 import type { OpenItem, PartKind } from './open-item.ts';
 import { OpenItems } from './open-items.ts';
 import { ReplySum, type ResponseLink } from './previous-response.ts';
-import type { WireEvent, WireItem, WireResponse, WireResponseUsage } from './responses-wire.ts';
+import type {
+  WireEvent,
+  WireItem,
+  WirePart,
+  WireResponse,
+  WireResponseUsage,
+} from './responses-wire.ts';
 
 export interface ResponsesDecoderOptions {
   /** Host of the server. */
@@ -109,7 +115,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   #decodeEvent(event: WireEvent, deltas: ModelDelta[]): void {
     switch (event.type) {
       case 'response.created':
-        if (this.finished) this.#restart(deltas);
+        if (this.finished || this.#items.all.length) this.#restart(deltas);
         return this.#about(event.response ?? {});
       case 'response.in_progress':
       case 'response.queued':
@@ -134,9 +140,17 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.reasoning_text.delta':
         return this.#text('reasoning', event, event.content_index, deltas);
       case 'response.output_text.done':
-        return this.#wholeText('content', event, event.text, deltas);
+        return this.#wholeText('content', event, event.content_index, event, deltas);
       case 'response.refusal.done':
-        return this.#wholeText('content', event, event.refusal, deltas);
+        return this.#wholeText('content', event, event.content_index, event, deltas);
+      case 'response.reasoning_summary_text.done':
+        return this.#wholeText('summary', event, event.summary_index, event, deltas);
+      case 'response.reasoning_text.done':
+        return this.#wholeText('reasoning', event, event.content_index, event, deltas);
+      case 'response.content_part.done':
+        return this.#wholePart(event, deltas);
+      case 'response.reasoning_summary_part.done':
+        return this.#wholeText('summary', event, event.summary_index, event.part, deltas);
       case 'response.output_text.annotation.added':
         if (event.annotation) {
           this.#item('message', event).addAnnotation(event.content_index ?? 0, event.annotation);
@@ -148,6 +162,7 @@ export class ResponsesDecoder implements ReplyDecoder {
       case 'response.function_call_arguments.done':
         return this.#item('function_call', event).completeArguments(event.arguments ?? '', deltas);
       case 'response.completed':
+      case 'response.done':
         return this.#finish(event.response ?? {}, deltas);
       case 'response.incomplete':
         return this.#finish({ status: 'incomplete', ...event.response }, deltas);
@@ -156,7 +171,7 @@ export class ResponsesDecoder implements ReplyDecoder {
     }
   }
 
-  /** Starts again: some servers send two responses in one stream, and the last one counts. */
+  /** Starts again: some gateways ask twice in one stream, and the last response counts. */
   #restart(deltas: ModelDelta[]): void {
     this.#items = new OpenItems(this.#options.origin);
     this.#sum = new ReplySum();
@@ -177,11 +192,19 @@ export class ResponsesDecoder implements ReplyDecoder {
   #wholeText(
     kind: PartKind,
     event: WireEvent,
-    whole: string | null | undefined,
+    index: number | null | undefined,
+    part: WirePart | null | undefined,
     deltas: ModelDelta[],
   ): void {
+    const whole = part?.text || part?.refusal;
     const open = whole && this.#item(itemTypes[kind], event);
-    if (open && !open.closed) open.completeText(kind, event.content_index ?? 0, whole, deltas);
+    if (open && !open.closed) open.completeText(kind, index ?? 0, whole, deltas);
+  }
+
+  #wholePart(event: WireEvent, deltas: ModelDelta[]): void {
+    const { part, content_index: index } = event;
+    const kind = part?.type === 'reasoning_text' ? 'reasoning' : 'content';
+    this.#wholeText(kind, event, index, part, deltas);
   }
 
   #open(open: OpenItem, item: WireItem, deltas: ModelDelta[]): void {
@@ -226,7 +249,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   }
 
   #reason(status: string | null | undefined, cause: string | null | undefined): string {
-    if (cause === 'max_output_tokens') return 'length';
+    if (cause === 'max_output_tokens' || cause === 'max_tokens') return 'length';
     if (status === 'incomplete') return cause || 'incomplete';
     return this.#calls ? 'tool_calls' : 'stop';
   }

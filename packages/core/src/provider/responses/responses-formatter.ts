@@ -1,12 +1,13 @@
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { isRecord } from '../../message/is-record.ts';
 import { plainText } from '../../message/media/media.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
 import { isStrict, list, memoize } from '../openai/openai-formatter.ts';
 import { nextSum, previousResponse } from './previous-response.ts';
-import { toInputItems, type InputFormat } from './responses-input.ts';
+import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
 
 export interface ResponsesFormat extends InputFormat {
@@ -61,6 +62,16 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
     return sum;
   };
 
+  /** Returns a function that returns the JSON text of the items of each message. */
+  const toText = (messages: readonly Msg[]): ((message: Msg) => string) => {
+    const callers = callersIn(messages, format);
+    if (!callers.size) return itemsText;
+    return (message) =>
+      toolResultsOf(message).some(({ toolUseId }) => callers.has(toolUseId))
+        ? JSON.stringify(toInputItems(message, format, callers)).slice(1, -1)
+        : itemsText(message);
+  };
+
   return {
     format(request, { whole = false, background = false } = {}) {
       const { providerOptions = {}, tools } = request;
@@ -80,7 +91,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         },
         providerOptions,
       );
-      const input = messages.slice(previous?.next ?? 0).map(itemsText);
+      const input = messages.slice(previous?.next ?? 0).map(toText(messages));
       const toolTexts = [...tools.map(toolText), ...builtInTools];
       let body = JSON.stringify(options).slice(0, -1);
       if (!('input' in providerOptions)) body += `,"input":[${list(input)}]`;

@@ -1,5 +1,6 @@
 import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
 import { isRecord } from '../../message/is-record.ts';
+import type { JsonValue } from '../../message/json.ts';
 import {
   inlineSource,
   isMedia,
@@ -7,10 +8,12 @@ import {
   plainText,
   toUrl,
 } from '../../message/media/media.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../../model/chat-model.ts';
 import { argumentsOf, type WireObject } from '../openai/openai-messages.ts';
-import type { KeptItem, WireInputPart } from './responses-wire.ts';
+import { isForClient } from './hosted-tool-item.ts';
+import type { KeptItem, WireInputPart, WireItem } from './responses-wire.ts';
 
 export interface InputFormat {
   readonly features: ModelFeatures;
@@ -27,14 +30,34 @@ interface PlacedItem {
 }
 
 /**
- * Calls of built-in tools whose result the client has to send. We cannot run them, and a request
- * that has such a call without its result is refused.
+ * Returns whether an item must not be sent back without a result of the client. We cannot run such
+ * calls, and a request that has one without its result is refused.
  */
-const unanswered =
-  /^(local_shell|shell|apply_patch|computer|custom_tool)_call$|^mcp_approval_request$|^image_generation_call$/;
+function isUnanswered(item: WireObject = {}): boolean {
+  const isRefused = /^(mcp_approval_request|image_generation_call)$/.test(String(item['type']));
+  return isRefused || isForClient(item as WireItem);
+}
 
-/** Converts one message to input items. */
-export function toInputItems(message: Msg, format: InputFormat): readonly WireObject[] {
+/** Programs that called functions, by the id of the call. */
+export type Callers = ReadonlyMap<string, JsonValue>;
+
+/** Returns the programs of the provider that called functions in these messages. */
+export function callersIn(messages: readonly Msg[], { origin }: InputFormat): Callers {
+  const callers = new Map<string, JsonValue>();
+  for (const block of messages.flatMap(toolUsesOf)) {
+    const kept = keptItem(block);
+    const caller = kept?.origin === origin ? kept.item?.['caller'] : undefined;
+    if (caller != null) callers.set(block.id, caller);
+  }
+  return callers;
+}
+
+/** Converts one message to input items. The result of a program's call names the program. */
+export function toInputItems(
+  message: Msg,
+  format: InputFormat,
+  callers: Callers = new Map(),
+): readonly WireObject[] {
   const { role, content } = message;
   if (role === 'assistant') return fromAssistant(content, format);
   const results = content.filter((block) => block.type === 'tool_result');
@@ -43,6 +66,7 @@ export function toInputItems(message: Msg, format: InputFormat): readonly WireOb
     type: 'function_call_output',
     call_id: toolUseId,
     output: typeof output === 'string' ? output : toContent(output, format),
+    ...(callers.has(toolUseId) && { caller: callers.get(toolUseId) }),
   }));
   if (!rest.length && (results.length || role === 'tool')) return outputs;
   const text = {
@@ -119,11 +143,11 @@ function toKeptItem(
   const type = String(item['type']);
   if (type !== 'reasoning') {
     const isAnswered = content.some((block) => isOutputOf(item, keptItem(block)?.item));
-    return unanswered.test(type) && !isAnswered ? undefined : item;
+    return isUnanswered(item) && !isAnswered ? undefined : item;
   }
   const next = content.find((block) => keptItem(block)?.index === index + 1);
   // A server refuses reasoning without the item that follows it.
-  if (next && unanswered.test(String(keptItem(next)?.item?.['type']))) return undefined;
+  if (next && isUnanswered(keptItem(next)?.item)) return undefined;
   const thoughts = content.filter(
     (block): block is ThinkingBlock =>
       block.type === 'thinking' && block.thinking !== '' && keptItem(block)?.index === index,

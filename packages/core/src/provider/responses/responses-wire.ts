@@ -19,6 +19,7 @@ export interface WireEvent {
   readonly refusal?: string | null;
   readonly arguments?: string | null;
   readonly annotation?: WireAnnotation | null;
+  readonly part?: WirePart | null;
 }
 
 /** A whole reply, or the part of it that an event carries. */
@@ -52,6 +53,10 @@ export interface WireItem {
   readonly call_id?: string | null;
   readonly name?: string | null;
   readonly arguments?: unknown;
+  /** Who runs the call of a built-in tool that either side can run: `client` or `server`. */
+  readonly execution?: string | null;
+  /** Format of an image, such as `webp`. */
+  readonly output_format?: string | null;
 }
 
 /** Part of a message's content or of a reasoning item. */
