@@ -53,6 +53,8 @@ export class BackgroundProvider {
   cut = Infinity;
   /** HTTP statuses with which the provider refuses the next requests that resume a reply. */
   readonly refusals: number[] = [];
+  /** Whether a request that resumes a reply gets all its events, whatever number it names. */
+  repeatsAll = false;
   /** Whether the events of later replies have numbers. */
   isNumbered = true;
   /** Whether the provider has forgotten all replies and answers 404. */
@@ -74,7 +76,8 @@ export class BackgroundProvider {
     if (status !== undefined) return new Response('{"error":{}}', { status });
     if (generation.cancelled)
       return Response.json({ id, object: 'response', status: 'cancelled', output: [] });
-    return this.#stream(generation.events.slice(after + 1), init.signal!);
+    const start = this.repeatsAll ? 0 : after + 1;
+    return this.#stream(generation.events.slice(start), init.signal!);
   };
 
   #begin(body: Item, signal: AbortSignal): Response {

@@ -99,6 +99,26 @@ test('a connection that breaks continues after the last event', async () => {
   expect(provider.resumed).toEqual(['resp_1 after 2']);
 });
 
+test.for([2, 3, 4, 5])(
+  'a server that sends all events again after a break at event %i repeats nothing',
+  async (cut) => {
+    const provider = new BackgroundProvider();
+    const { agent, runs } = host(provider, new MemoryStore());
+    provider.repeatsAll = true;
+    const stream = agent.stream('Where?');
+    const said: string[] = [];
+    for await (const event of stream) {
+      if (event.type === 'run-start' || event.type === 'post-acting') provider.cut = cut;
+      if (event.type === 'reasoning-chunk') said.push(event.delta);
+      expect(event.type).not.toBe('step-reset');
+    }
+    expect(provider.resumed).toHaveLength(2);
+    expect(said.join('')).toBe(provider.answer);
+    expect(provider.generations).toHaveLength(2);
+    expect(runs()).toBe(1);
+  },
+);
+
 test('the id is stored before the first delta reaches a reader', async () => {
   const provider = new BackgroundProvider();
   const store = new MemoryStore();

@@ -166,6 +166,7 @@ class BackgroundReply {
   /** Reads the rest of the reply. */
   #read(id: string): AsyncIterable<readonly ModelDelta[]> {
     const { http } = this.#exchange;
+    this.#decoder.resume();
     const query = `stream=true&starting_after=${this.#decoder.sequence}`;
     const url = `${http.url}/${encodeURIComponent(id)}?${query}`;
     return streamReply({ ...http, url }, this.#decoder);

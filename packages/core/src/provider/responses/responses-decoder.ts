@@ -33,6 +33,8 @@ export class ResponsesDecoder implements ReplyDecoder {
   #calls = 0;
   #unknownEvents = 0;
   #sequence = 0;
+  /** Number of the last event before the connection broke. */
+  #seen = 0;
   #id: string | undefined;
   #model: string | undefined;
   #response: WireResponse | undefined;
@@ -71,6 +73,11 @@ export class ResponsesDecoder implements ReplyDecoder {
     return this.#sequence;
   }
 
+  /** Prepares for a connection that continues the reply. Some servers send earlier events again. */
+  resume(): void {
+    this.#seen = this.#sequence;
+  }
+
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
     const fields = (isRecord(chunk) ? chunk : {}) as Fields;
     const { type, object } = fields;
@@ -86,6 +93,7 @@ export class ResponsesDecoder implements ReplyDecoder {
   decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (!isRecord(chunk)) return;
     const { sequence_number: sequence } = chunk as WireEvent;
+    if (this.#seen && sequence != null && sequence <= this.#seen) return;
     if (sequence != null) this.#sequence = sequence;
     const from = deltas.length;
     if (chunk['object'] === 'response') this.#finish(chunk as WireResponse, deltas);
