@@ -311,6 +311,10 @@ const unsupported: readonly (readonly [param: string, body: object])[] = [
   ['text.verbosity', { text: { verbosity: 'low' } }],
   ['tool_choice', { tool_choice: { type: 'function', name: 'f' } }],
   ['tools[0]', { tools: [{ type: 'web_search' }] }],
+  ['tools[0].allowed_callers', { tools: [{ ...weather, allowed_callers: ['programmatic'] }] }],
+  ['tools[0].async', { tools: [{ ...weather, async: true }] }],
+  ['tools[0].defer_loading', { tools: [{ ...weather, defer_loading: true }] }],
+  ['tools[0].output_schema', { tools: [{ ...weather, output_schema: { type: 'object' } }] }],
   ['tools[0].name', { tools: [{ type: 'function', name: 'no blanks' }] }],
   ['tools[0].parameters', { tools: [{ type: 'function', name: 'f', parameters: [] }] }],
   ['top_logprobs', { top_logprobs: 2 }],
@@ -344,7 +348,7 @@ test('values that change nothing are accepted, and the response repeats the sett
     parallel_tool_calls: true,
     temperature: 0.5,
     tool_choice: 'auto',
-    tools: [weather],
+    tools: [{ ...weather, allowed_callers: ['direct'], defer_loading: false }],
   } satisfies Partial<Params>;
   const response = await target.client().responses.create({
     ...params,

@@ -103,6 +103,7 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
   if (declared['type'] !== 'function') throw invalidField(param, 'must be of the type "function"');
   const { name, description = '', parameters, strict } = functionOf(declared, api);
   const place = api === 'completions' ? `${param}.function` : param;
+  if (api === 'responses') refuseToolFields(declared, param);
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     throw invalidField(`${place}.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
   }
@@ -124,6 +125,16 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
       details: { param },
     });
   }
+}
+
+/** Fields of a function tool that change how the model calls it, which the endpoint cannot do. */
+const refusedToolFields = ['allowed_callers', 'async', 'defer_loading', 'output_schema'];
+
+function refuseToolFields(tool: RequestBody, param: string): void {
+  const isUnset = (value: unknown): boolean =>
+    value == null || value === false || JSON.stringify(value) === '["direct"]';
+  const field = refusedToolFields.find((name) => !isUnset(tool[name]));
+  if (field !== undefined) throw invalidField(`${param}.${field}`, 'is not supported');
 }
 
 function toObjectSchema(given: unknown, param: string): JsonObject {
