@@ -130,10 +130,10 @@ function readTool(given: unknown, param: string, api: OpenAiApi): Tool {
 /** Fields of a function tool that change how the model calls it, which the endpoint cannot do. */
 const refusedToolFields = ['allowed_callers', 'async', 'defer_loading', 'output_schema'];
 
-function refuseToolFields(tool: RequestBody, param: string): void {
+function refuseToolFields(declared: RequestBody, param: string): void {
   const isUnset = (value: unknown): boolean =>
     value == null || value === false || JSON.stringify(value) === '["direct"]';
-  const field = refusedToolFields.find((name) => !isUnset(tool[name]));
+  const field = refusedToolFields.find((name) => !isUnset(declared[name]));
   if (field !== undefined) throw invalidField(`${param}.${field}`, 'is not supported');
 }
 

@@ -27,6 +27,8 @@ export interface ResponsesRequest {
   readonly lastItem: string;
   /** Whether the body continues from a stored response. */
   readonly continues: boolean;
+  /** Notes that the reply is complete. */
+  readonly settle: () => void;
   /** Checksum of the whole conversation, for a stored response. */
   readonly inputSum?: number;
 }
@@ -53,6 +55,8 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
     JSON.stringify(toInputItems(message, format)).slice(1, -1),
   );
   const sums = new WeakMap<Msg, number>();
+  // Messages with a stored response that a later response continues.
+  const continued = new WeakSet<Msg>();
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
   const builtInTools = (format.builtInTools ?? []).map((tool) => JSON.stringify(tool));
 
@@ -81,8 +85,10 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
       if (format.previousResponse)
         for (const message of messages)
           sumsBefore.push(nextSum(sumsBefore.at(-1)!, sumOf(message)));
-      const previous =
-        format.previousResponse && !whole ? previousResponse(messages, sumsBefore) : undefined;
+      const stored = format.previousResponse ? previousResponse(messages, sumsBefore) : undefined;
+      const base = stored && messages[stored.next - 1]!;
+      // A response that is continued and is the last one again has lost its successors to a cut.
+      const previous = base && !whole && !continued.has(base) ? stored : undefined;
       const options = withOptions(
         {
           ...toWireRequest(request, format, instructions),
@@ -101,6 +107,9 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
         body: `${body}}`,
         lastItem: input.at(-1) ?? '',
         continues: previous !== undefined,
+        settle: () => {
+          if (base) continued.add(base);
+        },
         ...(format.previousResponse && { inputSum: sumsBefore.at(-1)! }),
       };
     },

@@ -42,6 +42,7 @@ export async function* withWhole(
     if (!first.continues || !isPreviousGone(error)) throw error;
     yield* send(format(true));
   }
+  first.settle();
 }
 
 function isPreviousGone(error: unknown): boolean {
