@@ -3,6 +3,7 @@
 // `npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]`
 //
 // Other benchmarks:
+// - `npm run bench -- agents`: a new agent and its first call (agents.mjs)
 // - `npm run bench -- all`: all benchmarks of RESULTS.md (all.mjs)
 // - `npm run bench -- tokens`: the token estimators (tokens.mjs)
 // - `npm run bench -- context`: the time to fit a request into the window (context.mjs)
@@ -16,6 +17,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchAgents } from './agents.mjs';
 import { benchAll } from './all.mjs';
 import { benchContext } from './context.mjs';
 import { benchEdge } from './edge.mjs';
@@ -30,6 +32,7 @@ import { benchTokens } from './tokens.mjs';
 import { benchWorker } from './worker.mjs';
 
 const others = {
+  agents: benchAgents,
   all: benchAll,
   context: benchContext,
   edge: benchEdge,

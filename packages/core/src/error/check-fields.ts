@@ -13,25 +13,43 @@ export function checkFields(
   value: unknown,
   fields: string,
 ): void {
-  const check = (name: string, given: unknown, kinds: string): void => {
-    if (given === undefined && kinds.endsWith('?')) return;
-    const wanted = kinds.replace('|?', '').split('|');
-    if (wanted.some((kind) => isKind(given, kind))) return;
-    const words = wanted.map(wordsOf).join(' or ');
-    throw new AgentError(code, `${name} must be ${words}; got ${kindOf(given)}.`);
-  };
-  check(where, value, 'object');
-  for (const field of fields.split(' ')) {
-    const [keys, kinds] = field.split(':');
-    if (!kinds) continue;
-    for (const key of keys!.split(','))
-      check(`${where}: ${key}`, (value as Record<string, unknown>)[key], kinds);
+  if (typeof value !== 'object' || value === null)
+    throw new AgentError(code, `${where} must be an object; got ${kindOf(value)}.`);
+  for (const { key, kinds, isOptional } of fieldsIn(fields)) {
+    const given = (value as Record<string, unknown>)[key];
+    if (given === undefined && isOptional) continue;
+    if (!kinds.length || kinds.some((kind) => isKind(given, kind))) continue;
+    const words = kinds.map(wordsOf).join(' or ');
+    throw new AgentError(code, `${where}: ${key} must be ${words}; got ${kindOf(given)}.`);
   }
 }
 
 /** Returns the keys in a list of fields. */
 export function keysIn(fields: string): readonly string[] {
-  return fields.split(' ').flatMap((field) => field.replace(/:.*/, '').split(','));
+  return fieldsIn(fields).map(({ key }) => key);
+}
+
+interface Field {
+  readonly key: string;
+  /** Empty for a key without a check. */
+  readonly kinds: readonly string[];
+  readonly isOptional: boolean;
+}
+
+/** Parsed lists of fields. There are few lists, and each new agent uses most of them. */
+const parsed = new Map<string, readonly Field[]>();
+
+function fieldsIn(list: string): readonly Field[] {
+  const known = parsed.get(list);
+  if (known) return known;
+  const fields = list.split(' ').flatMap((field): readonly Field[] => {
+    const [keys = '', kinds = ''] = field.split(':');
+    const wanted = kinds.split('|').filter((kind) => kind && kind !== '?');
+    const isOptional = kinds.endsWith('?');
+    return keys.split(',').map((key) => ({ key, kinds: wanted, isOptional }));
+  });
+  parsed.set(list, fields);
+  return fields;
 }
 
 /** Options of other libraries, each with the option of this library. */
@@ -66,11 +84,11 @@ export function checkOptions(
   agentFields = '',
 ): void {
   checkFields(code, where, options, '');
-  const known = new Set(keysIn(fields));
+  const known = keysIn(fields);
   for (const [key, value] of Object.entries(options)) {
-    if (value === undefined || known.has(key)) continue;
+    if (value === undefined || known.includes(key)) continue;
     const use = alternatives[key]?.replace?.(/^(\w+).*/, '$1') ?? '';
-    const advice = use && known.has(use) ? ` Use \`${alternatives[key]}\`.` : '';
+    const advice = use && known.includes(use) ? ` Use \`${alternatives[key]}\`.` : '';
     const place = keysIn(agentFields).includes(key) ? ' It is an option of the agent.' : '';
     throw new AgentError(code, `${where} has no option \`${key}\`.${advice}${place}`);
   }

@@ -9,6 +9,7 @@ import type { Run } from './run/run.ts';
 export async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
   for (const part of run.setup.use) {
     if (run.cut) return;
+    if (!part.recall) continue;
     const signal = run.modelSignal();
     const recalling = async (): Promise<readonly Msg[]> => part.recall?.(asked, run.context) ?? [];
     try {

@@ -182,14 +182,15 @@ async function prepare({ run, state }: OpenCall, edited: ToolUse): Promise<Prepa
 
 async function needsApproval(run: Run, call: ReadyCall): Promise<boolean | string> {
   const { needsApproval: asked } = call.tool;
-  const asking = typeof asked === 'function' ? asked(call.input, call.toolUse) : asked;
-  const answer = await run.waits.code(asking);
-  let needs: boolean | string = answer ?? false;
+  let needs: boolean | string | undefined;
+  if (typeof asked === 'function') needs = await run.waits.code(asked(call.input, call.toolUse));
+  else needs = asked;
   for (const part of run.setup.use) {
-    const also = await run.waits.code(part.approve?.(call, run.context));
+    if (!part.approve) continue;
+    const also = await run.waits.code(part.approve(call, run.context));
     needs = also || needs;
   }
-  return needs;
+  return needs ?? false;
 }
 
 function overLimit({ toolCalls }: Run, toolUse: ToolUse): Admission {
