@@ -189,5 +189,7 @@ function secretsOf({ apiKey, headers = {} }: LlmUpstream): readonly string[] {
     publicHeader.test(name) ? '' : value.replace(/^Bearer /i, ''),
   );
   // Shorter values are not secrets. Removing them would damage answers that contain the same words.
-  return [apiKey ?? '', ...values].filter(({ length }) => length >= 8);
+  return [apiKey ?? '', ...values]
+    .filter(({ length }) => length >= 8)
+    .toSorted((one, other) => other.length - one.length);
 }
