@@ -66,7 +66,7 @@ export class EventReply {
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#streams;
     const problem = whole
-      ? badResponse('The reply is not an event stream', this.#head)
+      ? badResponse('The reply is not an event stream', this.#head, beginsStream(this.#head))
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;
@@ -105,4 +105,10 @@ export class EventReply {
     this.error = undefined;
     deltas.push(this.#decoder.end());
   }
+}
+
+/** Returns whether a reply without an event is the beginning of an event stream that was cut off. */
+function beginsStream(head: string): boolean {
+  const fields = ['event:', 'data:', 'id:', ':'];
+  return head !== '' && fields.some((field) => head.startsWith(field) || field.startsWith(head));
 }

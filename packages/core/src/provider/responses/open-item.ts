@@ -10,7 +10,7 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
 import { OpenCall } from './open-call.ts';
-import type { KeptItem, WireAnnotation, WireItem, WirePart } from './responses-wire.ts';
+import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
 export type PartKind = 'content' | 'summary' | 'reasoning';
@@ -157,10 +157,16 @@ export class OpenItem {
     if (delta) deltas.push({ type: typeOf(kind), id: part.id, delta });
   }
 
+  /** Adds what is missing of the texts of a kind. Events without an index are one text. */
+  #completeAll(kind: PartKind, parts: WireItem['content'], deltas: ModelDelta[]): void {
+    const whole = (parts ?? []).map((part) => part?.text ?? part?.refusal ?? '');
+    const known = this.#parts.filter((part) => part.kind === kind).map(({ text }) => text);
+    if (whole.join('') === known.join('')) return;
+    whole.forEach((text, index) => this.completeText(kind, index, text, deltas));
+  }
+
   #closeMessage({ content, phase }: WireItem, deltas: ModelDelta[]): void {
-    content?.forEach((part, index) => {
-      this.completeText('content', index, part?.text ?? part?.refusal ?? '', deltas);
-    });
+    this.#completeAll('content', content, deltas);
     const responses = this.#keep({ item: phase ? { phase } : undefined });
     for (const part of this.#parts) {
       if (!part.text) continue;
@@ -172,11 +178,8 @@ export class OpenItem {
   }
 
   #closeReasoning(item: WireItem, deltas: ModelDelta[]): void {
-    const complete = (kind: PartKind, parts: readonly (WirePart | null)[]): void => {
-      parts.forEach((part, index) => this.completeText(kind, index, part?.text ?? '', deltas));
-    };
-    complete('summary', item.summary ?? []);
-    complete('reasoning', item.content ?? []);
+    this.#completeAll('summary', item.summary, deltas);
+    this.#completeAll('reasoning', item.content, deltas);
     const shown = this.#parts.filter(({ text }) => text);
     const kept = fieldsOf(item, /^(content|summary|status)$/);
     for (const part of shown.length ? shown : [this.#part('summary', 0)]) {

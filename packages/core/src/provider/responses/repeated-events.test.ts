@@ -167,3 +167,27 @@ test.for([
     { type: 'text', text: words },
   ]);
 });
+
+test('several parts whose events have no index are not repeated by the finished item', () => {
+  const parts = (...texts: readonly string[]): readonly Fields[] =>
+    texts.map((words) => ({ type: 'output_text', text: words }));
+  const delta = (type: string, words: string): Fields => ({
+    type: `response.${type}.delta`,
+    output_index: type === 'output_text' ? 1 : 0,
+    delta: words,
+  });
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: parts('A', 'B') };
+  const { content } = read(
+    delta('reasoning_summary_text', 'A'),
+    delta('reasoning_summary_text', 'B'),
+    done(reasoning, 0),
+    delta('output_text', 'One.'),
+    delta('output_text', 'Two.'),
+    done({ type: 'message', id: 'msg_1', content: parts('One.', 'Two.') }, 1),
+    completed(),
+  );
+  expect(content).toMatchObject([
+    { type: 'thinking', thinking: 'AB' },
+    { type: 'text', text: 'One.Two.' },
+  ]);
+});
