@@ -41,8 +41,8 @@ export const cities: readonly City[] = [
 ];
 
 /**
- * Returns the names of the cities in a text, with the text's spelling and in its order. Each city
- * appears once.
+ * Returns the names in the list that a text contains, in the order of the text. Each city appears
+ * once.
  */
 export function citiesIn(text: string): readonly string[] {
   const found = cities.flatMap(({ names }) => {

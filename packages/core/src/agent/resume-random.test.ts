@@ -193,7 +193,7 @@ test.for(seeds({ quick: 60, full: 300 }))(
       const open = openCalls(messages).map(({ id }) => id);
       const at = `seed ${seed}, turn ${turn}, ${ended.reason} ${ended.error?.message ?? ''}`;
       expect(historyFaults(messages, open), at).toEqual([]);
-      // Readers got the message of an interrupt before the store rejected that message.
+      // Readers had already received the chunk of a message that the store then rejected.
       const told = ended.error?.message === 'lost' ? /reasoning-chunk: outside/ : /^$/;
       expect(
         orderFaults(events).filter((fault) => !told.test(fault)),

@@ -32,7 +32,7 @@ const ofType = <K extends AgentEvent['type']>(
 ): EventOf<K>[] => events.filter((event): event is EventOf<K> => event.type === type);
 
 /**
- * A store that rejects messages with the text `refused`. With `refused` set to `delete` or `flush`,
+ * A store that rejects each message whose text equals the field `refused`. With `refused` set to `delete` or `flush`,
  * it rejects this operation.
  */
 class Refusing extends InMemoryMemory {
@@ -68,7 +68,7 @@ test('tool calls that new input closes get their results before the new input', 
   ]);
 });
 
-test('stop() in a hook has no effect on a result that only closes a tool call for new input', async () => {
+test('stop() in a `post-acting` hook is ignored if the tool result only closes a tool call for new input', async () => {
   const { agent } = setUp([calls('external'), 'fine'], {
     use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, patchToolCalls()],
   });
@@ -109,7 +109,7 @@ test('a recall that fails ends the call with an error', async () => {
   expect(model.requests).toEqual([]);
 });
 
-test('a recovery message is emitted as text, with its message id in the log', async () => {
+test('the message of an interrupt is emitted as a text chunk, with the id of the stored message', async () => {
   const { agent } = setUp([], {
     use: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
   });

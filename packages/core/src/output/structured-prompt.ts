@@ -124,7 +124,7 @@ function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string
 
 /**
  * Returns an issue if the schema asks for an object or an array and the value is another type.
- * Plain JSON Schema has no other check.
+ * For a schema given as plain JSON Schema, this is the only check of the value.
  */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
   if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is not an object';

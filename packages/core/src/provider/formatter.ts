@@ -12,7 +12,7 @@ export interface ReplyDecoder {
   readonly ended?: boolean;
   /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
   readonly held?: number;
-  /** Returns the error that a parsed chunk reports, or the data of an `error` event. */
+  /** Returns the error that is reported by a parsed chunk or by the data of an `error` event. */
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined;
   /**
    * Adds the deltas of a parsed chunk, or of a whole reply that was not streamed. Ignores a value

@@ -97,7 +97,7 @@ test('later requests contain the same message objects, and each reply’s media 
   );
 });
 
-test('the results and the text of a user message are kept', async () => {
+test('if a user message contains both tool results and text, both are kept', async () => {
   const { agent, model } = setUp(['Nice.']);
   const result: ContentBlock = {
     type: 'tool_result',

@@ -13,8 +13,8 @@ export function argumentsText({ input }: Pick<PendingCall, 'input'>): string {
 }
 
 /**
- * Returns whether each call that was sent is a pending call with the same arguments. `sent` has the
- * arguments' text by the id of the tool call.
+ * Returns whether each tool call that the client already has is still pending, with the same
+ * arguments. `sent`: the arguments that the client has, as text, by the id of the tool call.
  */
 export function arePending(
   calls: readonly PendingCall[],

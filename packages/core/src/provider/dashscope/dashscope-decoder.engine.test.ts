@@ -132,7 +132,7 @@ test('a reply in one piece is read', () => {
   ]);
 });
 
-test('the last usage counts, and cached tokens are found in each place', () => {
+test('the last usage counts, and cached tokens are read from either of two fields', () => {
   const usageOf = (...usages: readonly object[]): unknown => {
     const end = decode(...usages.map((usage) => chunk({ content: '' }, null, usage))).at(-1);
     return end?.type === 'finish' && end.usage;
