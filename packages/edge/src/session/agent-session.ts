@@ -1,6 +1,7 @@
 import { ChatIndex } from './chat-index.ts';
 import type { AgentSessionClass } from '../handler-options.ts';
-import { answerRequest, json } from './session-answer.ts';
+import { answerRequest, json, noContent } from './session-answer.ts';
+import { answerCommand } from './session-acts.ts';
 import type { SessionRequest } from './session-command.ts';
 import { SessionHost, type SessionSettings } from './session-host.ts';
 
@@ -34,26 +35,16 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
       switch (command.type) {
         case 'turn':
           return this.#host.turn(request, command);
-        case 'stream':
-          return this.#host.stream(command);
-        case 'interrupt':
-          return json({ interrupted: await this.#host.interrupt(command) });
-        case 'messages':
-          return json({ messages: await this.#host.messages() });
-        case 'rename':
-          await this.#host.rename(command);
-          return new Response(null, { status: 204 });
-        case 'delete':
-          await this.#host.delete();
-          return new Response(null, { status: 204 });
         case 'list':
           return json({ chats: this.#index.list(command) });
         case 'put-in-list':
           this.#index.put(command.chat);
-          return new Response(null, { status: 204 });
+          return noContent();
         case 'take-from-list':
           this.#index.remove(command.id);
-          return new Response(null, { status: 204 });
+          return noContent();
+        default:
+          return answerCommand(this.#host, command);
       }
     }
   };

@@ -1,18 +1,21 @@
 import { SessionMemory } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
-import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { SessionSetup } from '../handler-options.ts';
-import { waitingCalls } from '../turn/chat-turn.ts';
-import { makeAgent } from '../turn/session-agent.ts';
 import { liveResponse } from './live-turn.ts';
 import { MemoryQueue } from './memory-queue.ts';
-import { unknownChat, type SessionCommand } from './session-command.ts';
+import {
+  forgetSession,
+  interruptTurn,
+  shownMessages,
+  streamTurn,
+  type Command,
+  type HostedSession,
+} from './session-acts.ts';
+import { unknownChat } from './session-command.ts';
 import type { SessionSettings } from './session-host.ts';
 import { checkFirst } from './session-turn.ts';
 import { TurnRunner } from './turn-runner.ts';
-
-type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 
 export interface ProcessSessionOptions {
   readonly settings: SessionSettings;
@@ -26,7 +29,7 @@ export interface ProcessSessionOptions {
  * Session in the memory of a process, with its log in a store. Its turns run one after the other,
  * with or without clients. If the process dies, the log keeps what a turn has stored.
  */
-export class ProcessSession {
+export class ProcessSession implements HostedSession {
   readonly #options: ProcessSessionOptions;
   readonly #memory: SessionMemory;
   readonly #turns: TurnRunner;
@@ -66,29 +69,16 @@ export class ProcessSession {
     return liveResponse(waits ? opened : await opened, { face, settings });
   }
 
-  async stream({ lastEventId, face }: Command<'stream'>): Promise<Response> {
-    const { settings } = this.#options;
-    const live = await this.#turns.wake()?.opened.catch(() => undefined);
-    if (!live) return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } });
-    return liveResponse(live, { face, settings, replay: { lastEventId } });
+  stream(command: Command<'stream'>): Promise<Response> {
+    return streamTurn(this.#turns.wake(), command, this.#options.settings);
   }
 
-  /** Interrupts the running turn. Resolves with false if no turn is running. */
-  async interrupt({ mode, message }: Command<'interrupt'>): Promise<boolean> {
-    const running = this.#turns.wake();
-    if (!running) return false;
-    if (mode === 'abort') return this.#turns.abort();
-    return (await running.opened.catch(() => undefined))?.agent.interrupt(message) ?? false;
+  interrupt(command: Command<'interrupt'>): Promise<boolean> {
+    return interruptTurn(this.#turns.wake(), this.#turns, command);
   }
 
   async messages(): Promise<readonly UiMessage[]> {
-    const stored = await this.#memory.read();
-    const shown = toUiMessages(stored, { pending: await waitingCalls(this.#memory) });
-    const last = shown.at(-1);
-    const { live } = this.#turns;
-    // The stream continues the message with this id.
-    if (live && last?.role === 'assistant') last.id = live.turn.messageId;
-    return shown;
+    return shownMessages(await this.#memory.read(), this.#memory, this.#turns);
   }
 
   /** Gives the session another title. Rejects with `NOT_FOUND` if there is no such session. */
@@ -101,10 +91,6 @@ export class ProcessSession {
     const { settings, setup } = this.#options;
     this.#isDeleted = true;
     await this.#turns.close();
-    const model = settings.models[0]!;
-    const made = await makeAgent(settings, { ...setup, memory: this.#memory, model });
-    await made.settled?.();
-    await made.forget?.(setup.session);
-    await made.agent.memory.clear();
+    await forgetSession(settings, setup, this.#memory);
   }
 }

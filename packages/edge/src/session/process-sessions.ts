@@ -1,7 +1,8 @@
 import { listSessions, type KeyValueStore } from '@isoloop/core';
 import type { ChatInfo, ChatListOptions } from './chat-index.ts';
 import { ProcessSession } from './process-session.ts';
-import { answerRequest, json } from './session-answer.ts';
+import { answerRequest, json, noContent } from './session-answer.ts';
+import { answerCommand } from './session-acts.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
 import type { SessionSettings } from './session-host.ts';
 
@@ -112,17 +113,11 @@ async function answerOf(
   switch (command.type) {
     case 'turn':
       return session.turn(command);
-    case 'stream':
-      return session.stream(command);
-    case 'interrupt':
-      return json({ interrupted: await session.interrupt(command) });
-    case 'messages':
-      return json({ messages: await session.messages() });
-    case 'rename':
-      await session.rename(command);
-      break;
-    case 'delete':
-      await session.delete();
+    case 'list':
+    case 'put-in-list':
+    case 'take-from-list':
+      return noContent();
+    default:
+      return answerCommand(session, command);
   }
-  return new Response(null, { status: 204 });
 }

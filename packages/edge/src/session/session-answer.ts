@@ -23,3 +23,7 @@ function faceOf(command: SessionCommand): RequestVariables['face'] {
 export function json(body: object): Response {
   return Response.json(body, { headers: { 'cache-control': 'no-store' } });
 }
+
+export function noContent(headers?: Readonly<Record<string, string>>): Response {
+  return new Response(null, { status: 204, ...(headers && { headers }) });
+}

@@ -1,15 +1,20 @@
 import type { Memory } from '@isoloop/core';
 import { isQuestion } from '@isoloop/core/adapter';
-import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import { waitingCalls } from '../turn/chat-turn.ts';
 import { DurableStore } from '../store/durable-store.ts';
 import { logError } from '../http/error-response.ts';
 import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
 import { ListEntry } from './list-entry.ts';
 import { liveResponse, type LiveTurn } from './live-turn.ts';
-import { makeAgent } from '../turn/session-agent.ts';
-import { unknownChat, type SessionCommand, type SessionRequest } from './session-command.ts';
+import {
+  forgetSession,
+  interruptTurn,
+  shownMessages,
+  streamTurn,
+  type Command,
+  type HostedSession,
+} from './session-acts.ts';
+import { unknownChat, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queued-memory.ts';
 import { checkFirst, onlyAdds, type SessionTurn } from './session-turn.ts';
@@ -35,14 +40,12 @@ const retryMs = 10 * 60_000;
 /** Handler settings that the Durable Object of a session needs. */
 export type SessionSettings = RunnerSettings & Pick<HandlerSettings, 'memory' | 'models'>;
 
-type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
-
 /**
  * Session in its Durable Object. The turns are queued on disk and run one after the other, with or
  * without clients. An alarm keeps the object awake while a turn runs, resumes a turn whose isolate
  * died, and deletes an expired session.
  */
-export class SessionHost {
+export class SessionHost implements HostedSession {
   readonly #storage: DurableObjectStorage;
   readonly #env: object;
   readonly #settings: SessionSettings;
@@ -79,18 +82,13 @@ export class SessionHost {
     return liveResponse(turnOpened, options);
   }
 
-  async stream({ lastEventId, face }: Command<'stream'>): Promise<Response> {
-    const live = await (await this.#wake())?.opened.catch(() => undefined);
-    if (!live) return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } });
-    return liveResponse(live, { face, settings: this.#settings, replay: { lastEventId } });
+  async stream(command: Command<'stream'>): Promise<Response> {
+    return streamTurn(await this.#wake(), command, this.#settings);
   }
 
-  /** Interrupts the running turn. Resolves with false if no turn is running. */
-  async interrupt({ mode, message }: Command<'interrupt'>): Promise<boolean> {
+  async interrupt(command: Command<'interrupt'>): Promise<boolean> {
     const running = await this.#wake();
-    if (!running) return false;
-    if (mode === 'abort') return running.turns.abort();
-    return (await running.opened.catch(() => undefined))?.agent.interrupt(message) ?? false;
+    return running ? interruptTurn(running, running.turns, command) : false;
   }
 
   async messages(): Promise<readonly UiMessage[]> {
@@ -103,12 +101,7 @@ export class SessionHost {
     const missing = turns.resumedMessages.filter(
       (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
     );
-    const shown = toUiMessages([...stored, ...missing], { pending: await waitingCalls(memory) });
-    const last = shown.at(-1);
-    // The stream continues the message with this id, so a page that resumes the stream must have a
-    // message with the id.
-    if (turns.live && last?.role === 'assistant') last.id = turns.live.turn.messageId;
-    return shown;
+    return shownMessages([...stored, ...missing], memory, turns);
   }
 
   /** Gives the session another title in the list. Rejects with `NOT_FOUND` if there is none. */
@@ -205,14 +198,7 @@ export class SessionHost {
     const { turns, memory, entry } = await this.#open(identity);
     entry.close();
     await turns.close();
-    const made = await makeAgent(this.#settings, {
-      ...this.#setup(identity),
-      memory,
-      model: this.#settings.models[0]!,
-    });
-    await made.settled?.();
-    await made.forget?.(identity.session);
-    await made.agent.memory.clear();
+    await forgetSession(this.#settings, this.#setup(identity), memory);
     await entry.remove();
     await this.#storage.deleteAlarm();
     await this.#storage.deleteAll();

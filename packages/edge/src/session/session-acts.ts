@@ -1,0 +1,97 @@
+import type { Memory, Msg } from '@isoloop/core';
+import { toUiMessages } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { SessionSetup } from '../handler-options.ts';
+import { waitingCalls } from '../turn/chat-turn.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+import { liveResponse, type LiveTurn } from './live-turn.ts';
+import { json, noContent } from './session-answer.ts';
+import type { SessionCommand } from './session-command.ts';
+import type { SessionSettings } from './session-host.ts';
+import type { TurnRunner } from './turn-runner.ts';
+
+export type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
+
+/** The first turn of the queue. */
+export interface RunningTurn {
+  readonly opened: Promise<LiveTurn>;
+}
+
+/** A session in its Durable Object or in a process. */
+export interface HostedSession {
+  stream(command: Command<'stream'>): Promise<Response>;
+  /** Interrupts the running turn. Resolves with false if no turn is running. */
+  interrupt(command: Command<'interrupt'>): Promise<boolean>;
+  messages(): Promise<readonly UiMessage[]>;
+  rename(command: Command<'rename'>): Promise<void>;
+  delete(): Promise<void>;
+}
+
+/** Carries out a command about one session that starts no turn. */
+export async function answerCommand(
+  session: HostedSession,
+  command: Command<'stream' | 'interrupt' | 'messages' | 'rename' | 'delete'>,
+): Promise<Response> {
+  switch (command.type) {
+    case 'stream':
+      return session.stream(command);
+    case 'interrupt':
+      return json({ interrupted: await session.interrupt(command) });
+    case 'messages':
+      return json({ messages: await session.messages() });
+    case 'rename':
+      await session.rename(command);
+      return noContent();
+    case 'delete':
+      await session.delete();
+      return noContent();
+  }
+}
+
+/** Returns the events of the running turn from the client's place on, or 204 without a turn. */
+export async function streamTurn(
+  running: RunningTurn | undefined,
+  { lastEventId, face }: Command<'stream'>,
+  settings: SessionSettings,
+): Promise<Response> {
+  const live = await running?.opened.catch(() => undefined);
+  if (!live) return noContent({ 'cache-control': 'no-store' });
+  return liveResponse(live, { face, settings, replay: { lastEventId } });
+}
+
+/** Interrupts the running turn. Resolves with false if no turn is running. */
+export async function interruptTurn(
+  running: RunningTurn | undefined,
+  turns: TurnRunner,
+  { mode, message }: Command<'interrupt'>,
+): Promise<boolean> {
+  if (!running) return false;
+  if (mode === 'abort') return turns.abort();
+  return (await running.opened.catch(() => undefined))?.agent.interrupt(message) ?? false;
+}
+
+/** Returns messages as the page shows them. */
+export async function shownMessages(
+  messages: readonly Msg[],
+  memory: Memory,
+  { live }: TurnRunner,
+): Promise<readonly UiMessage[]> {
+  const shown = toUiMessages(messages, { pending: await waitingCalls(memory) });
+  const last = shown.at(-1);
+  // The stream continues the message with this id, so a page that resumes the stream must have a
+  // message with the id.
+  if (live && last?.role === 'assistant') last.id = live.turn.messageId;
+  return shown;
+}
+
+/** Deletes the log of a session, and what its agent stores elsewhere. */
+export async function forgetSession(
+  settings: SessionSettings,
+  setup: SessionSetup,
+  memory: Memory,
+): Promise<void> {
+  const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
+  await made.settled?.();
+  await made.forget?.(setup.session);
+  await made.agent.memory.clear();
+}
