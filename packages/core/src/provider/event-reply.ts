@@ -66,7 +66,7 @@ export class EventReply {
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#streams;
     const problem = whole
-      ? badResponse('The reply is not an event stream', this.#head, beginsStream(this.#head))
+      ? badResponse('The reply is not an event stream', this.#head)
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;
@@ -81,7 +81,7 @@ export class EventReply {
   #take({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
     if (this.done || this.error || data === '') return;
     this.#streams = true;
-    if (data.startsWith('[DONE]')) return this.#done(deltas);
+    if (data.startsWith('[DONE]')) return this.#finish(deltas);
     try {
       const chunk: unknown = JSON.parse(data);
       this.error = this.#decoder.errorOf(chunk, event === 'error');
@@ -94,21 +94,10 @@ export class EventReply {
     }
   }
 
-  /** Ends the reply at `[DONE]`. Gateways send it after every stream, also after a broken one. */
-  #done(deltas: ModelDelta[]): void {
-    if (this.#decoder.ended !== false) return this.#finish(deltas);
-    this.error = badResponse('The reply ended early', 'no last event before [DONE]', true);
-  }
-
   #finish(deltas: ModelDelta[]): void {
-    this.done = true;
-    this.error = undefined;
-    deltas.push(this.#decoder.end());
+    // Gateways send `[DONE]` after every stream, also after one without its last event.
+    this.done = this.#decoder.ended !== false;
+    this.error = this.done ? undefined : badResponse('The reply ended early', '[DONE]', true);
+    if (this.done) deltas.push(this.#decoder.end());
   }
-}
-
-/** Returns whether a reply without an event is the beginning of an event stream that was cut off. */
-function beginsStream(head: string): boolean {
-  const fields = ['event:', 'data:', 'id:', ':'];
-  return head !== '' && fields.some((field) => head.startsWith(field) || field.startsWith(head));
 }

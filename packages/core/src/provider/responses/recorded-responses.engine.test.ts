@@ -138,18 +138,6 @@ test.each(names.filter((name) => !goldenOf(name).error))(
   },
 );
 
-test.each(names)(
-  'the recorded stream %s that ends in its first bytes can be asked again',
-  (name) => {
-    const bytes = bytesOf(name);
-    for (let length = 1; length < 100; length++) {
-      const { deltas, error } = replay(bytes.subarray(0, length), Infinity);
-      expect(deltas).toEqual([]);
-      expect(error).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: true });
-    }
-  },
-);
-
 test.each(['', '<html>Welcome</html>', 'Not found', '{"hello":1}'])(
   'a reply that is no event stream cannot be asked again: %s',
   (text) => {
