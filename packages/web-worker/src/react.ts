@@ -1,6 +1,7 @@
 export { useAgentChat } from './react/use-agent-chat.ts';
 export type {
   AgentChatHelpers,
+  AgentChatOptionsFor,
   AgentChatStatus,
   AgentUIMessage,
   UseAgentChatOptions,

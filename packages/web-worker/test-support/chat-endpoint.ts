@@ -9,6 +9,8 @@ import {
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 
 interface Turn {
+  /** Settles when the turn has ended. */
+  ended: Promise<void>;
   readonly chunks: UiChunk[];
   readonly aborting: AbortController;
   readonly readers: Set<ReadableStreamDefaultController<Uint8Array>>;
@@ -24,7 +26,7 @@ const send = tool({
 
 /**
  * Endpoint in the page with the routes of a chat in a Durable Object. A turn continues without its
- * clients. Each client reads the turn from its start.
+ * clients, and the next one waits for its end. Each client reads the turn from its start.
  */
 export class ChatEndpoint {
   readonly agent: ReActAgent;
@@ -52,6 +54,7 @@ export class ChatEndpoint {
     this.requests.push(route);
     switch (route) {
       case 'POST /api/chat':
+        while (this.#turn) await this.#turn.ended;
         this.#begin(JSON.parse(String(init.body)) as { readonly messages: readonly object[] });
         return this.#read(init.signal);
       case 'GET /api/chat/ID/stream':
@@ -85,7 +88,12 @@ export class ChatEndpoint {
     const decisions = fromUiDecisions(last);
     const input = decisions.length ? decisions : fromUiMessage(last);
     const messageId = decisions.length ? (last as { readonly id: string }).id : crypto.randomUUID();
-    const turn: Turn = { chunks: [], aborting: new AbortController(), readers: new Set() };
+    const turn: Turn = {
+      ended: Promise.resolve(),
+      chunks: [],
+      aborting: new AbortController(),
+      readers: new Set(),
+    };
     this.#turn = turn;
     const encoder = createUiMessageEncoder({ events: true, messageId });
     const { signal } = turn.aborting;
@@ -99,7 +107,7 @@ export class ChatEndpoint {
       this.#turn = undefined;
       for (const reader of turn.readers) reader.close();
     };
-    void run();
+    turn.ended = run();
   }
 
   #read(signal: AbortSignal | null | undefined): Response {

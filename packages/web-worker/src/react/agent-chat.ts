@@ -54,6 +54,12 @@ export class AgentChat {
   /** Whether this page has begun the next run that the chat hears of. */
   #isOwn = false;
   #isRegaining = false;
+  /** Settles when no lost answer is being read on, and no answer is being stopped. */
+  #regained: Promise<void> = Promise.resolve();
+  /** Settles when the answers to all messages so far have ended. */
+  #sent: Promise<void> = Promise.resolve();
+  /** Number of messages whose answers have not ended. */
+  #unsent = 0;
   #wantsSessions = false;
 
   /** `isNew`: no stored conversation has this id, so there is nothing to load. */
@@ -75,7 +81,7 @@ export class AgentChat {
         if (type === 'data-isoloop-event') this.#take(data as AgentTimelineEvent);
       },
       onFinish: ({ isDisconnect }) => {
-        if (isDisconnect) void this.#regain();
+        if (isDisconnect) this.#regained = this.#regain();
         else this.#set({ phase: 'idle' });
         void this.#loadSessions();
       },
@@ -120,15 +126,30 @@ export class AgentChat {
   }
 
   /** Calls a method of the chat when no stream is being resumed. */
-  async whenResumed<T>(act: () => Promise<T>): Promise<T> {
+  async whenResumed<T>(act: () => PromiseLike<T>): Promise<T> {
     await this.#resumed;
     return act();
+  }
+
+  /** Sends a message when the answers to earlier messages have ended. */
+  send(act: () => PromiseLike<void>): Promise<void> {
+    const sent = this.#sent.then(async () => {
+      await this.#rest();
+      await this.#regained;
+      return this.whenResumed(act);
+    });
+    this.#unsent += 1;
+    this.#sent = sent.catch(() => {}).then(() => void (this.#unsent -= 1));
+    return sent;
   }
 
   /** Stops the answer where it runs, also one that another page has asked for. */
   async stop(): Promise<void> {
     this.#isRegaining = false;
-    await Promise.all([this.#link?.stop(), this.chat.stop()]);
+    const stopped = Promise.all([this.#regained, this.#link?.stop(), this.chat.stop()]);
+    // A message that waits must not be sent before the stop, which would end its answer.
+    this.#regained = stopped.then(() => {});
+    await stopped;
   }
 
   /** Approves a tool call with other arguments. Resolves when its run has ended. */
@@ -177,7 +198,8 @@ export class AgentChat {
   }
 
   async #closeIfUnused(): Promise<void> {
-    // Closing the link to a worker would abort the answer.
+    // Messages that wait are sent first. Closing the link to a worker would abort the answer.
+    if (this.#unsent > 1) await this.#sent;
     if (!this.#link?.outlivesPage) await this.#rest();
     if (this.#users || !this.#link) return;
     this.#isRegaining = false;

@@ -28,10 +28,12 @@ export interface AgentEndpointOptions {
  * const { messages } = useAgentChat(endpoint, { sessionId: 'notes' });
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
+  const address = api.replace(/\/$/, '');
   const endpoint: Endpoint = {
-    api,
+    api: address,
     options,
-    link: (sessionId, latest) => linkEndpoint(api, sessionId, () => (latest() as Endpoint).options),
+    link: (sessionId, latest) =>
+      linkEndpoint(address, sessionId, () => (latest() as Endpoint).options),
   };
   return endpoint;
 }
@@ -55,17 +57,20 @@ function linkEndpoint(
     const { headers: given = {} } = latest();
     return typeof given === 'function' ? given() : given;
   };
-  const send: typeof fetch = (url, init) => (latest().fetch ?? fetch)(url, init);
+  const send: typeof fetch = async (url, init) => {
+    const response = await (latest().fetch ?? fetch)(url, init);
+    // Servers of single-page apps answer unknown addresses with their page.
+    if (response.ok && !response.headers.get('content-type')?.includes('html')) return response;
+    throw await refusal(response, String(url));
+  };
   const ask = async (url: string, method = 'GET', body?: object): Promise<Response> => {
     const { credentials } = latest();
-    const response = await send(url, {
+    return send(url, {
       method,
       headers: { ...headers(), ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
       ...(credentials && { credentials }),
     });
-    if (!response.ok) throw await refusal(response);
-    return response;
   };
   const stored = async (id: string): Promise<UIMessage[]> => {
     const { messages } = (await (await ask(`${pathOf(id)}/messages`)).json()) as {
@@ -140,15 +145,17 @@ function linkEndpoint(
   };
 }
 
-/** Returns the error in the answer of an endpoint, or an error with the status. */
-async function refusal(response: Response): Promise<AgentError> {
-  const text = await response.text();
+/** Returns the error in the answer of an endpoint, or an error that says what may be wrong. */
+async function refusal(response: Response, url: string): Promise<AgentError> {
   try {
-    const { error } = JSON.parse(text) as {
+    const { error } = (await response.json()) as {
       readonly error: { readonly code: AgentErrorCode; readonly message: string };
     };
     return new AgentError(error.code, error.message);
   } catch {
-    return new AgentError('INTERNAL', `The endpoint answered with ${response.status}: ${text}`);
+    return new AgentError(
+      'INTERNAL',
+      `${url} answered with ${response.status}, not as an endpoint does. Is it running? Give agentEndpoint() the address of its chat route, such as "/api/chat".`,
+    );
   }
 }

@@ -1,7 +1,7 @@
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
 import type { AgentTools } from '@isoloop/core/ai-sdk';
 import { useAgentChat, type AgentUIMessage } from '@isoloop/web-worker/react';
-import { exposeAgent } from '@isoloop/web-worker/worker';
+import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 import type { UIMessage } from 'ai';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { mountChat } from '../../test-support/mounted-chat.ts';
@@ -47,6 +47,9 @@ test('the messages of useAgentChat have the types of the agent in the worker, al
     .toEqual(['Rome', 'Rome', ['202612'], '[1', '3.0']);
 });
 
+const named = <const Name extends string>(name: Name) =>
+  tool({ name, description: '', input: { type: 'object' }, execute: () => 1 as number });
+
 /** Contains mistakes that the type checker must find. No test calls this function. */
 export function useWithMistakes(worker: Worker, model: ChatModel): void {
   const { messages, setMessages } = useAgentChat<Assistant>(worker, { sessionId: 's' });
@@ -65,8 +68,6 @@ export function useWithMistakes(worker: Worker, model: ChatModel): void {
   // @ts-expect-error: the data does not fit its name
   setMessages([{ id: '1', role: 'assistant', parts: [{ type: 'data-map', data: 'Rome' }] }]);
 
-  const named = <const Name extends string>(name: Name) =>
-    tool({ name, description: '', input: { type: 'object' }, execute: () => 1 as number });
   const several = exposeAgent({
     writer: ({ memory }) =>
       new ReActAgent({ name: 'writer', model, memory, tools: [named('write')] }),
@@ -79,4 +80,30 @@ export function useWithMistakes(worker: Worker, model: ChatModel): void {
       : new ReActAgent({ name: 'critic', model, tools: [named('judge')] }),
   );
   expectTypeOf<keyof AgentTools<typeof either>>().toEqualTypeOf<'write' | 'judge'>();
+}
+
+/** Contains wrong options that the type checker must find. No test calls this function. */
+export function useWithWrongOptions(worker: Worker, model: ChatModel): void {
+  const several = exposeAgent({
+    writer: ({ memory }) =>
+      new ReActAgent({ name: 'writer', model, memory, tools: [named('write')] }),
+    critic: ({ memory }) => new ReActAgent({ name: 'critic', model, memory }),
+  });
+  // @ts-expect-error: the worker exposes several agents
+  useAgentChat<typeof several>(worker, { sessionId: 's' });
+  // @ts-expect-error: the worker exposes no such agent
+  useAgentChat<typeof several>(worker, { sessionId: 's', agent: 'wrter' });
+  useAgentChat<typeof several>(worker, { sessionId: 's', agent: 'writer' });
+  const configured = exposeAgent(
+    ({ options }: AgentSetup<{ readonly url: string }>) =>
+      new ReActAgent({ name: options.url, model, tools: [named('write')] }),
+  );
+  // @ts-expect-error: the agent needs its options
+  useAgentChat<typeof configured>(worker, { sessionId: 's' });
+  // @ts-expect-error: the agent has no such option
+  useAgentChat<typeof configured>(worker, { sessionId: 's', options: { uri: '' } });
+  useAgentChat<typeof configured>(worker, { sessionId: 's', options: { url: '' } });
+  const agent = new ReActAgent({ name: 'writer', model, tools: [named('write')] });
+  useAgentChat<typeof agent>(worker, { sessionId: 's', agent: 'writer', options: 1 });
+  useAgentChat<() => Promise<typeof agent>>(worker, { sessionId: 's', options: 1 });
 }

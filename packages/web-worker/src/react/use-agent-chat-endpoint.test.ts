@@ -9,7 +9,7 @@ const ready = async (view: MountedChat): Promise<void> => {
 
 /** Shows the conversation. With another spelling of the address, it is another page's chat. */
 function open(
-  { fetch }: ChatEndpoint,
+  { fetch }: Pick<ChatEndpoint, 'fetch'>,
   sessionId: string,
   api = '/api/chat',
   listSessions = false,
@@ -92,4 +92,91 @@ test('after a lost connection, the page reads the answer on', async () => {
   await ready(view);
   expect(linesOf(view)).toEqual(['user: go', 'assistant: half ']);
   expect(view.statuses).not.toContain('error');
+});
+
+test('messages that are sent during an answer are posted after its end, also without a component', async () => {
+  let end = (): void => {};
+  const wait = new Promise<void>((resolve) => (end = resolve));
+  const endpoint = new ChatEndpoint([{ text: 'One.', wait }, 'Two.', 'Three.']);
+  const posts: string[] = [];
+  const fetch: typeof globalThis.fetch = (url, init) => {
+    if (init?.method === 'POST') posts.push(endpoint.isRunning ? 'during a turn' : 'at rest');
+    return endpoint.fetch(url as string, init);
+  };
+  const view = open({ fetch }, crypto.randomUUID());
+  await ready(view);
+  const sent = [view.chat().sendMessage({ text: '1' })];
+  await expect.poll(() => posts).toHaveLength(1);
+  for (const text of ['2', '3']) sent.push(view.chat().sendMessage({ text }));
+  view.unmount();
+  end();
+  await Promise.all(sent);
+  expect(posts).toEqual(['at rest', 'at rest', 'at rest']);
+});
+
+test('a message that is sent while the page reads an answer on waits for its end', async () => {
+  const endpoint = new ChatEndpoint([half, 'Two.']);
+  const view = open(endpoint, crypto.randomUUID());
+  await ready(view);
+  void view.chat().sendMessage({ text: '1' });
+  await expect.poll(() => linesOf(view)[1]).toBe('assistant: half ');
+  endpoint.dropClients();
+  await expect.poll(() => view.chat().status).toBe('continuing');
+  void view.chat().sendMessage({ text: '2' });
+  await expect.poll(() => endpoint.requests.includes('GET /api/chat/ID/stream', 3)).toBe(true);
+  await view.chat().stop();
+  await expect
+    .poll(() => linesOf(view))
+    .toEqual(['user: 1', 'assistant: half ', 'user: 2', 'assistant: Two.']);
+  await ready(view);
+});
+
+const page = (status: number): Response =>
+  new Response('<!doctype html><p>The page</p>', {
+    status,
+    headers: { 'content-type': 'text/html' },
+  });
+
+test.for([
+  ['a page for each address', async () => page(200)],
+  ['404 without a text', async () => new Response(null, { status: 404 })],
+  ['502 with a page', async () => page(502)],
+] as const)(
+  'an address that answers with %s gives an error that says what to write',
+  async ([, fetch]) => {
+    const view = mountChat(agentEndpoint('/chat', { fetch }), { sessionId: crypto.randomUUID() });
+    const taught = expect.stringMatching(/\/chat\b.* \d{3}.*agentEndpoint\(\).*"\/api\/chat"/);
+    await expect.poll(() => view.chat()?.error?.message).toEqual(taught);
+    view.chat().clearError();
+    await expect.poll(() => view.chat().status).toBe('ready');
+    await view.chat().sendMessage({ text: 'hi' });
+    await expect.poll(() => view.chat().error?.message).toEqual(taught);
+    await expect(view.chat().sessions.export('s')).rejects.toThrow('agentEndpoint()');
+  },
+);
+
+test('a refusal of the endpoint is the error of the chat, with its code and its text', async () => {
+  const refusal = { error: { code: 'UNAUTHORIZED', message: 'The token is wrong.' } };
+  const fetch = async (): Promise<Response> => Response.json(refusal, { status: 401 });
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.error).toMatchObject(refusal.error);
+  await view.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => view.chat().status).toBe('error');
+  expect(view.chat().error).toMatchObject(refusal.error);
+});
+
+test('an address that ends with a slash is the same address', async () => {
+  const endpoint = new ChatEndpoint(['Hello.']);
+  const view = open(endpoint, crypto.randomUUID(), '/api/chat/', true);
+  await ready(view);
+  await view.chat().sendMessage({ text: 'hi' });
+  await expect.poll(() => linesOf(view)).toEqual(['user: hi', 'assistant: Hello.']);
+  expect(new Set(endpoint.requests)).toEqual(
+    new Set([
+      'GET /api/chats',
+      'GET /api/chat/ID/stream',
+      'GET /api/chat/ID/messages',
+      'POST /api/chat',
+    ]),
+  );
 });

@@ -129,6 +129,47 @@ test('other options apply after the running answer, and the conversation stays',
   expect(view.statuses.filter((status) => status === 'loading')).toHaveLength(2);
 });
 
+test.for([false, true])(
+  'messages that are sent during an answer wait for its end, and each is answered (no component shows the chat: %s)',
+  async (unmounts) => {
+    const [worker, options] = [
+      startWorker(),
+      conversation({ replies: ['One.', 'Two.', 'Three.'], gated: true }),
+    ];
+    const first = mountChat(worker, options);
+    await ready(first);
+    const sent = [first.chat().sendMessage({ text: '1' })];
+    await expect.poll(() => first.chat().status).toBe('submitted');
+    for (const text of ['2', '3']) sent.push(first.chat().sendMessage({ text }));
+    if (unmounts) first.unmount();
+    worker.postMessage({ open: true });
+    await Promise.all(sent);
+    const view = unmounts ? mountChat(worker, options) : first;
+    await expect
+      .poll(() => linesOf(view))
+      .toEqual([
+        'user: 1',
+        'assistant: One.',
+        'user: 2',
+        'assistant: Two.',
+        'user: 3',
+        'assistant: Three.',
+      ]);
+    await ready(view);
+    expect(first.statuses).not.toContain('error');
+  },
+);
+
+test('a message that fails does not hold up the next one', async () => {
+  const replies = [{ error: new Error('The line broke.') }, 'Hello.'];
+  const view = mountChat(startWorker(), conversation({ replies }));
+  await ready(view);
+  const sending = ['1', '2'].map((text) => view.chat().sendMessage({ text }));
+  await Promise.all(sending);
+  await expect.poll(() => linesOf(view).at(-1)).toBe('assistant: Hello.');
+  await ready(view);
+});
+
 test('two components with the same worker and session show one chat', async () => {
   const [worker, options] = [startWorker(), conversation({ replies: ['Hello.'] })];
   const views = [mountChat(worker, options), mountChat(worker, options)];

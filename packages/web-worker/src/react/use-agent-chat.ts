@@ -1,5 +1,6 @@
 import { useChat, type UseChatHelpers } from '@ai-sdk/react';
 import type { AgentData, AgentTools } from '@isoloop/core/ai-sdk';
+import type { GivenOptions, NamedAgent } from '../wire/exposed-agent.ts';
 import type { UIMessage } from 'ai';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatState } from './agent-chat.ts';
@@ -34,6 +35,20 @@ export type AgentChatStatus =
   | 'loading'
   | 'other-tab'
   | 'continuing';
+
+/**
+ * Options whose types depend on `Source`: the name of the agent and its options, if `Source` is the
+ * result of `exposeAgent`.
+ */
+export type AgentChatOptionsFor<Source> = UseAgentChatOptions &
+  (Source extends { readonly of?: infer Mark }
+    ? NonNullable<Mark> extends () => {
+        readonly name: infer Name extends string;
+        readonly options: infer Options;
+      }
+      ? NamedAgent<Name> & GivenOptions<Options>
+      : unknown
+    : unknown);
 
 /** AI SDK's message with the types of an agent's tools and data parts. */
 export type AgentUIMessage<Source = unknown> = UIMessage<
@@ -77,9 +92,9 @@ export interface AgentConversation {
  */
 export function useAgentChat<Source = unknown>(
   source: AgentSource,
-  options: UseAgentChatOptions,
+  options: AgentChatOptionsFor<Source>,
 ): AgentChatHelpers<AgentUIMessage<Source>> {
-  const { throttle = 0, listSessions = false, ...link } = options;
+  const { throttle = 0, listSessions = false, ...link }: UseAgentChatOptions = options;
   const [opened, setOpened] = useState<Opened>();
   // Another `sessionId` in the options replaces a session that was opened by `sessions.open`.
   const isOpened = opened !== undefined && opened.instead === options.sessionId;
@@ -161,18 +176,15 @@ type Methods = Pick<
   | 'addToolApprovalResponse'
 >;
 
-/** Returns the chat's methods. Those that send wait until no answer is being resumed. */
+/** Returns the chat's methods. Those that send wait until no answer is being read. */
 function methodsOf(conversation: AgentChat): Methods {
   const { chat } = conversation;
-  const later =
-    <A extends readonly unknown[]>(method: (...given: A) => PromiseLike<void> | void) =>
-    (...given: A): Promise<void> =>
-      conversation.whenResumed(async () => method(...given));
   return {
-    sendMessage: later(chat.sendMessage),
-    regenerate: later(chat.regenerate),
-    addToolOutput: later(chat.addToolOutput),
-    addToolApprovalResponse: later(chat.addToolApprovalResponse),
+    sendMessage: (...given) => conversation.send(() => chat.sendMessage(...given)),
+    regenerate: (...given) => conversation.send(() => chat.regenerate(...given)),
+    addToolOutput: (...given) => conversation.whenResumed(async () => chat.addToolOutput(...given)),
+    addToolApprovalResponse: (...given) =>
+      conversation.whenResumed(async () => chat.addToolApprovalResponse(...given)),
     stop: () => conversation.stop(),
     resumeStream: () => conversation.resume(),
   };
