@@ -201,6 +201,7 @@ test('a write that loses every race against other writers is reported', async ()
   const memory = new SessionMemory(
     { ...intercepted(store, false, direct), compareAndSet: async () => false },
     's',
+    { sleep: async () => {} },
   );
   await expect(memory.append([message('1')])).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
