@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { advanceUntil } from '../../test-support/hang.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
@@ -8,6 +9,9 @@ import { textOf } from '../message/message-text.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
 
 type Method = 'get' | 'getMany' | 'setMany' | 'set' | 'compareAndSet';
 
@@ -105,16 +109,20 @@ test.for(points)(
     const call = agent.call('go', { signal: controller.signal });
     await store.reached;
     controller.abort();
-    expect((await call).reason).toBe('aborted');
+    expect((await advanceUntil(call)).reason).toBe('aborted');
     expect(agent.busy).toBe(false);
 
     const before = runs;
-    const waiting = setUp(agent.memory, { timeoutMs: 20 });
-    await expect(waiting.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
-    await expect(waiting.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    const waiting = setUp(agent.memory, { timeoutMs: 1000 });
+    await expect(advanceUntil(waiting.call('again'))).rejects.toMatchObject({
+      code: 'CALL_TIMEOUT',
+    });
+    await expect(advanceUntil(waiting.call('again'))).rejects.toMatchObject({
+      code: 'CALL_TIMEOUT',
+    });
     const next = agent.call('again');
     store.open();
-    expect((await next).text).toBe('next');
+    expect((await advanceUntil(next)).text).toBe('next');
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
     expect(messages.slice(-2).map(textOf)).toEqual(['again', 'next']);
@@ -126,11 +134,11 @@ test.for(points)(
 test('a timeout while the store hangs fails the call, even during the last write', async () => {
   const store = new HangingStore('compareAndSet', 1);
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
-  const agent = setUp(memory, { timeoutMs: 50 });
-  await expect(agent.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+  const agent = setUp(memory, { timeoutMs: 1000 });
+  await expect(advanceUntil(agent.call('again'))).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
   expect(agent.busy).toBe(false);
   store.open();
-  expect((await setUp(memory).call('again')).text).toBe('next');
+  expect((await advanceUntil(setUp(memory).call('again'))).text).toBe('next');
   const texts = (await new SessionMemory(store, 's').read()).map(textOf);
   expect(texts).toEqual(['again', 'next', 'again', 'next']);
 });
@@ -160,10 +168,10 @@ test('after an aborted call, the next call waits for a custom memory that still 
   const call = agent.call('go', { signal: controller.signal });
   await reached;
   controller.abort();
-  expect((await call).reason).toBe('aborted');
+  expect((await advanceUntil(call)).reason).toBe('aborted');
   const next = agent.call('again');
   open();
-  expect((await next).text).toBe('next');
+  expect((await advanceUntil(next)).text).toBe('next');
   expect(reads).toEqual([0, 1]);
 });
 
@@ -200,26 +208,30 @@ test.for(starts)(
   async ([, before, isRead]) => {
     const store = new LosingStore();
     const agent = setUp(new SessionMemory(store, 's'));
-    for (const input of before) await agent.call(input);
+    for (const input of before) await advanceUntil(agent.call(input));
     store.isLost = true;
     const messages = isRead ? agent.messages() : undefined;
-    const limited = setUp(agent.memory, { timeoutMs: 20 });
-    await expect(limited.call('again')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    const limited = setUp(agent.memory, { timeoutMs: 1000 });
+    await expect(advanceUntil(limited.call('again'))).rejects.toMatchObject({
+      code: 'CALL_TIMEOUT',
+    });
     const controller = new AbortController();
     const call = agent.call('again', { signal: controller.signal });
     controller.abort();
-    expect((await call).reason).toBe('aborted');
-    const aborted = agent.call('again', { signal: AbortSignal.timeout(20) });
-    expect((await aborted).reason).toBe('aborted');
+    expect((await advanceUntil(call)).reason).toBe('aborted');
+    const later = new AbortController();
+    const aborted = agent.call('again', { signal: later.signal });
+    setTimeout(() => later.abort(), 20);
+    expect((await advanceUntil(aborted)).reason).toBe('aborted');
     expect(store.late.length).toBeGreaterThan(0);
 
     store.isLost = false;
-    expect((await agent.call('again')).text).toBe('next');
-    expect((await limited.call('again')).text).toBe('next');
+    expect((await advanceUntil(agent.call('again'))).text).toBe('next');
+    expect((await advanceUntil(limited.call('again'))).text).toBe('next');
     await messages;
     const log = await agent.messages();
     for (const settle of store.late) settle();
-    expect((await agent.call('again')).text).toBe('next');
+    expect((await advanceUntil(agent.call('again'))).text).toBe('next');
     expect((await agent.messages()).slice(0, -2)).toEqual(log);
     expect(await new SessionMemory(store, 's').read()).toEqual(await agent.messages());
     expect(historyFaults(await agent.messages())).toEqual([]);
