@@ -54,13 +54,16 @@ export const lockedModel = (
     };
   };
 
-/** Moves the fake clock until the promise settles, and returns its value. */
-export async function advanceUntil<T>(promise: Promise<T>): Promise<T> {
+/**
+ * Moves the fake clock in steps until the promise settles, and returns its value. In a browser, each
+ * step takes some real milliseconds.
+ */
+export async function advanceUntil<T>(promise: Promise<T>, stepMs = 10): Promise<T> {
   let isOpen = true;
   const end = (): void => {
     isOpen = false;
   };
   promise.then(end, end);
-  while (isOpen) await vi.advanceTimersByTimeAsync(10);
+  while (isOpen) await vi.advanceTimersByTimeAsync(stepMs);
   return promise;
 }

@@ -13,6 +13,8 @@ import { tool } from '../tool/tool.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
+const ended = <T>(call: Promise<T>): Promise<T> => advanceUntil(call, 100);
+
 type Method = 'get' | 'getMany' | 'setMany' | 'set' | 'compareAndSet';
 
 /** A store in which `method` waits for `open` from its given use on. */
@@ -109,20 +111,20 @@ test.for(points)(
     const call = agent.call('go', { signal: controller.signal });
     await store.reached;
     controller.abort();
-    expect((await advanceUntil(call)).reason).toBe('aborted');
+    expect((await ended(call)).reason).toBe('aborted');
     expect(agent.busy).toBe(false);
 
     const before = runs;
     const waiting = setUp(agent.memory, { timeoutMs: 1000 });
-    await expect(advanceUntil(waiting.call('again'))).rejects.toMatchObject({
+    await expect(ended(waiting.call('again'))).rejects.toMatchObject({
       code: 'CALL_TIMEOUT',
     });
-    await expect(advanceUntil(waiting.call('again'))).rejects.toMatchObject({
+    await expect(ended(waiting.call('again'))).rejects.toMatchObject({
       code: 'CALL_TIMEOUT',
     });
     const next = agent.call('again');
     store.open();
-    expect((await advanceUntil(next)).text).toBe('next');
+    expect((await ended(next)).text).toBe('next');
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
     expect(messages.slice(-2).map(textOf)).toEqual(['again', 'next']);
@@ -135,10 +137,10 @@ test('a timeout while the store hangs fails the call, even during the last write
   const store = new HangingStore('compareAndSet', 1);
   const memory = new SessionMemory(store, 's', { durability: 'turn' });
   const agent = setUp(memory, { timeoutMs: 1000 });
-  await expect(advanceUntil(agent.call('again'))).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+  await expect(ended(agent.call('again'))).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
   expect(agent.busy).toBe(false);
   store.open();
-  expect((await advanceUntil(setUp(memory).call('again'))).text).toBe('next');
+  expect((await ended(setUp(memory).call('again'))).text).toBe('next');
   const texts = (await new SessionMemory(store, 's').read()).map(textOf);
   expect(texts).toEqual(['again', 'next', 'again', 'next']);
 });
@@ -168,10 +170,10 @@ test('after an aborted call, the next call waits for a custom memory that still 
   const call = agent.call('go', { signal: controller.signal });
   await reached;
   controller.abort();
-  expect((await advanceUntil(call)).reason).toBe('aborted');
+  expect((await ended(call)).reason).toBe('aborted');
   const next = agent.call('again');
   open();
-  expect((await advanceUntil(next)).text).toBe('next');
+  expect((await ended(next)).text).toBe('next');
   expect(reads).toEqual([0, 1]);
 });
 
@@ -208,30 +210,30 @@ test.for(starts)(
   async ([, before, isRead]) => {
     const store = new LosingStore();
     const agent = setUp(new SessionMemory(store, 's'));
-    for (const input of before) await advanceUntil(agent.call(input));
+    for (const input of before) await ended(agent.call(input));
     store.isLost = true;
     const messages = isRead ? agent.messages() : undefined;
     const limited = setUp(agent.memory, { timeoutMs: 1000 });
-    await expect(advanceUntil(limited.call('again'))).rejects.toMatchObject({
+    await expect(ended(limited.call('again'))).rejects.toMatchObject({
       code: 'CALL_TIMEOUT',
     });
     const controller = new AbortController();
     const call = agent.call('again', { signal: controller.signal });
     controller.abort();
-    expect((await advanceUntil(call)).reason).toBe('aborted');
+    expect((await ended(call)).reason).toBe('aborted');
     const later = new AbortController();
     const aborted = agent.call('again', { signal: later.signal });
     setTimeout(() => later.abort(), 20);
-    expect((await advanceUntil(aborted)).reason).toBe('aborted');
+    expect((await ended(aborted)).reason).toBe('aborted');
     expect(store.late.length).toBeGreaterThan(0);
 
     store.isLost = false;
-    expect((await advanceUntil(agent.call('again'))).text).toBe('next');
-    expect((await advanceUntil(limited.call('again'))).text).toBe('next');
+    expect((await ended(agent.call('again'))).text).toBe('next');
+    expect((await ended(limited.call('again'))).text).toBe('next');
     await messages;
     const log = await agent.messages();
     for (const settle of store.late) settle();
-    expect((await advanceUntil(agent.call('again'))).text).toBe('next');
+    expect((await ended(agent.call('again'))).text).toBe('next');
     expect((await agent.messages()).slice(0, -2)).toEqual(log);
     expect(await new SessionMemory(store, 's').read()).toEqual(await agent.messages());
     expect(historyFaults(await agent.messages())).toEqual([]);
