@@ -61,7 +61,8 @@ export type ToolProgress =
  * tools in the worker. A tool that does not return ends after its `timeoutMs`.
  *
  * A tool runs on the page that asked for the run, in whichever tab that is. If this page has
- * disconnected, or disconnects during the tool call, the tool call suspends. Throws `CONFIGURATION`
+ * disconnected, or disconnects during the tool call, the tool call suspends. A tool without `replay`
+ * has `ask`, so a person also decides after a crash of the worker. Throws `CONFIGURATION`
  * if two tools have the same name, an item is not a tool, or `anyVisibleTab` names another tool.
  */
 export function pageTools(

@@ -1,4 +1,5 @@
-import type { JsonValue } from '@isoloop/core';
+import { tool, type JsonValue } from '@isoloop/core';
+import { pageTools, type PagePart } from '@isoloop/web-worker';
 import { expect, test } from 'vitest';
 import { linesOf, mountChat, type MountedChat } from '../../test-support/mounted-chat.ts';
 import {
@@ -13,16 +14,27 @@ const ready = async (view: MountedChat): Promise<void> => {
 };
 
 /** Shows the conversation of two tabs. The first one leads. */
-async function mountTabs(one: TabOptions['replies'], other: TabOptions['replies'] = []) {
+async function mountTabs(
+  one: TabOptions['replies'],
+  other: TabOptions['replies'] = [],
+  pages: readonly (readonly PagePart[])[] = [],
+) {
   const { open, sessionId } = startTabs();
   const tabs = [open(), open()] as const;
-  const mount = async ({ worker }: Tab, replies: TabOptions['replies']): Promise<MountedChat> => {
+  const mount = async (
+    { worker }: Tab,
+    replies: TabOptions['replies'],
+    page: readonly PagePart[] = [],
+  ): Promise<MountedChat> => {
     const options = { replies, database: sessionId } as unknown as JsonValue;
-    const view = mountChat(worker, { sessionId, options, timeoutMs: 120_000 });
+    const view = mountChat(worker, { sessionId, options, page, timeoutMs: 120_000 });
     await ready(view);
     return view;
   };
-  const views = [await mount(tabs[0], one), await mount(tabs[1], other)] as const;
+  const views = [
+    await mount(tabs[0], one, pages[0]),
+    await mount(tabs[1], other, pages[1]),
+  ] as const;
   const bothShow = async (...lines: readonly string[]): Promise<void> => {
     for (const view of views) await expect.poll(() => linesOf(view)).toEqual(lines);
   };
@@ -117,3 +129,71 @@ test('when the leading tab crashes, the answer of the other tab’s question con
   expect(other.statuses.filter((status) => status === 'continuing')).toHaveLength(1);
   expect(other.statuses).not.toContain('other-tab');
 });
+
+/** Page tool whose call begins and then never ends, or returns `output`. */
+function whereTool(output?: string) {
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const where = tool({
+    name: 'where',
+    description: 'Says where',
+    input: { type: 'object' },
+    execute: () => {
+      begin();
+      return output ?? new Promise<string>(() => {});
+    },
+  });
+  return { begun, page: [pageTools([where])] };
+}
+
+test.for([
+  ['the leading tab', 0],
+  ['another tab', 1],
+] as const)(
+  'a page tool call whose page has gone is an approval, and runs on the page that approves (asked in %s)',
+  async ([, asking]) => {
+    const gone = whereTool();
+    const here = whereTool('here');
+    const pages = asking === 0 ? [gone.page, here.page] : [here.page, gone.page];
+    const asks = [{ toolCalls: [{ name: 'where', id: 'w1' }] }];
+    const replies =
+      asking === 0 ? ([[asks], ['Done.']] as const) : ([[asks, 'Done.'], []] as const);
+    const { tabs, views } = await mountTabs(replies[0], replies[1], pages);
+    void views[asking].chat().sendMessage({ text: 'go' });
+    await gone.begun;
+    tabs[asking].worker.terminate();
+    const view = views[1 - asking]!;
+    await expect.poll(() => view.chat().approvals).toHaveLength(1);
+    await ready(view);
+    expect(view.chat().approvals[0]).toMatchObject({ id: 'w1', toolName: 'where', input: {} });
+    await view.chat().approvals[0]!.approve();
+    await expect
+      .poll(() => linesOf(view))
+      .toEqual(['user: go', 'assistant: where output-available here | Done.']);
+  },
+);
+
+test.for(['denies', 'writes'])(
+  'after a reload during a page tool, its call waits until a person %s',
+  async (act) => {
+    const { open, sessionId } = startTabs();
+    const mount = ({ worker }: Tab, replies: unknown, page: readonly PagePart[]): MountedChat => {
+      const options = { replies, database: sessionId } as JsonValue;
+      return mountChat(worker, { sessionId, options, page, timeoutMs: 120_000 });
+    };
+    const gone = whereTool();
+    const first = open();
+    const before = mount(first, [[{ toolCalls: [{ name: 'where' }] }]], gone.page);
+    await ready(before);
+    void before.chat().sendMessage({ text: 'go' });
+    await gone.begun;
+    first.worker.terminate();
+    const view = mount(open(), ['Not now.'], whereTool('here').page);
+    await expect.poll(() => view.chat()?.approvals).toHaveLength(1);
+    if (act === 'denies') await view.chat().approvals[0]!.deny('no need');
+    else await view.chat().sendMessage({ text: 'no need' });
+    await expect.poll(() => linesOf(view).at(-1)).toContain('Not now.');
+    expect(view.chat().approvals).toEqual([]);
+    expect(view.chat().error).toBeUndefined();
+  },
+);

@@ -9,7 +9,7 @@ import {
   type UiMessage,
 } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
-import { pendingCalls, viewOf } from './pending-calls.ts';
+import { pendingCalls, shownCalls, viewOf } from './pending-calls.ts';
 import type { SessionPages } from './session-pages.ts';
 import type { ChatMessage } from '../wire/protocol.ts';
 
@@ -85,7 +85,7 @@ export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefin
 export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
   const [messages, view] = await Promise.all([agent.messages(), viewOf(agent.memory)]);
   const { openRun } = view ?? { openRun: undefined };
-  const pending = await pendingCalls(agent);
+  const pending = await shownCalls(agent);
   const last = toUiMessages(messagesBefore({ messages, openRun }), { pending }).at(-1);
   if (last?.role !== 'assistant') return {};
   const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));

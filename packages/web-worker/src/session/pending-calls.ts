@@ -1,6 +1,7 @@
-import type { Memory, PendingCall, ReActAgent } from '@isoloop/core';
+import type { AgentEvent, Memory, PendingCall, ReActAgent } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
+import { pageGoneReason } from './remote-tools.ts';
 
 /** Returns the view of a memory's stored log. Returns `undefined` for a memory without a log. */
 export async function viewOf(
@@ -23,8 +24,28 @@ export async function pendingCalls({
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
 
+/**
+ * Returns a pending call as chats show it. If its page has gone, a person may allow the tool to run
+ * again on another page.
+ */
+function shownCall(call: PendingCall): PendingCall {
+  return call.reason === pageGoneReason ? { ...call, kind: 'replay' } : call;
+}
+
+/** Returns an event as chats show it. */
+export function shownEvent(event: AgentEvent): AgentEvent {
+  if (event.type !== 'suspended') return event;
+  return { ...event, pending: event.pending.map(shownCall) };
+}
+
+/** Returns the tool calls that wait, as chats show them. */
+export async function shownCalls(agent: ReActAgent): Promise<readonly PendingCall[]> {
+  const calls = await pendingCalls(agent);
+  return calls.map(shownCall);
+}
+
 /** Returns the conversation in the form of `useChat`, with its pending approvals. */
 export async function uiMessages(agent: ReActAgent): Promise<UiMessage[]> {
-  const [messages, pending] = await Promise.all([agent.messages(), pendingCalls(agent)]);
+  const [messages, pending] = await Promise.all([agent.messages(), shownCalls(agent)]);
   return toUiMessages(messages, { pending });
 }

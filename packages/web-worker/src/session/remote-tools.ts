@@ -102,6 +102,8 @@ export class RemoteTools implements ToolSet {
       }
     };
     return {
+      // After a crash nobody knows what the page has done, so a person decides.
+      replay: 'ask',
       ...offer,
       name,
       schema,

@@ -157,7 +157,8 @@ export class SessionPages {
       // An unknown tool belongs to a page that was never connected to this worker.
       if (!tools.find(name)) return true;
       if (!this.#tools.find(name)) return false;
-      return pending ? !this.#tools.isOffered(name) : started;
+      if (!pending) return started;
+      return pending.kind === 'replay' || !this.#tools.isOffered(name);
     };
   }
 

@@ -137,9 +137,12 @@ test('when the page that asked disconnects during its tool, a person gives the r
   const { begun, step } = hanging();
   const asking = second.connect([], { page: [pageTools([where(step)])] });
   asking.call('go').catch(() => {});
+  const watched = read(leader.watch());
   await begun;
   second.worker.terminate();
-  await expect.poll(() => leader.pending()).toMatchObject(suspendedAt.pending);
+  // The log has the call before the run ends.
+  await watched.until(({ type }) => type === 'run-end');
+  expect(await leader.pending()).toMatchObject(suspendedAt.pending);
   first.worker.terminate();
   const reloaded = open().connect(['done']);
   await expect.poll(() => reloaded.pending()).toMatchObject(suspendedAt.pending);
@@ -164,6 +167,22 @@ test('after a reload, the page that comes back runs the suspended call when a pe
   await expect.poll(() => after.pending()).toMatchObject(suspendedAt.pending);
   expect((await after.decide({ toolUseId: 'w1', type: 'approve' })).text).toBe('done');
   expect(outputs(await leader.messages())).toEqual(['back again']);
+});
+
+test('when a leading tab crashes during its own page tool, a person decides whether the tool runs again', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const { begun, step } = hanging();
+  const leader = first.connect([asksWhere], { page: [pageTools([where(step)])] });
+  await leader.messages();
+  const follower = second.connect(['done'], { page: [pageTools([where(() => 'second')])] });
+  await follower.messages();
+  leader.call('go').catch(() => {});
+  await begun;
+  first.worker.terminate();
+  await expect.poll(() => follower.pending()).toMatchObject([{ toolUseId: 'w1', kind: 'replay' }]);
+  expect((await follower.decide({ toolUseId: 'w1', type: 'approve' })).text).toBe('done');
+  expect(outputs(await follower.messages())).toEqual(['second']);
 });
 
 test('after the leading tab crashes, the next leader asks the page that asked, in a third tab', async () => {

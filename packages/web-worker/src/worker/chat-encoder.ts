@@ -1,5 +1,6 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
+import { shownEvent } from '../session/pending-calls.ts';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 
 type DataChunk = Extract<UiChunk, { readonly type: `data-${string}` }>;
@@ -39,7 +40,7 @@ export class ChatEncoder {
   }
 
   encode(batch: EventBatch): readonly UiChunk[] {
-    return this.#encoder!.encode(batch).flatMap((chunk) => {
+    return this.#encoder!.encode(batch.map(shownEvent)).flatMap((chunk) => {
       if (chunk.type === 'error') return [];
       if (this.#continues && chunk.type === 'data-isoloop-event') return [this.#marked(chunk)];
       if (chunk.type !== 'start') return [chunk];
