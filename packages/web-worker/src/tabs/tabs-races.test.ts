@@ -119,7 +119,9 @@ test('one of two followers takes over from a frozen leader, and the calls of bot
 
 test('a leader that wakes after two takeovers gets the end of its run and does not repeat the run', async () => {
   const { open } = startTabs();
-  const [first, second, third] = [open(), open(), open()];
+  // The next leader waits so long for the frozen tab to say which page tools it has.
+  const tabs = { stalledAfterMs: 3000 };
+  const [first, second, third] = [open(), open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
   await leader.messages();
   const heir = second.connect(['the new answer', 'one'], { slow: 'building' });
@@ -155,7 +157,7 @@ test('a leader that wakes after two takeovers gets the end of its run and does n
 
 test('a tab that opens while the leader is frozen continues the leader’s run, and the leader gets the end when it wakes', async () => {
   const { open, sessionId } = startTabs();
-  const [first, second] = [open(), open()];
+  const [first, second] = [open(), open({ tabs: { stalledAfterMs: 3000 } })];
   const leader = first.connect(cutOff);
   await leader.messages();
   const stream = leader.stream('go');

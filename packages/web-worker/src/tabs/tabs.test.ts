@@ -330,7 +330,7 @@ test('a leader that closes leaves another tab’s run to a follower', async () =
 
 test('a leader whose page freezes steps down, follows after it wakes, and can lead again', async () => {
   const { open } = startTabs();
-  const [first, second] = [open({ tabs: {} }), open()];
+  const [first, second] = [open({ tabs: {} }), open({ tabs: { stalledAfterMs: 3000 } })];
   const leader = first.connect([...cutOff, 'never']);
   await leader.messages();
   const follower = second.connect([[{ text: 'the new ' }, { gate: 'new', text: 'answer' }]]);
