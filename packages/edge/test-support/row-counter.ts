@@ -1,12 +1,17 @@
+type Cursor = Pick<SqlStorageCursor<Record<string, SqlStorageValue>>, 'rowsWritten' | 'rowsRead'>;
+
 /** Counts the rows that a Durable Object writes, as Cloudflare bills them. */
 export class RowCounter {
-  #cursors: Pick<SqlStorageCursor<Record<string, SqlStorageValue>>, 'rowsWritten'>[] = [];
+  #cursors: Cursor[] = [];
 
-  /** Returns the number of rows since the last call. */
+  /** Returns the number of written rows since the last call of this method or `takeRead`. */
   take(): number {
-    const cursors = this.#cursors;
-    this.#cursors = [];
-    return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+    return this.#takeCursors().reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+  }
+
+  /** Returns the number of rows that SQL statements read since the last call, as `take`. */
+  takeRead(): number {
+    return this.#takeCursors().reduce((sum, { rowsRead }) => sum + rowsRead, 0);
   }
 
   /**
@@ -17,7 +22,7 @@ export class RowCounter {
     const { storage } = state;
     const one = <K extends unknown[], T>(write: (...given: K) => T) => {
       return (...given: K): T => {
-        this.#cursors.push({ rowsWritten: 1 });
+        this.#cursors.push({ rowsWritten: 1, rowsRead: 0 });
         return write(...given);
       };
     };
@@ -34,6 +39,12 @@ export class RowCounter {
       setAlarm: one(storage.setAlarm.bind(storage)),
     });
     return withMembers(state, { storage: counting });
+  }
+
+  #takeCursors(): readonly Cursor[] {
+    const cursors = this.#cursors;
+    this.#cursors = [];
+    return cursors;
   }
 }
 

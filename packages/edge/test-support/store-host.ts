@@ -8,7 +8,15 @@ export class StoreHost extends DurableObject {
   readonly #store = new DurableStore(this.ctx.storage);
 
   async run(
-    operation: 'get' | 'getMany' | 'set' | 'setMany' | 'delete' | 'keys' | 'compareAndSet',
+    operation:
+      | 'get'
+      | 'getMany'
+      | 'set'
+      | 'setMany'
+      | 'delete'
+      | 'keys'
+      | 'compareAndSet'
+      | 'setManyIf',
     ...parameters: unknown[]
   ): Promise<unknown> {
     return (this.#store[operation] as (...given: unknown[]) => Promise<unknown>)(...parameters);

@@ -39,4 +39,14 @@ export interface KeyValueStore {
    * Returns whether it wrote `value`.
    */
   compareAndSet?(key: string, expected: string | undefined, value: string): Promise<boolean>;
+  /**
+   * Writes all entries in one step, only if the current value of the key is `expected`. Returns
+   * whether it wrote them. A store that has this method also has `compareAndSet`. Default: sessions
+   * write twice, with `setMany` and `compareAndSet`.
+   */
+  setManyIf?(
+    key: string,
+    expected: string | undefined,
+    entries: readonly (readonly [key: string, value: string])[],
+  ): Promise<boolean>;
 }

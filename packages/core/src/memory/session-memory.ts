@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
 import type { SummaryStore } from './summary-store.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
@@ -12,7 +12,7 @@ import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { AppendOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
 import { notedReplies } from './noted-replies.ts';
-import { isLogRecord, recordsOf } from './log/format/log-record.ts';
+import { recordsOf } from './log/format/log-record.ts';
 import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
 import {
   SessionLog,
@@ -20,7 +20,7 @@ import {
   type Log,
   type SessionLogOptions,
 } from './log/session-log.ts';
-import { LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
+import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 
 export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
   /**
@@ -239,17 +239,9 @@ export class SessionMemory implements Memory {
    */
   adopt(records: readonly LogRecord[]): Promise<void> {
     return this.run(async () => {
-      const { messages } = await this.#load();
-      if (messages.length)
+      if ((await this.#load()).messages.length)
         throw new AgentError('INVALID_STATE', 'The session has messages already.');
-      if (!Array.isArray(records) || !records.every(isLogRecord))
-        throw new AgentError('INVALID_STATE', 'These are not records of a session.');
-      try {
-        new LogFold().add(records);
-      } catch (cause) {
-        const message = `The session has an invalid message: ${messageOf(cause)}`;
-        throw new AgentError('INVALID_STATE', message, { cause });
-      }
+      checkRecords(records);
       if (records.length) await this.#take(records).then(() => this.#flush());
     });
   }
@@ -306,6 +298,18 @@ export class SessionMemory implements Memory {
     return this.run(() => this.#log.repair(this.#context(true)));
   }
 
+  /**
+   * Drops the messages and records in memory if there are more than `above` messages (default 0).
+   * The next operation reads them again. Pending records stay.
+   */
+  unload({ above = 0 }: { readonly above?: number } = {}): Promise<void> {
+    return this.run(async () => {
+      if (!this.#view || this.#view.messages.length <= above) return;
+      this.#log.unload?.();
+      this.#view = undefined;
+    });
+  }
+
   clear(): Promise<void> {
     return this.run(async () => {
       await this.#log.clear();
@@ -333,7 +337,7 @@ export class SessionMemory implements Memory {
   }
 
   async #flush(takesLead = false): Promise<void> {
-    if (!this.#view && this.#values.updates.length) await this.#load();
+    if (!this.#view && (this.#groups || this.#values.updates.length)) await this.#load();
     this.#noteState();
     await this.#log.flush(this.#context(), takesLead);
     this.#values.written();

@@ -106,5 +106,22 @@ export function keyValueStoreConformance(
       await Promise.all(Array.from({ length: 20 }, increment));
       expect(await store.get(key('a'))).toBe('20');
     });
+
+    test('if the store has setManyIf, it writes all entries or none', async () => {
+      const { store, key } = await setUp();
+      if (!store.setManyIf) return;
+      const names = [key('a'), key('b')];
+      const write = (expected: string | undefined, value: string): Promise<boolean> =>
+        store.setManyIf!(
+          key('a'),
+          expected,
+          names.map((each) => [each, value]),
+        );
+      expect(await write('0', '1')).toBe(false);
+      expect(await store.getMany(names)).toEqual(new Map());
+      expect(await write(undefined, '1')).toBe(true);
+      expect(await write('0', '2')).toBe(false);
+      expect([...(await store.getMany(names)).values()]).toEqual(['1', '1']);
+    });
   });
 }

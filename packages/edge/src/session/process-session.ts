@@ -16,6 +16,7 @@ import { unknownChat } from './session-command.ts';
 import type { SessionSettings } from './session-host.ts';
 import { checkFirst } from './session-turn.ts';
 import { TurnRunner } from './turn-runner.ts';
+import { unloadLong } from './unload-long.ts';
 
 export interface ProcessSessionOptions {
   readonly settings: SessionSettings;
@@ -45,7 +46,7 @@ export class ProcessSession implements HostedSession {
       queue: new MemoryQueue(),
       memory: this.#memory,
       onChange: () => {},
-      onRest: () => {},
+      onRest: () => void unloadLong(this.#memory),
     });
   }
 
@@ -78,7 +79,9 @@ export class ProcessSession implements HostedSession {
   }
 
   async messages(): Promise<readonly UiMessage[]> {
-    return shownMessages(await this.#memory.read(), this.#memory, this.#turns);
+    const shown = await shownMessages(await this.#memory.read(), this.#memory, this.#turns);
+    if (!this.isBusy) await unloadLong(this.#memory);
+    return shown;
   }
 
   /** Gives the session another title. Rejects with `NOT_FOUND` if there is no such session. */

@@ -20,6 +20,7 @@ import { QueuedMemory } from './queued-memory.ts';
 import { checkFirst, onlyAdds, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './turn-runner.ts';
+import { unloadLong } from './unload-long.ts';
 
 /** Parts of an open session. The object keeps them in memory while it is awake. */
 interface Parts {
@@ -101,7 +102,9 @@ export class SessionHost implements HostedSession {
     const missing = turns.resumedMessages.filter(
       (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
     );
-    return shownMessages([...stored, ...missing], memory, turns);
+    const shown = await shownMessages([...stored, ...missing], memory, turns);
+    await this.#unload();
+    return shown;
   }
 
   /** Gives the session another title in the list. Rejects with `NOT_FOUND` if there is none. */
@@ -201,6 +204,7 @@ export class SessionHost implements HostedSession {
     await forgetSession(this.#settings, this.#setup(identity), memory);
     await entry.remove();
     await this.#storage.deleteAlarm();
+    this.#record.forget();
     await this.#storage.deleteAll();
   }
 
@@ -210,9 +214,16 @@ export class SessionHost implements HostedSession {
    */
   async #schedule(): Promise<void> {
     await this.#parts?.entry.told;
+    await this.#unload();
     if (!this.#record.identity || this.#deleting) return;
     const at = this.#nextAlarm();
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
+  }
+
+  /** Frees the memory of a long session while no turn runs. */
+  async #unload(): Promise<void> {
+    const parts = this.#parts;
+    if (parts && !parts.turns.isBusy) await unloadLong(parts.memory);
   }
 
   #nextAlarm(): number {

@@ -12,6 +12,7 @@ export interface Identity {
 /** Data that the Durable Object stores about its session in addition to the conversation. */
 export class SessionRecord {
   readonly #storage: DurableObjectStorage;
+  #identity: Identity | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -19,14 +20,20 @@ export class SessionRecord {
 
   /** Identity of the session. `undefined` before the first turn and after a deletion. */
   get identity(): Identity | undefined {
-    return this.#storage.kv.get<Identity>('identity');
+    return (this.#identity ??= this.#storage.kv.get<Identity>('identity'));
   }
 
   /** Stores the identity. Returns false if the session already has one. */
   begin(identity: Identity): boolean {
     if (this.identity) return false;
     this.#storage.kv.put('identity', identity);
+    this.#identity = identity;
     return true;
+  }
+
+  /** Reads the identity again at its next use. Call this when the object's data is deleted. */
+  forget(): void {
+    this.#identity = undefined;
   }
 
   /** Title that a person gave the session. `undefined`: the session has its own title. */

@@ -39,6 +39,15 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly attempts: number;
 }
 
+/** Numbers about the table. Only the queue changes them, so it reads them once. */
+interface Numbers extends Record<string, SqlStorageValue> {
+  /** Number of unfinished turns. */
+  readonly size: number;
+  readonly lastId: number | null;
+  /** Time of the session's last change, in milliseconds since 1970, or 0. */
+  readonly changedAt: number;
+}
+
 /** Unfinished turns of a session, in order. */
 export type TurnList = Pick<
   TurnQueue,
@@ -53,13 +62,17 @@ const unfinished = 'FROM isoloop_queue WHERE piece = 0 AND bytes IS NOT NULL';
 
 /**
  * Unfinished turns of a session, in the database of its Durable Object. The turns remain when the
- * isolate dies.
+ * isolate dies. The queue must be the only writer of its table, because it keeps the first turn and
+ * some numbers in memory.
  *
  * Each written row costs money. So the row of an ended turn stays, without the turn's bytes. It
  * keeps the time of the session's last change, and the next turn overwrites it.
  */
 export class TurnQueue {
   readonly #storage: DurableObjectStorage;
+  #numbers: Numbers;
+  /** First unfinished turn. `undefined` if there is none, or if it has not been read yet. */
+  #first: QueuedTurn | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -68,6 +81,8 @@ export class TurnQueue {
     storage.sql.exec(
       `CREATE TABLE IF NOT EXISTS isoloop_queue (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
     );
+    const query = `SELECT (SELECT COUNT(*) ${unfinished}) AS size, MAX(turn) AS lastId, IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
+    this.#numbers = storage.sql.exec<Numbers>(query).one();
     storage.transactionSync(() => {
       for (const { json, ...state } of takeOldTurns(storage.sql)) this.#insert(json, state);
     });
@@ -76,12 +91,14 @@ export class TurnQueue {
   add(turn: NewTurn, state: TurnState = { begun: false, attempts: 0 }): QueuedTurn {
     const json = JSON.stringify(turn);
     const id = this.#storage.transactionSync(() => this.#insert(json, state));
-    return { ...turn, ...state, id };
+    const added = { ...turn, ...state, id };
+    if (this.size === 1) this.#first = added;
+    return added;
   }
 
   first(): QueuedTurn | undefined {
-    const [row] = this.#rows('ORDER BY turn LIMIT 1');
-    return row && this.#read(row);
+    if (this.size === 0) return undefined;
+    return (this.#first ??= this.#read(this.#rows('ORDER BY turn LIMIT 1')[0]!));
   }
 
   /**
@@ -89,7 +106,10 @@ export class TurnQueue {
    * need more memory than the isolate has.
    */
   find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
-    for (const row of this.#rows('ORDER BY turn')) {
+    const first = this.first();
+    if (!first || isSought(first)) return first;
+    if (this.size === 1) return undefined;
+    for (const row of this.#rows('ORDER BY turn LIMIT -1 OFFSET 1')) {
       const turn = this.#read(row);
       if (isSought(turn)) return turn;
     }
@@ -97,23 +117,24 @@ export class TurnQueue {
   }
 
   get size(): number {
-    return this.#storage.sql.exec<{ n: number }>(`SELECT COUNT(*) AS n ${unfinished}`).one().n;
+    return this.#numbers.size;
   }
 
   /** Time of the session's last change, in milliseconds since 1970. 0 if no turn has changed it. */
   get changedAt(): number {
-    const query = 'SELECT IFNULL(MAX(changed_at), 0) AS at FROM isoloop_queue';
-    return this.#storage.sql.exec<{ at: number }>(query).one().at;
+    return this.#numbers.changedAt;
   }
 
   /**
    * Stores that the turn has begun: the messages that the turn replaces are removed from the log.
    */
   begin(id: number): void {
+    if (this.#first?.id === id && this.#first.begun) return;
     this.#storage.sql.exec(
       'UPDATE isoloop_queue SET begun = 1 WHERE turn = ? AND piece = 0 AND begun = 0',
       id,
     );
+    if (this.#first?.id === id) this.#first = { ...this.#first, begun: true };
   }
 
   /** Counts one more start or resumption of the turn. */
@@ -122,21 +143,27 @@ export class TurnQueue {
       'UPDATE isoloop_queue SET attempts = attempts + 1 WHERE turn = ? AND piece = 0',
       id,
     );
+    if (this.#first?.id === id)
+      this.#first = { ...this.#first, attempts: this.#first.attempts + 1 };
   }
 
   /**
    * Takes a turn out of the queue. `changedAt`: time at which the turn changed the session, in
-   * milliseconds since 1970; `undefined` if the turn was refused.
+   * milliseconds since 1970. Default: the turn was refused and changed nothing.
    */
-  end(id: number, changedAt?: number): void {
+  end(id: number, changedAt = 0): void {
+    // The time must not decrease when the clock moves back.
+    const at = Math.max(changedAt, this.changedAt);
     this.#storage.transactionSync(() => {
       this.#storage.sql.exec(
-        'UPDATE isoloop_queue SET bytes = NULL, changed_at = IFNULL(?, changed_at) WHERE turn = ? AND piece = 0',
-        changedAt ?? null,
+        'UPDATE isoloop_queue SET bytes = NULL, changed_at = ? WHERE turn = ? AND piece = 0',
+        at,
         id,
       );
       this.#storage.sql.exec('DELETE FROM isoloop_queue WHERE turn = ? AND piece > 0', id);
     });
+    this.#numbers = { ...this.#numbers, size: this.size - 1, changedAt: at };
+    if (this.#first?.id === id) this.#first = undefined;
   }
 
   #rows(order: string): readonly Row[] {
@@ -147,23 +174,20 @@ export class TurnQueue {
   /** Inserts a turn after all others and returns its id. */
   #insert(json: string, { begun, attempts }: TurnState): number {
     const { sql } = this.#storage;
-    const isEmpty = this.size === 0;
-    const { last, at } = sql
-      .exec<{ last: number | null; at: number | null }>(
-        'SELECT MAX(turn) AS last, MAX(changed_at) AS at FROM isoloop_queue',
-      )
-      .one();
+    const { size, lastId, changedAt } = this.#numbers;
+    const isEmpty = size === 0;
     // The first turn of the queue overwrites the last ended one.
-    const id = isEmpty ? (last ?? 1) : (last ?? 0) + 1;
+    const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
     const bytes = new TextEncoder().encode(json);
     if (isEmpty) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
     const row = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       const piece = bytes.slice(from, from + pieceBytes);
       const state =
-        from === 0 ? [Number(begun), attempts, isEmpty ? at : null] : [null, null, null];
+        from === 0 ? [Number(begun), attempts, isEmpty ? changedAt : null] : [null, null, null];
       sql.exec(row, id, from, ...state, piece);
     }
+    this.#numbers = { size: size + 1, lastId: id, changedAt };
     return id;
   }
 

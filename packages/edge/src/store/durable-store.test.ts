@@ -1,7 +1,9 @@
+import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { SessionMemory, type KeyValueStore } from '@isoloop/core';
+import { createMessage, SessionMemory, type KeyValueStore } from '@isoloop/core';
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 import * as vitest from 'vitest';
+import { DurableStore } from './durable-store.ts';
 
 interface Host {
   run(operation: string, ...parameters: readonly unknown[]): Promise<never>;
@@ -24,6 +26,7 @@ function hostedStore(name: string): KeyValueStore {
     delete: (keys) => host.run('delete', keys),
     keys: (prefix) => host.run('keys', prefix),
     compareAndSet: (key, expected, value) => host.run('compareAndSet', key, expected, value),
+    setManyIf: (key, expected, entries) => host.run('setManyIf', key, expected, entries),
   };
 }
 
@@ -34,3 +37,25 @@ memoryConformance(
   (id) => new SessionMemory(hostedStore('memory'), id),
   { persistent: true },
 );
+
+vitest.test('a step of a session is one transaction, and waits for the disk once', async () => {
+  await runInDurableObject(hosts.get(hosts.newUniqueId()), async (_, { storage }) => {
+    const calls: string[] = [];
+    const store = new DurableStore({
+      sql: storage.sql,
+      transactionSync: (closure: () => unknown) => {
+        calls.push('transaction');
+        return storage.transactionSync(closure);
+      },
+      sync: () => {
+        calls.push('sync');
+        return storage.sync();
+      },
+    } as never);
+    const memory = new SessionMemory(store, 's');
+    await memory.append([createMessage('user', 'A')]);
+    vitest.expect(calls).toEqual(['transaction', 'sync']);
+    await memory.append([createMessage('assistant', 'B')]);
+    vitest.expect(calls).toEqual(['transaction', 'sync', 'transaction', 'sync']);
+  });
+});

@@ -89,9 +89,17 @@ export class DurableStore implements KeyValueStore {
   }
 
   compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
+    return this.setManyIf(key, expected, [[key, value]]);
+  }
+
+  setManyIf(
+    key: string,
+    expected: string | undefined,
+    entries: readonly (readonly [key: string, value: string])[],
+  ): Promise<boolean> {
     return this.#write(() => {
       if (this.#get(key) !== expected) return false;
-      this.#set(key, value);
+      for (const [name, value] of entries) this.#set(name, value);
       return true;
     });
   }

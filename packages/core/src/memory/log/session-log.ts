@@ -58,7 +58,9 @@ export interface FlushContext {
 
 /** The log of a session, as `SessionMemory` uses it. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
-  Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes' | 'readAgain'>>;
+  Partial<
+    Pick<SessionLog, 'claim' | 'release' | 'hasChanged' | 'flushes' | 'readAgain' | 'unload'>
+  >;
 
 /**
  * Append-only log of a session's records in a store. Each flush writes the new records as one batch
@@ -281,6 +283,12 @@ export class SessionLog {
     return text !== this.#seen;
   }
 
+  /** Drops the records in memory, so that the next `load` reads all of them. */
+  unload(): void {
+    this.#batches.clear();
+    this.#wantsSnapshot = false;
+  }
+
   /** Starts the current read again, because the store may never answer it. */
   readAgain(): void {
     this.#reads.again();
@@ -340,17 +348,25 @@ export class SessionLog {
     const keys = this.#keys.batch(ref);
     const entries = keys.map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
-    if (this.#store.compareAndSet) {
+    const { head: headKey } = this.#keys;
+    const all = [...entries, [headKey, text] as const];
+    if (this.#store.setManyIf) {
+      this.#unsure = { ref, records: count };
+      if (!(await this.#store.setManyIf(headKey, this.#seen, all))) {
+        this.#unsure = undefined;
+        return false;
+      }
+    } else if (this.#store.compareAndSet) {
       await this.#store.setMany(entries);
       this.#unsure = { ref, records: count };
-      if (!(await this.#store.compareAndSet(this.#keys.head, this.#seen, text))) {
+      if (!(await this.#store.compareAndSet(headKey, this.#seen, text))) {
         this.#unsure = undefined;
         await this.#store.delete(keys);
         return false;
       }
     } else {
       this.#unsure = { ref, records: count };
-      await this.#store.setMany([...entries, [this.#keys.head, text]]);
+      await this.#store.setMany(all);
     }
     this.#unsure = undefined;
     this.#head = head;

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { isRecord } from '../../message/is-record.ts';
@@ -8,7 +8,13 @@ import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
 import { closedCall, holds, withoutResults } from './integrity/lost-records.ts';
-import { messagesIn, type Flushes, type LogRecord, type RunNote } from './format/log-record.ts';
+import {
+  isLogRecord,
+  messagesIn,
+  type Flushes,
+  type LogRecord,
+  type RunNote,
+} from './format/log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
@@ -236,6 +242,18 @@ export class LogFold implements SessionView {
   #update(toolUseId: string, change: (state: CallState) => CallState): void {
     const state = this.calls.get(toolUseId);
     if (isRecord(state)) this.calls.set(toolUseId, change(state));
+  }
+}
+
+/** Throws `INVALID_STATE` if these are not valid records of a session. */
+export function checkRecords(records: readonly LogRecord[]): void {
+  if (!Array.isArray(records) || !records.every(isLogRecord))
+    throw new AgentError('INVALID_STATE', 'These are not records of a session.');
+  try {
+    new LogFold().add(records);
+  } catch (cause) {
+    const message = `The session has an invalid message: ${messageOf(cause)}`;
+    throw new AgentError('INVALID_STATE', message, { cause });
   }
 }
 

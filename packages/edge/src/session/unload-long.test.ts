@@ -1,0 +1,46 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { SessionMemory } from '@isoloop/core';
+import type { Msg } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { rowCounters } from '../../test-support/agent-session.ts';
+import { RowCounter } from '../../test-support/row-counter.ts';
+import { ask, given, open } from '../../test-support/session-client.ts';
+import { DurableStore } from '../store/durable-store.ts';
+import { keptMessages } from './unload-long.ts';
+
+const message = (index: number): Msg => ({
+  id: `old-${index}`,
+  role: index % 2 ? 'assistant' : 'user',
+  content: [{ type: 'text', text: `${index}` }],
+  createdAt: '2026-01-01T00:00:00.000Z',
+});
+
+test.each([
+  [keptMessages, 'all', 0],
+  // The head, and three batches, for which SQLite reads the key in the statement and the row.
+  [keptMessages + 2, 'no', 1 + 2 * 3],
+])('a session at rest with %i messages keeps %s records in memory', async (count, _kept, read) => {
+  const session = open(['One.', 'Two.', 'Three.']);
+  await session.chat([ask('A')]);
+  await evictDurableObject(session.stub);
+  await runInDurableObject(session.stub, async (_, { storage }) => {
+    const memory = new SessionMemory(new DurableStore(storage), session.id);
+    await memory.append(Array.from({ length: count - 4 }, (_each, index) => message(index)));
+  });
+  await evictDurableObject(session.stub);
+  const counter = new RowCounter();
+  const id = given.TEST_SESSIONS.idFromName(`${session.user}/${session.id}`);
+  rowCounters.set(String(id), counter);
+  await session.chat([ask('B')]);
+  // A session at rest without an expiry has no alarm.
+  const alarm = (): Promise<number | null> =>
+    runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
+  await expect.poll(alarm).toBeNull();
+  for (let request = 0; request < 2; request++) {
+    counter.takeRead();
+    expect((await session.messages()).length).toBe(count);
+    expect(counter.takeRead()).toBe(read);
+  }
+  await session.chat([ask('C')]);
+  expect((await session.messages()).length).toBe(count + 2);
+});
