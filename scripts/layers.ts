@@ -66,7 +66,7 @@ const typeExceptions: readonly TypeException[] = [
   },
   {
     from: 'edge/src/turn/asked-again.ts',
-    to: 'edge/src/session/turn-queue.ts',
+    to: 'edge/src/session/queue/turn-queue.ts',
     reason: 'turns wait in the queue of a session',
   },
   {

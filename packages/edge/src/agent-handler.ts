@@ -26,7 +26,7 @@ import { modelsRoute } from './routes/models-route.ts';
 import { renameRoute } from './routes/rename-route.ts';
 import { noStoredResponse, responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
-import { ProcessSessions } from './session/process-sessions.ts';
+import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { echoHeader } from './turn/session.ts';

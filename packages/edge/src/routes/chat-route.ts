@@ -4,7 +4,7 @@ import { readTurn, type Turn } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
 import { checkSession, echoHeader } from '../turn/session.ts';
 
 /**

@@ -4,7 +4,7 @@ import { readPosted, readTail } from '../completions/completion-messages.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkModel, invalidField, readJson, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import type { HostSettings } from '../session/turn-host.ts';
+import type { HostSettings } from '../session/host/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 

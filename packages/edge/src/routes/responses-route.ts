@@ -14,7 +14,7 @@ import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { checkMedia, itemNames } from '../completions/response-items.ts';
 import { readResponseId, responseId } from '../session/response-id.ts';
-import type { HostSettings } from '../session/turn-host.ts';
+import type { HostSettings } from '../session/host/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
 

@@ -5,7 +5,7 @@ import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
-import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
 import { readDecisions } from '../turn/read-decisions.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';

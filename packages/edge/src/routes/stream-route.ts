@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
-import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
 import type { StreamFace } from '../session/turn-face.ts';
 

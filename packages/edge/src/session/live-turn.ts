@@ -17,7 +17,7 @@ import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { faceOfTurn } from './response-id.ts';
 import { opens, type TurnFace } from './turn-face.ts';
-import type { QueuedTurn } from './turn-queue.ts';
+import type { QueuedTurn } from './queue/turn-queue.ts';
 
 /** Turn that has begun. Any number of clients can read its events. */
 export interface LiveTurn {

@@ -8,7 +8,7 @@ import { liveResponse, type LiveTurn } from './live-turn.ts';
 import { json, noContent } from './session-answer.ts';
 import type { SessionCommand } from './session-command.ts';
 import type { SessionSettings } from './session-host.ts';
-import type { TurnRunner } from './turn-runner.ts';
+import type { TurnRunner } from './queue/turn-runner.ts';
 
 export type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 

@@ -2,7 +2,7 @@ import { AgentError, messageOf } from '@isoloop/core';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
 import type { ChatInfo, ChatListOptions } from './chat-index.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
-import type { NewTurn } from './turn-queue.ts';
+import type { NewTurn } from './queue/turn-queue.ts';
 
 /**
  * Request of the Worker to the Durable Object of a session, as JSON. The Worker has already

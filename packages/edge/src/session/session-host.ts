@@ -16,10 +16,10 @@ import {
 } from './session-acts.ts';
 import { unknownChat, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
-import { QueuedMemory } from './queued-memory.ts';
+import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirst, onlyAdds, type SessionTurn } from './session-turn.ts';
-import { TurnQueue } from './turn-queue.ts';
-import { TurnRunner, type RunnerSettings } from './turn-runner.ts';
+import { TurnQueue } from './queue/turn-queue.ts';
+import { TurnRunner, type RunnerSettings } from './queue/turn-runner.ts';
 import { unloadLong } from './unload-long.ts';
 
 /** Parts of an open session. The object keeps them in memory while it is awake. */

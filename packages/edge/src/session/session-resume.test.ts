@@ -15,7 +15,7 @@ import {
   type Session,
 } from '../../test-support/session-client.ts';
 import type { SessionTurn } from './session-turn.ts';
-import { TurnQueue } from './turn-queue.ts';
+import { TurnQueue } from './queue/turn-queue.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
 // the run has ended. The turn is still in the queue, and the log has no open run.

@@ -2,21 +2,21 @@ import type { AgentStream, EventBatch, Memory } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
-import { answerEncoder, isOpenAiFace, wholeAnswer } from '../completions/completion-answer.ts';
-import type { EdgeEnv } from '../handler-options.ts';
+import { answerEncoder, isOpenAiFace, wholeAnswer } from '../../completions/completion-answer.ts';
+import type { EdgeEnv } from '../../handler-options.ts';
 import {
   awaitOpening,
   eventStream,
   eventStreamHeaders,
   uiStreamHeaders,
-} from '../turn/event-stream.ts';
-import { keepTurn } from '../turn/keep-turn.ts';
-import { toPublicEvents } from '../turn/public-events.ts';
-import { makeAgent } from '../turn/session-agent.ts';
-import { echoHeader, echoOf, openMemory } from '../turn/session.ts';
+} from '../../turn/event-stream.ts';
+import { keepTurn } from '../../turn/keep-turn.ts';
+import { toPublicEvents } from '../../turn/public-events.ts';
+import { makeAgent } from '../../turn/session-agent.ts';
+import { echoHeader, echoOf, openMemory } from '../../turn/session.ts';
 import { beginKvTurn } from './kv-turn.ts';
-import { faceOfTurn } from './response-id.ts';
-import { opens } from './turn-face.ts';
+import { faceOfTurn } from '../response-id.ts';
+import { opens } from '../turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
 /**

@@ -1,16 +1,16 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory, Msg, ReActAgent } from '@isoloop/core';
-import { answerSoFar } from '../turn/answer-so-far.ts';
-import { isAskedAgain } from '../turn/asked-again.ts';
-import { entitle } from '../turn/chat-turn.ts';
-import { readCall } from '../completions/completion-call.ts';
-import { deferred, type Deferred } from './deferred.ts';
-import { logError } from '../http/error-response.ts';
-import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
-import type { LiveTurn } from './live-turn.ts';
-import { makeAgent } from '../turn/session-agent.ts';
+import { answerSoFar } from '../../turn/answer-so-far.ts';
+import { isAskedAgain } from '../../turn/asked-again.ts';
+import { entitle } from '../../turn/chat-turn.ts';
+import { readCall } from '../../completions/completion-call.ts';
+import { deferred, type Deferred } from '../host/deferred.ts';
+import { logError } from '../../http/error-response.ts';
+import type { HandlerSettings, SessionSetup } from '../../handler-options.ts';
+import type { LiveTurn } from '../live-turn.ts';
+import { makeAgent } from '../../turn/session-agent.ts';
 import { QueuedMemory } from './queued-memory.ts';
-import { beginTurn, newMessages, resumeTurn } from './session-turn.ts';
+import { beginTurn, newMessages, resumeTurn } from '../session-turn.ts';
 import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
 export type RunnerSettings = Pick<

@@ -1,9 +1,9 @@
 import { SessionMemory } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import type { SessionSetup } from '../handler-options.ts';
-import { liveResponse } from './live-turn.ts';
-import { MemoryQueue } from './memory-queue.ts';
+import type { SessionSetup } from '../../handler-options.ts';
+import { liveResponse } from '../live-turn.ts';
+import { MemoryQueue } from '../queue/memory-queue.ts';
 import {
   forgetSession,
   interruptTurn,
@@ -11,12 +11,12 @@ import {
   streamTurn,
   type Command,
   type HostedSession,
-} from './session-acts.ts';
-import { unknownChat } from './session-command.ts';
-import type { SessionSettings } from './session-host.ts';
-import { checkFirst } from './session-turn.ts';
-import { TurnRunner } from './turn-runner.ts';
-import { unloadLong } from './unload-long.ts';
+} from '../session-acts.ts';
+import { unknownChat } from '../session-command.ts';
+import type { SessionSettings } from '../session-host.ts';
+import { checkFirst } from '../session-turn.ts';
+import { TurnRunner } from '../queue/turn-runner.ts';
+import { unloadLong } from '../unload-long.ts';
 
 export interface ProcessSessionOptions {
   readonly settings: SessionSettings;

@@ -1,9 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import type { ReActAgent } from '@isoloop/core';
 import { mayAskApproval } from '@isoloop/core/adapter';
-import type { HandlerSettings } from '../handler-options.ts';
-import type { TurnInput } from '../turn/chat-turn.ts';
-import { beginTurn, type SessionTurn } from './session-turn.ts';
+import type { HandlerSettings } from '../../handler-options.ts';
+import type { TurnInput } from '../../turn/chat-turn.ts';
+import { beginTurn, type SessionTurn } from '../session-turn.ts';
 
 /**
  * Begins a turn of a session outside a Durable Object. Outside a Durable Object, two approvals of

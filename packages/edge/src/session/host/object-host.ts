@@ -1,9 +1,9 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { EdgeEnv } from '../handler-options.ts';
-import { settleBehind } from '../http/request-context.ts';
-import { makeAgent } from '../turn/session-agent.ts';
-import { askSession, type SessionRequest } from './session-command.ts';
+import type { EdgeEnv } from '../../handler-options.ts';
+import { settleBehind } from '../../http/request-context.ts';
+import { makeAgent } from '../../turn/session-agent.ts';
+import { askSession, type SessionRequest } from '../session-command.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
 export interface ObjectHostOptions {

@@ -15,7 +15,7 @@ import {
   open,
   textOf,
   type Session,
-} from '../../test-support/session-client.ts';
+} from '../../../test-support/session-client.ts';
 
 // The tests send two requests at once to one session, for every pair of routes. The session answers
 // one request at a time, so the second request waits.

@@ -1,10 +1,10 @@
 import { listSessions, type KeyValueStore } from '@isoloop/core';
-import type { ChatInfo, ChatListOptions } from './chat-index.ts';
+import type { ChatInfo, ChatListOptions } from '../chat-index.ts';
 import { ProcessSession } from './process-session.ts';
-import { answerRequest, json, noContent } from './session-answer.ts';
-import { answerCommand } from './session-acts.ts';
-import type { SessionCommand, SessionRequest } from './session-command.ts';
-import type { SessionSettings } from './session-host.ts';
+import { answerRequest, json, noContent } from '../session-answer.ts';
+import { answerCommand } from '../session-acts.ts';
+import type { SessionCommand, SessionRequest } from '../session-command.ts';
+import type { SessionSettings } from '../session-host.ts';
 
 /** Number of idle sessions that stay in memory, for repeated requests with one key. */
 const keptIdle = 100;

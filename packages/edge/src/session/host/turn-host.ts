@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
-import type { CompletionCall } from '../completions/completion-call.ts';
-import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
+import type { CompletionCall } from '../../completions/completion-call.ts';
+import type { EdgeEnv, HandlerSettings, MemorySetup } from '../../handler-options.ts';
 import { kvHost } from './kv-host.ts';
 import { objectHost } from './object-host.ts';
-import { sessionObject } from './session-command.ts';
-import type { StreamFace, TurnFace } from './turn-face.ts';
-import type { NewTurn } from './turn-queue.ts';
+import { sessionObject } from '../session-command.ts';
+import type { StreamFace, TurnFace } from '../turn-face.ts';
+import type { NewTurn } from '../queue/turn-queue.ts';
 
 /** Request of a client for a turn. */
 export interface TurnRequest {

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { given } from '../../test-support/session-client.ts';
+import { given } from '../../../test-support/session-client.ts';
 import { TurnQueue, type NewTurn } from './turn-queue.ts';
 
 const turn = (model: string): NewTurn => ({

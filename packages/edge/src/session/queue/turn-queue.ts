@@ -1,6 +1,6 @@
-import type { RequestBody } from '../http/request-body.ts';
+import type { RequestBody } from '../../http/request-body.ts';
 import { takeOldTurns } from './old-turns.ts';
-import type { SessionTurn } from './session-turn.ts';
+import type { SessionTurn } from '../session-turn.ts';
 import { joinPieces, type TurnPiece } from './turn-pieces.ts';
 
 export interface NewTurn {
