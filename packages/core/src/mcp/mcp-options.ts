@@ -30,8 +30,8 @@ export interface McpToolsOptions {
    */
   readonly auth?: OAuthClientProvider;
   /**
-   * Whether the server may ask the user questions. A question suspends the tool call, and the answer
-   * is the decision about it. Default true.
+   * Whether the server may ask the user questions. A question suspends the tool call. The answer is
+   * the decision about that tool call. Default true.
    */
   readonly elicitation?: boolean;
   /** `fetch` function for all requests. Default: the platform's `fetch`. */
@@ -54,7 +54,8 @@ export interface McpToolsOptions {
    */
   readonly maxOutputChars?: number;
   /**
-   * Time limit for connecting and listing the tools, in milliseconds. Default: 30,000, as in Arc Reactor.
+   * Time limit for connecting and listing the tools, in milliseconds. Default: 30,000, as in Arc
+   * Reactor.
    */
   readonly connectTimeoutMs?: number;
   /**
@@ -96,8 +97,8 @@ export type McpHeaders = Readonly<Record<string, string>>;
 
 export interface McpReconnectOptions {
   /**
-   * Number of attempts in the background. Default: 5, as in Arc Reactor. With 0, only the next tool call
-   * reconnects.
+   * Number of attempts in the background. Default: 5, as in Arc Reactor. With 0, only the next tool
+   * call reconnects.
    */
   readonly attempts?: number;
   /**
@@ -116,10 +117,14 @@ export interface McpReconnectOptions {
 
 /** Throws `CONFIGURATION` for an option of the wrong kind, or for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
-  const kinds =
-    'url:string|object name:string|? allowedServers:array|? headers:object|function|? auth:object|? elicitation:boolean|? fetch:function|? include:array|? exclude:array|? prefix:string|? ' +
-    'maxOutputChars:count|? connectTimeoutMs:count|? timeoutMs:count|? reconnect:object|? optional:boolean|? schema:function|? ' +
-    'needsApproval:boolean|function|? replay:safe|ask|never|? group:string|array|? clientInfo:object|? onToolsChanged:function|? onError:function|?';
+  const kinds = [
+    'url:string|object name:string|? allowedServers:array|? headers:object|function|?',
+    'auth:object|? elicitation:boolean|? fetch:function|? include:array|? exclude:array|?',
+    'prefix:string|? maxOutputChars:count|? connectTimeoutMs:count|? timeoutMs:count|?',
+    'reconnect:object|? optional:boolean|? schema:function|? needsApproval:boolean|function|?',
+    'replay:safe|ask|never|? group:string|array|? clientInfo:object|?',
+    'onToolsChanged:function|? onError:function|?',
+  ].join(' ');
   checkFields('CONFIGURATION', 'mcpTools()', options, kinds);
   const {
     reconnect = {},

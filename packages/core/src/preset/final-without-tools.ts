@@ -43,8 +43,8 @@ export function finalWithoutTools(): Middleware & ModelMiddleware {
 }
 
 /**
- * Removes the calls from the reply, and the metadata by which the text protocol asks the model for
- * a correction.
+ * Removes the tool calls from the reply. Also removes the metadata that makes the text protocol ask
+ * the model for a correction.
  */
 function withoutTextCalls(event: EventOf<'post-reasoning'>): EventOf<'post-reasoning'> | undefined {
   const { message } = event;

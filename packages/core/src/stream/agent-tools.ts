@@ -49,7 +49,9 @@ type ToolIn<Source> = Source extends (...given: never[]) => infer Made
         : ToolIn<Mark>
       : never;
 
-type NamedTool<T> = T extends Tool ? (string extends T['name'] ? never : T) : never;
+type NamedTool<T> = T extends Tool ? Named<T> : never;
+
+type Named<T extends Tool> = string extends T['name'] ? never : T;
 
 type TypesOf<T> =
   T extends TypedTool<string, infer Input, infer Output, infer Data>

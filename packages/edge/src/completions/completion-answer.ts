@@ -9,7 +9,7 @@ import {
 import type { OpenAiEncoderOptions, ResponsesEncoderOptions } from '@isoloop/core/openai';
 import type { CompletionCall } from './completion-call.ts';
 
-/** Format of OpenAI in which a client gets an answer, streamed or whole. */
+/** OpenAI format of an answer. `stream`: whether the answer is streamed. */
 export type OpenAiFace =
   | { readonly kind: 'completion'; readonly stream: boolean; readonly completion: Completion }
   | { readonly kind: 'response'; readonly stream: boolean; readonly response: ResponseSettings };

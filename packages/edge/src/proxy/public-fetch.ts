@@ -68,7 +68,10 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
   };
 }
 
-/** Throws for options that would have no effect: without its list, `hosts` would allow all hosts. */
+/**
+ * Throws `CONFIGURATION` for wrong options. If it ignored a wrong `hosts`, all hosts would be
+ * allowed.
+ */
 function checkOptions(options: PublicFetchOptions): void {
   const {
     fetch: given,
@@ -86,13 +89,12 @@ function checkOptions(options: PublicFetchOptions): void {
   if (!Array.isArray(hosts)) throw wrong('`hosts` must be a list');
   for (const host of hosts) {
     if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;
-    throw wrong(
-      `\`hosts\` has ${JSON.stringify(host)}, which is not a host such as "example.com" or "*.example.com"`,
-    );
+    const examples = '"example.com" or "*.example.com"';
+    throw wrong(`\`hosts\` has ${JSON.stringify(host)}, which is not a host such as ${examples}`);
   }
 }
 
-/** Returns whether the text is a host in the form of the URL parser, as which hosts are compared. */
+/** Returns whether the text is a host as the URL parser writes it. Hosts are compared in this form. */
 function isHostName(host: string): boolean {
   const address = `https://${host}`;
   return URL.canParse(address) && new URL(address).hostname === host && !host.includes('*');

@@ -104,8 +104,11 @@ async function encoderOf(
   { face, replay }: LiveResponseOptions,
 ): Promise<Encode> {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch);
-  if (isOpenAiFace(face))
-    return answerEncoder(live ? await faceOfLive(face, live) : face, live?.call);
+  if (isOpenAiFace(face)) {
+    if (!live) return answerEncoder(face, undefined);
+    const liveFace = await faceOfLive(face, live);
+    return answerEncoder(liveFace, live.call);
+  }
   const encoder = createUiMessageEncoder({
     events: face.events,
     ...(live && { messageId: live.turn.messageId }),

@@ -107,7 +107,10 @@ export class SessionHost implements HostedSession {
     return shown;
   }
 
-  /** Gives the session another title in the list. Rejects with `NOT_FOUND` if there is none. */
+  /**
+   * Gives the session another title in the list. Rejects with `NOT_FOUND` if there is no such
+   * session.
+   */
   async rename({ title }: Command<'rename'>): Promise<void> {
     await this.#deleting?.catch(() => {});
     await this.#wake();

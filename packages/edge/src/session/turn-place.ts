@@ -5,8 +5,8 @@ import { waitingCalls } from '../turn/chat-turn.ts';
 import type { Place, SessionTurn } from './session-turn.ts';
 
 /**
- * Returns the id by which the session's log shows the input of a turn. It is the id of the last
- * message, or of the first tool call that the turn decides.
+ * Returns the id that identifies a turn's input in the session's log. For messages, this is the id
+ * of the last message. For decisions, it is the id of the first decided tool call.
  */
 export function inputOf(turn: SessionTurn): string {
   if (turn.kind === 'messages') return turn.messages.at(-1)?.id ?? '';

@@ -120,8 +120,8 @@ export class OpenItem {
   }
 
   /**
-   * Adds what is missing of the finished item, and what a later request needs to send it back. An
-   * item may be reported more than once, and a later report may have more fields.
+   * Adds the parts of the finished item that the stream did not contain. Also keeps the fields that
+   * a later request sends back. A server may report an item twice, with more fields each time.
    */
   close(item: WireItem, deltas: ModelDelta[]): void {
     const fields: WireItem = { ...presentFields(item), ...this.#fields };
@@ -137,7 +137,7 @@ export class OpenItem {
     if (this.closed) this.#addMissing(deltas);
   }
 
-  /** Adds what is known at the end of a reply, if the server did not finish the item. */
+  /** Ends an item that the server did not finish, at the end of the reply. */
   end(deltas: ModelDelta[]): void {
     if (this.#call) this.#call.show(this.#anyId, this.#name ?? '', deltas);
     else if (!this.closed && this.type === 'message') this.#closeMessage({}, deltas);
@@ -157,7 +157,7 @@ export class OpenItem {
     if (delta) deltas.push({ type: typeOf(kind), id: part.id, delta });
   }
 
-  /** Adds what is missing of the texts of a kind. Events without an index are one text. */
+  /** Adds the missing texts of a kind. Events without an index belong to one text. */
   #completeAll(kind: PartKind, parts: WireItem['content'], deltas: ModelDelta[]): void {
     const whole = (parts ?? []).map((part) => part?.text ?? part?.refusal ?? '');
     const known = this.#parts.filter((part) => part.kind === kind).map(({ text }) => text);

@@ -119,7 +119,7 @@ export class OpenItems {
     else if (others.at(-1) !== open) others.push(open);
   }
 
-  /** Keeps the first ids of an item, by which later events name it. */
+  /** Keeps the first ids of an item, because later events use these ids. */
   #learn(open: OpenItem, { id, call_id: callId }: WireItem): OpenItem {
     if (id && !open.id) {
       const key = `${open.type} ${id}`;

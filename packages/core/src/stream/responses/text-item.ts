@@ -86,12 +86,12 @@ export class TextItem {
     return !first || messageOf(first.blockId) === messageOf(blockId);
   }
 
-  /** Returns whether the final texts continue what was sent. */
+  /** Returns whether each final text begins with the text that was sent. */
   canSettle(texts: readonly AnswerText[]): boolean {
     return this.#parts.every((part, index) => texts[index]?.text.startsWith(part.text));
   }
 
-  /** Adds what the final texts have more than the sent ones, and their citations. */
+  /** Sends the rest of each final text, and its citations. */
   settle(texts: readonly AnswerText[]): void {
     for (const [index, { text, annotations }] of texts.entries()) {
       const part = this.#parts[index];

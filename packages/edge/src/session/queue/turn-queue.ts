@@ -22,8 +22,8 @@ export interface QueuedTurn extends NewTurn {
   /** Number of the turn. Later turns have larger numbers. */
   readonly id: number;
   /**
-   * Whether the messages that the turn replaces have been removed from the log, or there are none.
-   * The turn's input is then in the log or about to be stored.
+   * Whether the log is ready for the turn: it no longer has the messages that the turn replaces.
+   * The turn's input is then in the log, or the next write stores it.
    */
   readonly begun: boolean;
   /** Number of times that the turn was started or resumed so far. */
@@ -180,11 +180,12 @@ export class TurnQueue {
     const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
     const bytes = new TextEncoder().encode(json);
     if (isEmpty) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
+    // Only the first piece of a turn has its state.
+    const firstState = [Number(begun), attempts, isEmpty ? changedAt : null];
     const row = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
     for (let from = 0; from < bytes.length; from += pieceBytes) {
       const piece = bytes.slice(from, from + pieceBytes);
-      const state =
-        from === 0 ? [Number(begun), attempts, isEmpty ? changedAt : null] : [null, null, null];
+      const state = from === 0 ? firstState : [null, null, null];
       sql.exec(row, id, from, ...state, piece);
     }
     this.#numbers = { size: size + 1, lastId: id, changedAt };

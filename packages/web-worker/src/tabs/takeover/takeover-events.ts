@@ -16,7 +16,7 @@ export const takeoverGap = 1000;
 export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): EventBatch {
   const last = seen.at(-1);
   if (!last) return [];
-  const missing: Told[] = [];
+  const missing: EventBody[] = [];
   const own = seen.filter(({ agentPath }) => agentPath.length < 2);
   const step = own.slice(
     own.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1,
@@ -63,17 +63,18 @@ export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): Even
 export function ending(seen: EventBatch, result: AgentResult): EventBatch {
   const last = seen.at(-1);
   if (!last) return [];
-  const suspended: readonly Told[] =
+  const suspended: readonly EventBody[] =
     result.reason === 'suspended' ? [{ type: 'suspended', pending: result.pending }] : [];
   return numbered(last, [...suspended, { type: 'run-end', result }]);
 }
 
 type Base = 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at' | 'userId';
-type Told = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, Base> : never) : never;
+/** Event without the fields that all events have. */
+type EventBody<E = AgentEvent> = E extends AgentEvent ? Omit<E, Base> : never;
 
 function numbered(
   { runId, sessionId, userId, seq, iteration, agentPath }: AgentEvent,
-  events: readonly Told[],
+  events: readonly EventBody[],
 ): EventBatch {
   const base = {
     runId,

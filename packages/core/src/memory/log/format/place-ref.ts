@@ -9,9 +9,8 @@ export function fullLevels(
   levels: readonly (readonly string[])[],
   width: number,
 ): readonly string[] {
-  let level = 0;
-  while ((levels[level]?.length ?? 0) >= width) level++;
-  return levels.slice(0, level).flat();
+  const open = levels.findIndex((names) => names.length < width);
+  return levels.slice(0, open === -1 ? levels.length : open).flat();
 }
 
 /**
