@@ -94,7 +94,7 @@ function checkOptions(options: PublicFetchOptions): void {
   }
 }
 
-/** Returns whether the text is a host as the URL parser writes it. Hosts are compared in this form. */
+/** Returns whether the text is a host in the URL parser's form, in which hosts are compared. */
 function isHostName(host: string): boolean {
   const address = `https://${host}`;
   return URL.canParse(address) && new URL(address).hostname === host && !host.includes('*');

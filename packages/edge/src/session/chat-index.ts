@@ -34,9 +34,11 @@ export class ChatIndex {
   /** Returns the conversations, the most recently changed first. */
   list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
-    const last =
-      'SELECT updated_at FROM isoloop_chats WHERE updated_at < ?1 ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1';
-    const query = `SELECT * FROM isoloop_chats WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0) ORDER BY updated_at DESC, id`;
+    const last = `SELECT updated_at FROM isoloop_chats WHERE updated_at < ?1
+      ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1`;
+    const query = `SELECT * FROM isoloop_chats
+      WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0)
+      ORDER BY updated_at DESC, id`;
     return [...this.#storage.sql.exec<Row>(query, before, limit)].map(
       ({ id, title, created_at, updated_at }) => ({
         id,
@@ -62,7 +64,9 @@ export class ChatIndex {
     this.#isMade = true;
     const changes = 'title = excluded.title, updated_at = excluded.updated_at';
     sql.exec(
-      `INSERT INTO isoloop_chats VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET ${changes} WHERE title IS NOT excluded.title OR updated_at <> excluded.updated_at`,
+      `INSERT INTO isoloop_chats VALUES (?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET ${changes}
+        WHERE title IS NOT excluded.title OR updated_at <> excluded.updated_at`,
       id,
       title ?? null,
       createdAt,

@@ -93,7 +93,7 @@ export class ProcessSessions {
   async #list(user: string, { limit, before = Infinity }: ChatListOptions): Promise<Response> {
     const prefix = `${user}/`;
     const all = (await listSessions(this.#store, { startsWith: prefix }))
-      // The id of another user may begin with this user's id and a slash. A session id has no slash.
+      // Another user's id may begin with this user's id and a slash. A session id has no slash.
       .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
       .map(({ sessionId, title, createdAt, updatedAt }): ChatInfo => {
         const id = sessionId.slice(prefix.length);

@@ -79,9 +79,11 @@ export class TurnQueue {
     const columns =
       'turn INTEGER, piece INTEGER, begun INTEGER, attempts INTEGER, changed_at INTEGER, bytes BLOB';
     storage.sql.exec(
-      `CREATE TABLE IF NOT EXISTS isoloop_queue (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
+      `CREATE TABLE IF NOT EXISTS isoloop_queue
+        (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
     );
-    const query = `SELECT (SELECT COUNT(*) ${unfinished}) AS size, MAX(turn) AS lastId, IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
+    const query = `SELECT (SELECT COUNT(*) ${unfinished}) AS size, MAX(turn) AS lastId,
+      IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
     this.#numbers = storage.sql.exec<Numbers>(query).one();
     storage.transactionSync(() => {
       for (const { json, ...state } of takeOldTurns(storage.sql)) this.#insert(json, state);

@@ -136,8 +136,8 @@ export class TurnRunner {
   }
 
   /**
-   * The messages of a resumed turn. The log may not have them yet, because the last isolate may have
-   * died before it wrote them.
+   * The messages of a resumed turn. The log may not have them yet, because the last isolate may
+   * have died before it wrote them.
    */
   get resumedMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
