@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
 import { readJson } from './request-body.ts';
 
-const read = (body: string): Promise<object> =>
+const maxBytes = 1_048_576;
+
+const read = (body: BodyInit, headers: Record<string, string> = {}): Promise<object> =>
   readJson(
     new Request('https://edge.test', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body,
     }),
-    1_000_000,
+    maxBytes,
   );
 
 test.each([
@@ -28,4 +30,40 @@ test.each([
   const body = `{"a\\"":"]}\\\\","b":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
   if (isRead) expect(await read(body)).toHaveProperty('b');
   else await expect(read(body)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test.each([
+  ['lists', '['.repeat(500_000) + ']'.repeat(500_000)],
+  ['lists without an end', '['.repeat(1_000_000)],
+  ['objects', `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`],
+])('a megabyte of nested %s is refused', async (_name, body) => {
+  await expect(read(body)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test.each([
+  ['as long as it says', { 'content-length': '7' }],
+  ['longer than it says', { 'content-length': '1' }],
+  ['of unknown length', {}],
+  ['whose length is no number', { 'content-length': 'seven' }],
+])('a body %s is read', async (_name, headers) => {
+  expect(await read('{"a":1}', headers)).toEqual({ a: 1 });
+});
+
+test.each([
+  ['of its length', { 'content-length': String(maxBytes + 2) }],
+  ['despite its length', { 'content-length': '10' }],
+  ['of unknown length', {}],
+  ['whose length is no number', { 'content-length': 'many' }],
+])('a body that is too large %s is refused', async (_name, headers) => {
+  const body = JSON.stringify('a'.repeat(maxBytes));
+  await expect(read(body, headers)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+});
+
+test.each([
+  ['length', { 'content-length': '9' }],
+  ['unknown length', {}],
+])('a body of %s that is not UTF-8 is refused', async (_name, headers) => {
+  const body = new TextEncoder().encode('{"a":"x"}');
+  body[6] = 0xff;
+  await expect(read(body, headers)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
