@@ -11,7 +11,8 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { examplesReadme } from '../scripts/readme-examples.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+const clocks = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
+beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

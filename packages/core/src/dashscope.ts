@@ -100,7 +100,7 @@ export function dashscope(options: DashScopeOptions): ChatModel {
       const body = formatter.format(request);
       try {
         yield* streamReply(
-          { url, headers, body, fetch: options.fetch, signal, timeoutMs, replyLength },
+          () => ({ url, headers, body, fetch: options.fetch, signal, timeoutMs, replyLength }),
           formatter.decoder(),
         );
       } catch (error) {

@@ -67,21 +67,19 @@ export function openai(options: OpenAiOptions): ChatModel {
     provider: 'openai',
     modelId: model,
     features,
-    async *stream(request, { signal, replyLength }) {
-      const headers = { ...(await authorization(options.apiKey)), ...options.headers };
-      yield* streamReply(
-        {
+    stream: (request, { signal, replyLength }) =>
+      streamReply(
+        async () => ({
           url,
-          headers,
+          headers: { ...(await authorization(options.apiKey)), ...options.headers },
           body: formatter.format(request),
           fetch: options.fetch,
           signal,
           timeoutMs,
           replyLength,
-        },
+        }),
         formatter.decoder(),
-      );
-    },
+      ),
   };
 }
 

@@ -60,9 +60,20 @@ export class HookDispatcher {
    * Passes a modifiable event through the hooks and returns the changed event. Each hook gets the
    * event that the previous hook returned. `renew` completes each event that a hook returns.
    */
-  async modify<K extends EventType>(
+  modify<K extends EventType>(
     event: EventOf<K>,
     control: Control = {},
+    renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
+  ): Awaitable<EventOf<K>> {
+    const handlers = this.handlers(event.type);
+    if (handlers.length) return this.#modify(event, control, renew);
+    this.#throwMisuse();
+    return event;
+  }
+
+  async #modify<K extends EventType>(
+    event: EventOf<K>,
+    control: Control,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Promise<EventOf<K>> {
     const { type, seq }: AgentEvent = event;

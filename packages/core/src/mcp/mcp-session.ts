@@ -102,6 +102,7 @@ export async function openMcpSession(
       async close() {
         const leaving = new Deadline(new AbortController().signal, connectTimeoutMs, timedOut);
         await leaving.wait(() => transport().terminateSession()).catch(() => {});
+        leaving.end();
         await client.close();
       },
     };

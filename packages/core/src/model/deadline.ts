@@ -15,10 +15,13 @@ export class Deadline {
   /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #within = abortables(this.signal);
+  readonly #leaveCaller: () => void;
+  /** The wait that runs now: when it is too long, and its time limit. */
+  #wait: { readonly endsAt: number; readonly timeoutMs: number } | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #firesAt = Infinity;
   /** Time in `listen` since the last call of `heard`, in milliseconds. */
   #silentMs = 0;
-  /** Removes the listener on the caller's signal. */
-  readonly end: () => void;
 
   /** `toError` returns the error for a wait that takes longer than `timeoutMs`. */
   constructor(
@@ -30,7 +33,7 @@ export class Deadline {
     this.#toError = toError;
     const stop = (): void => this.#controller.abort(AgentError.from(caller.reason, 'ABORTED'));
     if (caller.aborted) stop();
-    this.end = onAbort(caller, stop);
+    this.#leaveCaller = onAbort(caller, stop);
   }
 
   /**
@@ -42,22 +45,22 @@ export class Deadline {
     timeoutMs: number = this.#timeoutMs,
     spentMs = 0,
   ): Promise<T> {
-    this.signal.throwIfAborted();
-    const onTimeout = (): void => this.#controller.abort(this.#toError(timeoutMs));
-    const timer = setTimeout(onTimeout, Math.min(timeoutMs - spentMs, longestTimeout));
+    this.#begin(performance.now() + timeoutMs - spentMs, timeoutMs);
     try {
       return await this.#within(work());
     } finally {
-      clearTimeout(timer);
+      this.#wait = undefined;
     }
   }
 
   /** Works like `wait`, but all waits since the last call of `heard` share one time limit. */
-  async listen<T>(work: () => Promise<T>, timeoutMs?: number): Promise<T> {
+  async listen<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
     const from = performance.now();
+    this.#begin(from + timeoutMs - this.#silentMs, timeoutMs);
     try {
-      return await this.wait(work, timeoutMs, this.#silentMs);
+      return await this.#within(work());
     } finally {
+      this.#wait = undefined;
       this.#silentMs += performance.now() - from;
     }
   }
@@ -65,6 +68,37 @@ export class Deadline {
   /** Notes that the server sent content. */
   heard(): void {
     this.#silentMs = 0;
+  }
+
+  /** Removes the timer, and the listener on the caller's signal. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#leaveCaller();
+  }
+
+  #begin(endsAt: number, timeoutMs: number): void {
+    this.signal.throwIfAborted();
+    this.#wait = { endsAt, timeoutMs };
+    if (endsAt < this.#firesAt) this.#start(endsAt);
+  }
+
+  /**
+   * Starts the timer. It keeps running after the wait, because most waits of a reply have the same
+   * time limit. A new timer for each network read would be slow, above all in Cloudflare Workers.
+   */
+  #start(endsAt: number): void {
+    clearTimeout(this.#timer);
+    const now = performance.now();
+    this.#firesAt = Math.min(endsAt, now + longestTimeout);
+    this.#timer = setTimeout(() => this.#check(), this.#firesAt - now);
+  }
+
+  #check(): void {
+    this.#firesAt = Infinity;
+    if (!this.#wait) return;
+    const { endsAt, timeoutMs } = this.#wait;
+    if (endsAt > performance.now()) this.#start(endsAt);
+    else this.#controller.abort(this.#toError(timeoutMs));
   }
 }
 

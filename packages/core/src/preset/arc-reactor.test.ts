@@ -17,7 +17,8 @@ import { tool } from '../tool/tool.ts';
 import { arcReactor } from './arc-reactor.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
+beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
 afterEach(() => void vi.useRealTimers());
 
 const input = { type: 'object' } as const;

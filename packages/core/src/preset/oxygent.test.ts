@@ -26,7 +26,8 @@ import { callVariables } from '../prompt/prompt-variables.ts';
 import { provide } from '../tool/context-token.ts';
 import { toolSourcing } from '../tool-selection/tool-sourcing.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+const clocks = ['setTimeout', 'clearTimeout', 'performance'] as const;
+beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
 afterEach(() => void vi.useRealTimers());
 
 type AgentOptions = ConstructorParameters<typeof ReActAgent>[0];

@@ -42,14 +42,15 @@ const closingReads = 8;
 const maxErrorBytes = 65_536;
 
 /**
- * Sends a request and yields the deltas of the reply, one array for each network read. Reads from
- * the network only when the caller asks for the next array. Rejects with an `AgentError`. Its
- * message may quote the server's text, but never the value of a request header.
+ * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
+ * network read. Reads from the network only when the caller asks for the next array. Rejects with
+ * an `AgentError`. Its message may quote the server's text, but never the value of a request header.
  */
 export async function* streamReply(
-  request: HttpRequest,
+  prepare: () => HttpRequest | Promise<HttpRequest>,
   decoder: ReplyDecoder,
 ): AsyncGenerator<readonly ModelDelta[], void> {
+  const request = await prepare();
   const deadline = new Deadline(request.signal, request.timeoutMs);
   const length = new ReplyLength(request.replyLength ?? Infinity);
   const pace = new Pace(performance.now());

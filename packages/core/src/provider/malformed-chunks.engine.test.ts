@@ -25,7 +25,7 @@ async function read(
     timeoutMs: Infinity,
   };
   try {
-    for await (const batch of streamReply(request, decoder)) deltas.push(...batch);
+    for await (const batch of streamReply(() => request, decoder)) deltas.push(...batch);
     return { deltas };
   } catch (error) {
     return { deltas, error: error as AgentError };

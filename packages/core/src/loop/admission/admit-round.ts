@@ -38,7 +38,8 @@ export async function admitRound(
   };
   const admit = async (calls: readonly ToolUse[]): Promise<void> => {
     for (const call of calls) {
-      await rest(run);
+      const turn = rest(run);
+      if (turn) await turn;
       if (!isStopped()) await take(await admitCall(run, call, decisionOf(call)));
     }
   };

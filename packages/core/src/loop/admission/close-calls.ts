@@ -17,7 +17,8 @@ export async function conclude(
   result: ToolResult,
   asked: Jump[],
 ): Promise<void> {
-  await rest(run);
+  const turn = rest(run);
+  if (turn) await turn;
   const event = await run.modify(
     'post-acting',
     { toolUse, result },
@@ -47,7 +48,8 @@ export async function refuseCalls(run: Run, decided: ReadonlySet<string>): Promi
   for (const toolUse of run.openCalls()) {
     const { id } = toolUse;
     if (!late.has(id) || decided.has(id) || status.calls.get(id)?.pending) continue;
-    await rest(run);
+    const turn = rest(run);
+    if (turn) await turn;
     const result = toolResult(toolUse, output, 'error');
     const event = await run.modify('post-acting', { toolUse, result });
     results.push(run.message('tool', [{ ...event.result, toolUseId: id }]));

@@ -7,7 +7,8 @@ import { modelTimeout, type ModelTimeoutOptions } from './model-timeout.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+const clocks = ['setTimeout', 'clearTimeout', 'Date', 'performance'] as const;
+beforeEach(() => void vi.useFakeTimers({ toFake: [...clocks] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Creates a reply step that emits its text after this many milliseconds. */

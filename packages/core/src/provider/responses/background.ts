@@ -109,7 +109,7 @@ class BackgroundReply {
         this.#decoder = new ResponsesDecoder({ origin, inputSum });
         this.#stored = undefined;
         return this.#follow(
-          streamReply({ ...http, body, onRead: () => this.#store() }, this.#decoder),
+          streamReply(() => ({ ...http, body, onRead: () => this.#store() }), this.#decoder),
         );
       },
     );
@@ -169,7 +169,7 @@ class BackgroundReply {
     this.#decoder.resume();
     const query = `stream=true&starting_after=${this.#decoder.sequence}`;
     const url = `${http.url}/${encodeURIComponent(id)}?${query}`;
-    return streamReply({ ...http, url }, this.#decoder);
+    return streamReply(() => ({ ...http, url }), this.#decoder);
   }
 
   /** Stores the id of the response as soon as it is known. */

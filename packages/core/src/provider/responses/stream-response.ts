@@ -22,7 +22,7 @@ export async function* streamResponse(
   yield* withWhole(
     (whole) => formatter.format(request, { whole }),
     ({ body, inputSum }) =>
-      streamReply({ ...http, body }, new ResponsesDecoder({ origin, inputSum })),
+      streamReply(() => ({ ...http, body }), new ResponsesDecoder({ origin, inputSum })),
   );
 }
 

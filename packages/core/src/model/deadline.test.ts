@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Deadline } from './deadline.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const timedOut = { code: 'MODEL_TIMEOUT' };
+
+/** Returns work that takes `ms` milliseconds. */
+const work = (ms: number) => (): Promise<string> =>
+  new Promise((resolve) => setTimeout(() => resolve('done'), ms));
+
+const never = (): Promise<never> => new Promise(() => {});
+
+const create = (timeoutMs = 1_000): Deadline =>
+  new Deadline(new AbortController().signal, timeoutMs);
+
+/** Returns whether `promise` has settled after `ms` milliseconds, and how. */
+async function after(promise: Promise<unknown>, ms: number): Promise<unknown> {
+  let outcome: unknown = 'pending';
+  promise.then(
+    (value) => (outcome = value),
+    (error: unknown) => (outcome = error),
+  );
+  await vi.advanceTimersByTimeAsync(ms);
+  return outcome;
+}
+
+test('many short waits start one timer, which `end` removes', async () => {
+  const deadline = create();
+  const start = vi.spyOn(globalThis, 'setTimeout');
+  for (let waits = 0; waits < 20; waits += 1) await deadline.wait(async () => waits);
+  for (let reads = 0; reads < 20; reads += 1) await deadline.listen(async () => reads);
+  expect(start).toHaveBeenCalledTimes(1);
+  expect(vi.getTimerCount()).toBe(1);
+  deadline.end();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('each wait has the whole time limit', async () => {
+  const deadline = create();
+  expect(await after(deadline.wait(work(900)), 900)).toBe('done');
+  const second = deadline.wait(never);
+  expect(await after(second, 999)).toBe('pending');
+  expect(await after(second, 1)).toMatchObject(timedOut);
+});
+
+test('time between two waits does not count', async () => {
+  const deadline = create();
+  expect(await after(deadline.wait(work(10)), 10)).toBe('done');
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(deadline.signal.aborted).toBe(false);
+  const second = deadline.wait(never);
+  expect(await after(second, 999)).toBe('pending');
+  expect(await after(second, 1)).toMatchObject(timedOut);
+});
+
+test('a wait with a shorter limit than the running timer ends in time', async () => {
+  const deadline = create();
+  expect(await after(deadline.wait(work(10)), 10)).toBe('done');
+  const short = deadline.wait(never, 50);
+  expect(await after(short, 49)).toBe('pending');
+  expect(await after(short, 1)).toMatchObject({ message: expect.stringContaining('50 ms') });
+});
+
+test('reads without content share one limit, and content starts it again', async () => {
+  const deadline = create();
+  expect(await after(deadline.listen(work(600)), 600)).toBe('done');
+  expect(await after(deadline.listen(work(300)), 300)).toBe('done');
+  deadline.heard();
+  expect(await after(deadline.listen(work(900)), 900)).toBe('done');
+  expect(await after(deadline.listen(never), 100)).toMatchObject(timedOut);
+});
+
+test('a limit longer than `setTimeout` accepts still counts', async () => {
+  const deadline = create(2 ** 31 + 10);
+  const wait = deadline.wait(never);
+  expect(await after(wait, 2 ** 31 + 9)).toBe('pending');
+  expect(await after(wait, 1)).toMatchObject(timedOut);
+});
