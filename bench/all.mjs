@@ -6,7 +6,7 @@ const benchmarks = [
   ['--runtimes', 'node,node-settled,workerd,chromium'],
   ['worker', '--reps', '11'],
   ['growth'],
-  ['edge', '--parts', 'load,memory', '--reps', '1'],
+  ['edge', '--parts', 'load,memory,idle', '--reps', '1'],
   ['edge', '--parts', 'answer,cold', '--reps', '7'],
 ];
 

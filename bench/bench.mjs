@@ -9,7 +9,7 @@
 // - `npm run bench -- context`: the time to fit a request into the window (context.mjs)
 // - `npm run bench -- log`: the store operations of an append to a session's log (log.mjs)
 // - `npm run bench -- worker`: the transport of events from a worker to the page (worker.mjs)
-// - `npm run bench -- edge [--parts load,answer,memory,cold] [--reps N] [--write]`: the chat
+// - `npm run bench -- edge [--parts load,answer,memory,idle,cold] [--reps N] [--write]`: the chat
 //   endpoint in workerd (edge.mjs)
 // - `npm run bench -- growth [--reps N] [--write]`: the cost of step n, of turn n and of opening a
 //   session (growth.mjs)

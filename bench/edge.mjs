@@ -1,9 +1,10 @@
-// npm run bench -- edge [--parts load,answer,memory,cold] [--reps N] [--write]
+// npm run bench -- edge [--parts load,answer,memory,idle,cold] [--reps N] [--write]
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { measureAnswer } from './edge/answer.mjs';
 import { measureCold } from './edge/cold.mjs';
 import { bundleApps, contenders } from './edge/contenders.mjs';
+import { measureIdle } from './edge/idle.mjs';
 import { measureLoad } from './edge/load.mjs';
 import { measureMemory } from './edge/memory.mjs';
 import { writeSections } from './lib/results-file.mjs';
@@ -13,6 +14,7 @@ const all = {
   load: { title: 'endpoint, 50 sessions at once', measure: measureLoad },
   answer: { title: 'endpoint, one answer of 2,000 deltas', measure: measureAnswer },
   memory: { title: 'endpoint, 2,000 turns', measure: measureMemory },
+  idle: { title: 'endpoint, idle sessions', measure: measureIdle },
   cold: { title: 'endpoint, cold start', measure: measureCold },
 };
 
@@ -27,6 +29,7 @@ export async function benchEdge({ parts = Object.keys(all).join(','), reps, writ
       ...Object.values(contenders).flatMap(({ app }) => app ?? []),
       'empty',
       'loop',
+      'object',
     ]);
     for (const part of asked) {
       const { title, measure } = all[part];

@@ -34,9 +34,10 @@ export async function bundleApps(bundles, names) {
 /**
  * Starts a Worker in its own workerd. Durable Objects are stored in a folder that `stop` deletes.
  * If possible, the folder is in memory, because the speed of the local disk says nothing about
- * Cloudflare.
+ * Cloudflare. With `pinned`, Durable Objects stay in memory while they are idle. With `inspect`, the
+ * inspector listens.
  */
-export async function startApp(bundles, { app, binds = [] }, world) {
+export async function startApp(bundles, { app, binds = [], pinned = false, inspect }, world) {
   const disk = mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/isoloop-bench-`);
   const bindings = [
     `(name = "WORLD", text = "http://127.0.0.1:${world}")`,
@@ -55,7 +56,7 @@ export async function startApp(bundles, { app, binds = [] }, world) {
     bindings.push('(name = "CHAT_SESSION", durableObjectNamespace = "ChatSession")');
     services.push(`(name = "disk", disk = (path = "${disk}", writable = true))`);
     lines.push(
-      'durableObjectNamespaces = [(className = "ChatSession", uniqueKey = "chat-session", enableSql = true)]',
+      `durableObjectNamespaces = [(className = "ChatSession", uniqueKey = "chat-session", enableSql = true, preventEviction = ${pinned})]`,
     );
     lines.push('durableObjectStorage = (localDisk = "disk")');
   }
@@ -64,6 +65,7 @@ export async function startApp(bundles, { app, binds = [] }, world) {
     folder: folderOf(bundles, app),
     worker: lines.join(',\n  '),
     services: services.map((each) => `, ${each}`).join(''),
+    inspect,
   });
   return {
     ...started,

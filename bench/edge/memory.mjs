@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { table } from '../lib/report.mjs';
+import { residentBytes } from '../lib/resident-bytes.mjs';
 import { converse } from './client.mjs';
 import { contenders, startApp } from './contenders.mjs';
 import { drive } from './load.mjs';
@@ -61,7 +61,5 @@ async function grow(contender, { concurrency, turns, posts }, { bundles, world }
 }
 
 function residentMb(pid) {
-  return Math.round(
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024,
-  );
+  return Math.round(residentBytes(pid) / 2 ** 20);
 }

@@ -19,10 +19,11 @@ export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'impo
 /**
  * Starts workerd with `folder/worker.js` and waits until `GET /ready` answers. The Worker has no
  * modules of Node and no limits of the platform. `worker` adds lines to the Worker's configuration,
- * such as bindings. `services` adds services.
+ * such as bindings. `services` adds services. With `inspect`, V8's inspector listens on `inspector`.
  */
-export async function startWorkerd({ folder, worker, services = '' }) {
+export async function startWorkerd({ folder, worker, services = '', inspect = false }) {
   const port = await freePort();
+  const inspector = inspect ? await freePort() : undefined;
   const file = `${folder}/config-${port}.capnp`;
   const config = [
     'using Workerd = import "/workerd/workerd.capnp";',
@@ -41,17 +42,13 @@ export async function startWorkerd({ folder, worker, services = '' }) {
     [
       'serve',
       '--experimental',
-      ...(process.env.BENCH_INSPECT
-        ? ['--inspector-addr=127.0.0.1:' + process.env.BENCH_INSPECT]
-        : []),
+      ...(inspect ? [`--inspector-addr=127.0.0.1:${inspector}`] : []),
       file,
     ],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    },
+    { stdio: ['ignore', 'inherit', 'inherit'] },
   );
   await untilAnswering(port, child);
-  return { port, pid: child.pid, stop: () => child.kill('SIGKILL') };
+  return { port, inspector, pid: child.pid, stop: () => child.kill('SIGKILL') };
 }
 
 async function untilAnswering(port, child) {
