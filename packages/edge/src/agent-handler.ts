@@ -1,5 +1,5 @@
 import { AgentError, type ReActAgent } from '@isoloop/core';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 // The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
 import { Hono } from 'hono/tiny';
 import { access } from './http/access.ts';
@@ -9,7 +9,7 @@ import { chatsRoute, deleteRoute } from './routes/chats-route.ts';
 import { checkOptions } from './check-options.ts';
 import { completionsRoute } from './routes/completions-route.ts';
 import { crossOrigin } from './http/cross-origin.ts';
-import { errorResponse, logError } from './http/error-response.ts';
+import { byMethod, endpoint, type Route } from './http/endpoint.ts';
 import { defaultLimits, defaultSessions } from './handler-options.ts';
 import type {
   AgentHandler,
@@ -28,7 +28,6 @@ import { noStoredResponse, responsesRoute } from './routes/responses-route.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
-import { securityHeaders } from './http/security-headers.ts';
 import { echoHeader } from './turn/session.ts';
 import { streamRoute } from './routes/stream-route.ts';
 
@@ -74,112 +73,61 @@ export function createAgentHandler<
     sessions: { ...defaultSessions, ...options.sessions },
   };
   checkOptions(settings);
-  const app = new Hono<EdgeEnv>();
-  const allowed = rateLimited(settings, access(settings));
-  // Registers the middleware for each path: in another Hono app, it must not affect the routes of
-  // that app.
-  const origins = crossOrigin(options.cors ?? [], [echoHeader]);
-  const { store } = settings;
+  const { llm, store } = settings;
   const sessions = store && new ProcessSessions(settings, store);
-  for (const [path, face] of paths) app.use(path, begin(face, sessions), origins);
-
-  app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
-  app.patch('/api/chat/:id', allowed, (c) => renameRoute(c, settings));
-  app.delete('/api/chat/:id', allowed, (c) => deleteRoute(c, settings));
-  app.get('/api/chat/:id/messages', allowed, (c) => messagesRoute(c, settings));
-  app.get('/api/chat/:id/branches', allowed, (c) => branchesRoute(c, settings));
-  app.post('/api/run', allowed, (c) => runRoute(c, settings));
-  app.get('/api/chat/:id/stream', allowed, (c) => streamRoute(c, settings));
-  app.post('/api/chat/:id/interrupt', allowed, (c) => interruptRoute(c, settings));
-  app.get('/api/chats', allowed, (c) => chatsRoute(c, settings));
-  app.post('/v1/chat/completions', allowed, (c) => completionsRoute(c, settings));
-  app.post('/v1/responses', allowed, (c) => responsesRoute(c, settings));
-  app.get('/v1/models', allowed, () => modelsRoute(settings));
-  const { llm } = settings;
-  if (llm) {
-    app.post('/llm/v1/chat/completions', allowed, (c) => llmRoute(c, settings, llm));
-    app.post('/llm/v1/responses', allowed, (c) => llmResponsesRoute(c, settings, llm));
-    app.get('/llm/v1/models', allowed, () => modelsRoute(llm));
-  }
-  for (const path of ['/v1/responses/:id', '/v1/responses/:id/:part'])
-    app.all(path, begin('openai'), origins, noStoredResponse);
-  app.get('/healthz', () => Response.json({ ok: true }));
-  for (const [path, face, methods] of paths) {
-    if (llm || !path.startsWith('/llm/')) app.all(path, (c) => wrongMethod(c, face, methods));
-  }
-
-  app.onError((error, c) => {
-    const requestId = c.get('requestId');
-    logError(error, requestId);
-    return errorResponse(error, { requestId, face: c.get('face') });
-  });
-  app.notFound((c) => {
-    const face = /^\/(llm\/)?v1\//.test(c.req.path) ? 'openai' : 'isoloop';
-    return errorResponse(
-      new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`),
-      {
-        // The request id is already set if the path is in `paths` but `llm` is not configured.
-        requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
-        face,
-        headers: Object.fromEntries(securityHeaders),
-      },
-    );
-  });
-  const serve = (request: Request): Response | Promise<Response> => app.fetch(request);
-  const methods = { GET: serve, POST: serve, PATCH: serve, DELETE: serve, OPTIONS: serve };
-  const Session = agentSession(settings);
-  return Object.assign(app, { ...methods, Session }) as unknown as AgentHandler<Env, A>;
-}
-
-const paths: readonly (readonly [
-  path: string,
-  face: RequestVariables['face'],
-  methods: 'GET' | 'POST' | 'DELETE, PATCH',
-])[] = [
-  ['/api/chat', 'isoloop', 'POST'],
-  ['/api/chat/:id/messages', 'isoloop', 'GET'],
-  ['/api/chat/:id/branches', 'isoloop', 'GET'],
-  ['/api/chat/:id', 'isoloop', 'DELETE, PATCH'],
-  ['/api/chat/:id/stream', 'isoloop', 'GET'],
-  ['/api/chat/:id/interrupt', 'isoloop', 'POST'],
-  ['/api/chats', 'isoloop', 'GET'],
-  ['/api/run', 'isoloop', 'POST'],
-  ['/v1/chat/completions', 'openai', 'POST'],
-  ['/v1/responses', 'openai', 'POST'],
-  ['/v1/models', 'openai', 'GET'],
-  ['/llm/v1/chat/completions', 'openai', 'POST'],
-  ['/llm/v1/responses', 'openai', 'POST'],
-  ['/llm/v1/models', 'openai', 'GET'],
-  ['/healthz', 'isoloop', 'GET'],
-];
-
-function begin(
-  face: RequestVariables['face'],
-  sessions?: ProcessSessions,
-): MiddlewareHandler<EdgeEnv> {
-  return async (c, next) => {
-    const { env = {} } = c;
-    if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
-    const requestId = crypto.randomUUID();
-    c.set('requestId', requestId);
-    c.set('face', face);
-    await next();
-    c.header('x-request-id', requestId);
-    for (const [name, value] of securityHeaders) c.header(name, value);
-    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store');
+  const identify = rateLimited(settings, access(settings));
+  const allowed =
+    (route: Route): Route =>
+    async (c) => {
+      const { env = {} } = c;
+      if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
+      await identify(c);
+      return route(c);
+    };
+  const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+    '/api/chat': { POST: allowed((c) => chatRoute(c, settings)) },
+    '/api/chat/:id': {
+      DELETE: allowed((c) => deleteRoute(c, settings)),
+      PATCH: allowed((c) => renameRoute(c, settings)),
+    },
+    '/api/chat/:id/messages': { GET: allowed((c) => messagesRoute(c, settings)) },
+    '/api/chat/:id/branches': { GET: allowed((c) => branchesRoute(c, settings)) },
+    '/api/chat/:id/stream': { GET: allowed((c) => streamRoute(c, settings)) },
+    '/api/chat/:id/interrupt': { POST: allowed((c) => interruptRoute(c, settings)) },
+    '/api/chats': { GET: allowed((c) => chatsRoute(c, settings)) },
+    '/api/run': { POST: allowed((c) => runRoute(c, settings)) },
+    '/v1/chat/completions': { POST: allowed((c) => completionsRoute(c, settings)) },
+    '/v1/responses': { POST: allowed((c) => responsesRoute(c, settings)) },
+    '/v1/models': { GET: allowed(() => modelsRoute(settings)) },
+    '/healthz': { GET: () => Response.json({ ok: true }) },
+    ...(llm && {
+      '/llm/v1/chat/completions': { POST: allowed((c) => llmRoute(c, settings, llm)) },
+      '/llm/v1/responses': { POST: allowed((c) => llmResponsesRoute(c, settings, llm)) },
+      '/llm/v1/models': { GET: allowed(() => modelsRoute(llm)) },
+    }),
   };
+  const app = new Hono<EdgeEnv>();
+  const checkOrigin = crossOrigin(options.cors ?? [], [echoHeader]);
+  // Each path has its own handler: in another Hono app, this app must not affect the routes of that
+  // app.
+  const serve = (path: string, route: Route): void => {
+    app.all(path, endpoint(faceOf(path), checkOrigin, route));
+  };
+  for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
+  for (const path of ['/v1/responses/:id', '/v1/responses/:id/:part'])
+    serve(path, noStoredResponse);
+  app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute)(c));
+  const answer = (request: Request): Response | Promise<Response> => app.fetch(request);
+  const handlers = { GET: answer, POST: answer, PATCH: answer, DELETE: answer, OPTIONS: answer };
+  const Session = agentSession(settings);
+  return Object.assign(app, { ...handlers, Session }) as unknown as AgentHandler<Env, A>;
 }
 
-function wrongMethod(
-  c: Context<EdgeEnv>,
-  face: RequestVariables['face'],
-  methods: string,
-): Response {
-  const error = new AgentError('NOT_FOUND', `${c.req.path} takes ${methods}, not ${c.req.method}.`);
-  return errorResponse(error, {
-    requestId: c.get('requestId'),
-    face,
-    status: 405,
-    headers: { allow: methods },
-  });
+/** Returns the API whose error format the responses of a path use. */
+function faceOf(path: string): RequestVariables['face'] {
+  return /^\/(llm\/)?v1\//.test(path) ? 'openai' : 'isoloop';
+}
+
+function noRoute({ req }: Context<EdgeEnv>): never {
+  throw new AgentError('NOT_FOUND', `There is no ${req.method} ${req.path} here.`);
 }

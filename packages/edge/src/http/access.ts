@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import type { AgentHandlerOptions, EdgeEnv } from '../handler-options.ts';
 
@@ -10,20 +10,19 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Returns middleware that identifies the caller and sets `user`. Throws `UNAUTHORIZED` if
- * `authorize` does not identify the caller.
+ * Returns a function that identifies the caller of a request and sets `user`. The function rejects
+ * with `UNAUTHORIZED` if `authorize` does not identify the caller.
  */
 export function access({
   authorize,
-}: Pick<AgentHandlerOptions, 'authorize'>): MiddlewareHandler<EdgeEnv> {
-  return async (c, next) => {
+}: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<void> {
+  return async (c) => {
     c.set(
       'user',
       authorize
         ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId'))
         : localUser(c.req.raw),
     );
-    await next();
   };
 }
 

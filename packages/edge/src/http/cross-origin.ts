@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
 import { isOrigin } from './is-origin.ts';
@@ -11,8 +11,16 @@ const maxLogged = 50;
 /** Headers of answers that pages may read. */
 const exposed = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'];
 
+/** Result of a check of a request's origin. */
+export interface OriginCheck {
+  /** Headers for the response. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Response to a preflight or to a refused page. `undefined`: the request may go on. */
+  readonly answer?: Response;
+}
+
 /**
- * Returns middleware that lets pages of the listed origins call, and answers their preflights.
+ * Returns a function that lets pages of the listed origins call, and answers their preflights.
  * Refuses pages of other origins with 403, and logs each of these origins once. Without the refusal
  * a browser would hide the answer from such a page, but the turn would still run.
  *
@@ -23,42 +31,43 @@ const exposed = ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after']
 export function crossOrigin(
   listed: readonly string[],
   exposedToo: readonly string[],
-): MiddlewareHandler<EdgeEnv> {
+): (c: Context<EdgeEnv>) => OriginCheck {
   const logged = new Set<string>();
   const exposes = [...exposed, ...exposedToo].join(',');
-  return async (c, next) => {
+  // A cache must not give the answer for one origin to a page of another origin.
+  const vary = listed.length ? [['vary', 'origin'] as const] : [];
+  return (c) => {
     const origin = c.req.header('origin');
-    // A cache must not give the answer for one origin to a page of another origin.
-    if (listed.length) c.res.headers.append('vary', 'origin');
-    if (origin === undefined) return next();
+    if (origin === undefined) return { headers: vary };
     const isPreflight = c.req.method === 'OPTIONS';
     if (listed.includes(origin)) {
-      c.res.headers.set('access-control-allow-origin', origin);
-      if (isPreflight) return preflightAnswer(c);
-      c.res.headers.set('access-control-expose-headers', exposes);
-      return next();
+      const allow = [...vary, ['access-control-allow-origin', origin] as const];
+      if (isPreflight) return { headers: allow, answer: preflightAnswer(c) };
+      return { headers: [...allow, ['access-control-expose-headers', exposes]] };
     }
-    if (!isPreflight && isOwn(origin, c.req.url)) return next();
+    if (!isPreflight && isOwn(origin, c.req.url)) return { headers: vary };
     const error = refusalOf(origin);
     if (!logged.has(origin) && logged.size < maxLogged) {
       logged.add(origin);
       console.warn(error.message);
     }
-    return errorResponse(error, {
+    const answer = errorResponse(error, {
       requestId: c.get('requestId'),
       face: c.get('face'),
       status: 403,
     });
+    return { headers: vary, answer };
   };
 }
 
 function preflightAnswer(c: Context<EdgeEnv>): Response {
   const wanted = c.req.header('access-control-request-headers');
-  return c.body(null, 204, {
+  const headers = {
     'access-control-allow-methods': 'GET,POST,PATCH,DELETE',
     'access-control-max-age': '3600',
     ...(wanted !== undefined && { 'access-control-allow-headers': wanted }),
-  });
+  };
+  return new Response(null, { status: 204, headers });
 }
 
 function isOwn(origin: string, url: string): boolean {

@@ -90,7 +90,10 @@ export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId'
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns the response for a failed request, with an error message that a client may see. */
+/**
+ * Returns the response for a failed request, with an error message that a client may see.
+ * `endpoint` adds the headers of every response.
+ */
 export function errorResponse(
   thrown: unknown,
   { requestId, face, headers, status: given }: ErrorResponseOptions,
@@ -103,8 +106,6 @@ export function errorResponse(
     {
       status,
       headers: {
-        'x-request-id': requestId,
-        'cache-control': 'no-store',
         // OpenAI's clients retry after a 409, but a retry of this request would fail again.
         ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
         ...(status === 401 && { 'www-authenticate': 'Bearer' }),

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 
@@ -9,14 +9,14 @@ export interface RateLimiter {
 }
 
 /**
- * Returns middleware that runs `identified`, and counts the request if there is a limiter: for its
- * user, or as a failed login of its address. Throws `LIMIT_EXCEEDED` after too many requests, and
- * `OVERLOADED` if the limiter fails.
+ * Returns a function that calls `identify`, and counts the request if there is a limiter: for its
+ * user, or as a failed login of its address. The function rejects with `LIMIT_EXCEEDED` after too
+ * many requests, and with `OVERLOADED` if the limiter fails.
  */
 export function rateLimited(
   settings: Pick<HandlerSettings, 'rateLimit'>,
-  identified: MiddlewareHandler<EdgeEnv>,
-): MiddlewareHandler<EdgeEnv> {
+  identify: (c: Context<EdgeEnv>) => Promise<void>,
+): (c: Context<EdgeEnv>) => Promise<void> {
   const count = async (c: Context<EdgeEnv>, key: string): Promise<void> => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
     const limiter = settings.rateLimit ? settings.rateLimit(env) : env.RATE_LIMITER;
@@ -25,16 +25,15 @@ export function rateLimited(
       details: { retryAfterMs: 60_000 },
     });
   };
-  return async (c, next) => {
+  return async (c) => {
     try {
-      await identified(c, async () => {});
+      await identify(c);
     } catch (error) {
       // Counted only after the login has failed, so that nobody can lock out users of an address.
       await count(c, `login:${senderOf(c.req.raw)}`);
       throw error;
     }
     await count(c, c.get('user'));
-    await next();
   };
 }
 

@@ -2,7 +2,7 @@ import { AgentError, SessionMemory } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
 import { titleOf } from '@isoloop/core/adapter';
 import { logError } from '../http/error-response.ts';
-import { askSession, sessionObject, type SessionCommand } from './session-command.ts';
+import { callSession, sessionObject, type SessionCommand } from './session-command.ts';
 import type { Identity, SessionRecord } from './session-record.ts';
 
 export interface ListEntryOptions {
@@ -106,7 +106,7 @@ export class ListEntry {
     const { env, identity } = this.#options;
     const list = sessionObject(env, identity.user, '');
     if (!list) return;
-    const { ok, status } = await askSession(list, {
+    const { ok, status } = await callSession(list, {
       user: identity.user,
       session: '',
       requestId: 'list',

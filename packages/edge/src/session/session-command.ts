@@ -49,21 +49,28 @@ export function sessionObject(
   return objects?.get(objects.idFromName(`${user}/${session}`));
 }
 
-/**
- * Sends a request to the Durable Object and returns its response, even an error response. Rejects
- * with `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
- */
+/** Works like `callSession`. Returns a response whose headers can be changed. */
 export async function askSession(
   object: DurableObjectStub,
   request: SessionRequest,
 ): Promise<Response> {
+  const response = await callSession(object, request);
+  return new Response(response.body, response);
+}
+
+/**
+ * Sends a request to the Durable Object and returns its response, even an error response. Rejects
+ * with `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
+ */
+export async function callSession(
+  object: DurableObjectStub,
+  request: SessionRequest,
+): Promise<Response> {
   try {
-    const response = await object.fetch('https://session/', {
+    return await object.fetch('https://session/', {
       method: 'POST',
       body: JSON.stringify(request),
     });
-    // Returns a copy, because the headers of a fetched response are read-only.
-    return new Response(response.body, response);
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };
     if (overloaded) {

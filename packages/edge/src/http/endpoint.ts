@@ -1,0 +1,65 @@
+import { AgentError } from '@isoloop/core';
+import type { Context } from 'hono';
+import type { OriginCheck } from './cross-origin.ts';
+import { errorResponse, logError } from './error-response.ts';
+import { securityHeaders } from './security-headers.ts';
+import type { EdgeEnv, RequestVariables } from '../handler-options.ts';
+
+/** Function that answers the requests of a path. Errors that it throws become error responses. */
+export type Route = (c: Context<EdgeEnv>) => Response | Promise<Response>;
+
+/**
+ * Returns the only handler of a path: it gives the request an id, checks its origin, calls the
+ * route and adds the headers of every response. It is not a chain of middleware, because Hono
+ * copies a response for each header that a middleware adds.
+ */
+export function endpoint(
+  face: RequestVariables['face'],
+  checkOrigin: (c: Context<EdgeEnv>) => OriginCheck,
+  route: Route,
+): (c: Context<EdgeEnv>) => Promise<Response> {
+  return async (c) => {
+    const requestId = crypto.randomUUID();
+    c.set('requestId', requestId);
+    c.set('face', face);
+    const { headers: originHeaders, answer } = checkOrigin(c);
+    const response = answer ?? (await answerOf(c, route));
+    const { headers } = response;
+    headers.set('x-request-id', requestId);
+    for (const [name, value] of originHeaders) headers.set(name, value);
+    for (const [name, value] of securityHeaders) headers.set(name, value);
+    if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
+    return response;
+  };
+}
+
+/** Returns a route that calls one of the given routes, or answers 405 for any other method. */
+export function byMethod(routes: Readonly<Record<string, Route>>): Route {
+  return (c) => {
+    // Hono answers HEAD like GET, without the body.
+    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
+    const route = Object.hasOwn(routes, method) ? routes[method] : undefined;
+    return route ? route(c) : wrongMethod(c, Object.keys(routes).join(', '));
+  };
+}
+
+/** Calls the route. An error becomes a response, and is logged. */
+async function answerOf(c: Context<EdgeEnv>, route: Route): Promise<Response> {
+  try {
+    return await route(c);
+  } catch (error) {
+    const requestId = c.get('requestId');
+    logError(error, requestId);
+    return errorResponse(error, { requestId, face: c.get('face') });
+  }
+}
+
+function wrongMethod(c: Context<EdgeEnv>, allowed: string): Response {
+  const { path, method } = c.req;
+  return errorResponse(new AgentError('NOT_FOUND', `${path} takes ${allowed}, not ${method}.`), {
+    requestId: c.get('requestId'),
+    face: c.get('face'),
+    status: 405,
+    headers: { allow: allowed },
+  });
+}
