@@ -348,7 +348,7 @@ export class BranchLog implements Log {
       : before && mergeTurns(before, { ...context, compactAfter, pending });
     const title = context.title();
     const at = now();
-    const { ref, batch, entries, head, headEntry } = await makeTurnBatch(
+    const { ref, batch, text, entries, head, headEntry } = await makeTurnBatch(
       this.#keys,
       {
         id: attemptId(this.#turnId, this.#unsure.length),
@@ -370,6 +370,7 @@ export class BranchLog implements Log {
     );
     this.#unsure = [...this.#unsure, { ref, records: count }];
     await this.#store.setMany(this.#isAside ? entries : [...entries, headEntry]);
+    this.#reader.keep(ref, text);
     this.#pending.splice(0, count);
     if (!this.#isAside) this.#seen = headEntry[1];
     const batches = new Map([...(before?.batches ?? []), [ref, batch]]);

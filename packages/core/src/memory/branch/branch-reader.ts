@@ -165,6 +165,14 @@ export class BranchReader {
     return this.#endingWith(ref, batch, await digest(joinValue(values)));
   }
 
+  /**
+   * Adds a batch that was just written to the cache, so that the next turn does not read it. Parses
+   * the text, because the run can still change its own objects.
+   */
+  keep(ref: string, text: string): void {
+    this.#known(new Map()).add?.(ref, JSON.parse(text) as Batch, text.length);
+  }
+
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
     if (!batch.head) return undefined;
     const taken = [...(batch.index ?? []), ...(batch.replaces ?? [])];

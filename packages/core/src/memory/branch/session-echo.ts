@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { toUtf8 } from '../log/integrity/utf8.ts';
 
 /**
  * A state of a session, given by its last batch of records. The last batch and all batches that it
@@ -35,7 +36,6 @@ const minSecret = 32;
 export class EchoSigner {
   readonly #secrets: readonly string[];
   readonly #sessionId: string;
-  #keys: Promise<readonly CryptoKey[]> | undefined;
 
   constructor(secrets: readonly string[], sessionId: string) {
     const isUsable = (secret: unknown): boolean =>
@@ -57,28 +57,24 @@ export class EchoSigner {
 
   async sign(echo: Echo): Promise<string> {
     const payload = toBase64Url(JSON.stringify({ v: 1, ...echo }));
-    const [key] = await this.#load();
-    const mac = await crypto.subtle.sign('HMAC', key!, this.#signed(payload));
+    const key = await keyOf(this.#secrets[0]!);
+    const mac = await crypto.subtle.sign('HMAC', key, this.#signed(payload));
     return `${payload}.${toBase64Url(String.fromCharCode(...new Uint8Array(mac)))}`;
   }
 
   /** Verifies an echo. Rejects with `INVALID_INPUT` if no secret signed it for this session. */
   async verify(text: string): Promise<Echo> {
     const [, payload, mac] =
-      (typeof text === 'string' &&
-        text.length <= maxLength &&
-        /^([\w-]+)\.([\w-]{43})$/.exec(text)) ||
-      [];
+      (typeof text === 'string' && text.length <= maxLength && shape.exec(text)) || [];
     if (payload === undefined || mac === undefined) throw refused();
-    const bytes = fromBase64Url(mac);
-    // The last of the 43 characters has unused bits, so another text can decode to the same bytes.
-    // Only the signed text is accepted.
-    if (toBase64Url(bytes) !== mac) throw refused();
-    const given = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
-    const checks = (await this.#load()).map((key) =>
-      crypto.subtle.verify('HMAC', key, given, this.#signed(payload)),
-    );
-    if (!(await Promise.all(checks)).includes(true)) throw refused();
+    const given = toBytes(fromBase64Url(mac));
+    const signed = this.#signed(payload);
+    let isSigned = false;
+    for (const secret of this.#secrets) {
+      const key = await keyOf(secret);
+      if (await crypto.subtle.verify('HMAC', key, given, signed)) isSigned = true;
+    }
+    if (!isSigned) throw refused();
     const { v, ...echo } = JSON.parse(fromBase64Url(payload)) as Echo & { readonly v: unknown };
     if (v !== 1) throw refused();
     return echo;
@@ -86,26 +82,42 @@ export class EchoSigner {
 
   /** Returns the bytes to sign, bound to this session and to this use of the secret. */
   #signed(payload: string): Uint8Array<ArrayBuffer> {
-    return new TextEncoder().encode(JSON.stringify(['isoloop-echo', this.#sessionId, payload]));
+    return toUtf8(JSON.stringify(['isoloop-echo', this.#sessionId, payload]));
   }
+}
 
-  #load(): Promise<readonly CryptoKey[]> {
-    const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-    return (this.#keys ??= Promise.all(
-      this.#secrets.map((secret) =>
-        crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, [
-          'sign',
-          'verify',
-        ]),
-      ),
-    ));
-  }
+/**
+ * An echo: a payload and a signature of 43 characters. The last of them has two unused bits, which
+ * must be 0. Otherwise four texts would have the same signature.
+ */
+const shape = /^([\w-]+)\.([\w-]{42}[AEIMQUYcgkosw048])$/;
+
+/** Keys by secret. A process has one or two secrets; the limit is for tests and migrations. */
+const keys: Map<string, CryptoKey> = new Map();
+const maxKeys = 100;
+
+async function keyOf(secret: string): Promise<CryptoKey> {
+  const kept = keys.get(secret);
+  if (kept) return kept;
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const uses = ['sign', 'verify'] as const;
+  const key = await crypto.subtle.importKey('raw', toUtf8(secret), algorithm, false, uses);
+  if (keys.size >= maxKeys) keys.clear();
+  keys.set(secret, key);
+  return key;
 }
 
 function refused(): AgentError {
   return new AgentError('INVALID_INPUT', 'The echo was not issued for this session', {
     details: { param: 'echo' },
   });
+}
+
+/** Returns one byte for each character. */
+function toBytes(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
 }
 
 /** Encodes text of characters below 256. JSON of ids and hashes has only such characters. */

@@ -22,6 +22,8 @@ type Entry = readonly [key: string, value: string];
 export interface TurnBatch {
   readonly ref: string;
   readonly batch: Batch;
+  /** The batch as JSON with its checksum. */
+  readonly text: string;
   /** The batch's values in the order to write them. */
   readonly entries: readonly Entry[];
   readonly head: Head;
@@ -55,5 +57,5 @@ export async function makeTurnBatch(
     .batch(ref)
     .map((key, part): Entry => [key, values[part] ?? ''])
     .toReversed();
-  return { ref, batch, entries, head, headEntry: [keys.head, seal(head, keys.head).text] };
+  return { ref, batch, text, entries, head, headEntry: [keys.head, seal(head, keys.head).text] };
 }
