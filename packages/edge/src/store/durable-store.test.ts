@@ -38,24 +38,58 @@ memoryConformance(
   { persistent: true },
 );
 
-vitest.test('a step of a session is one transaction, and waits for the disk once', async () => {
+/** Opens a store. `calls` has its writing statements, its transactions and its waits for the disk. */
+function watched(storage: DurableObjectStorage): {
+  readonly store: DurableStore;
+  readonly calls: string[];
+} {
+  const calls: string[] = [];
+  const exec: SqlStorage['exec'] = (query, ...bindings) => {
+    if (!/^(SELECT|CREATE)/.test(query)) calls.push(query.slice(0, 6));
+    return storage.sql.exec(query, ...bindings);
+  };
+  const store = new DurableStore({
+    sql: { exec },
+    transactionSync: (closure: () => unknown) => {
+      calls.push('transaction');
+      return storage.transactionSync(closure);
+    },
+    sync: () => {
+      calls.push('sync');
+      return storage.sync();
+    },
+  } as never);
+  return { store, calls };
+}
+
+vitest.test('a step of a session is one statement, and waits for the disk once', async () => {
   await runInDurableObject(hosts.get(hosts.newUniqueId()), async (_, { storage }) => {
-    const calls: string[] = [];
-    const store = new DurableStore({
-      sql: storage.sql,
-      transactionSync: (closure: () => unknown) => {
-        calls.push('transaction');
-        return storage.transactionSync(closure);
-      },
-      sync: () => {
-        calls.push('sync');
-        return storage.sync();
-      },
-    } as never);
+    const { store, calls } = watched(storage);
     const memory = new SessionMemory(store, 's');
     await memory.append([createMessage('user', 'A')]);
-    vitest.expect(calls).toEqual(['transaction', 'sync']);
+    vitest.expect(calls).toEqual(['INSERT', 'sync']);
     await memory.append([createMessage('assistant', 'B')]);
-    vitest.expect(calls).toEqual(['transaction', 'sync', 'transaction', 'sync']);
+    vitest.expect(calls).toEqual(['INSERT', 'sync', 'INSERT', 'sync']);
+  });
+});
+
+vitest.test('a write takes effect as a whole, also if it needs several statements', async () => {
+  await runInDurableObject(hosts.get(hosts.newUniqueId()), async (_, { storage }) => {
+    const { store, calls } = watched(storage);
+    const small = Array.from({ length: 49 }, (_each, n) => [`k${n}`, 'v'] as const);
+    const more = Array.from({ length: 30 }, (_each, n) => [`m${n}`, 'v'] as const);
+    const refused = ['x', null as never] as const;
+    for (const entries of [
+      [...small, refused],
+      [...small, ...more, refused],
+    ]) {
+      await vitest.expect(store.setMany(entries)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+      vitest.expect(await store.keys('')).toEqual([]);
+    }
+    vitest.expect(calls).toEqual(['INSERT', 'transaction', 'INSERT', 'INSERT']);
+    await store.setMany([...small, ...more]);
+    vitest.expect((await store.keys('')).length).toBe(79);
+    await store.delete([...small, ...more].map(([key]) => key));
+    vitest.expect(await store.keys('')).toEqual([]);
   });
 });

@@ -9,6 +9,10 @@ import type { StoreFeatures } from '@isoloop/core/adapter';
 const maxValueBytes = 2_000_000 - 4096;
 /** Maximum number of parameters in one SQL statement. */
 const maxParameters = 100;
+/** Maximum number of keys and values that one SQL statement writes. */
+const maxEntries = maxParameters / 2;
+
+type Entry = readonly [key: string, value: string];
 
 /**
  * Key-value store in the SQLite database of a Durable Object, in the table `isoloop_values`. Create
@@ -59,15 +63,15 @@ export class DurableStore implements KeyValueStore {
     return this.setMany([[key, value]]);
   }
 
-  setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
-    return this.#write(() => {
-      for (const [key, value] of entries) this.#set(key, value);
-    });
+  setMany(entries: readonly Entry[]): Promise<void> {
+    const pages = inPages(entries, maxEntries);
+    return this.#write(pages, () => this.#set(pages));
   }
 
   delete(keys: readonly string[]): Promise<void> {
-    return this.#write(() => {
-      for (const page of inPages(keys)) {
+    const pages = inPages(keys);
+    return this.#write(pages, () => {
+      for (const page of pages) {
         this.#storage.sql.exec(
           `DELETE FROM isoloop_values WHERE key IN (${page.map(() => '?').join()})`,
           ...page,
@@ -95,11 +99,12 @@ export class DurableStore implements KeyValueStore {
   setManyIf(
     key: string,
     expected: string | undefined,
-    entries: readonly (readonly [key: string, value: string])[],
+    entries: readonly Entry[],
   ): Promise<boolean> {
-    return this.#write(() => {
+    const pages = inPages(entries, maxEntries);
+    return this.#write(pages, () => {
       if (this.#get(key) !== expected) return false;
-      for (const [name, value] of entries) this.#set(name, value);
+      this.#set(pages);
       return true;
     });
   }
@@ -112,12 +117,13 @@ export class DurableStore implements KeyValueStore {
     return row?.value;
   }
 
-  #set(key: string, value: string): void {
-    this.#storage.sql.exec(
-      'INSERT OR REPLACE INTO isoloop_values (key, value) VALUES (?, ?)',
-      key,
-      value,
-    );
+  #set(pages: readonly (readonly Entry[])[]): void {
+    for (const page of pages) {
+      this.#storage.sql.exec(
+        `INSERT OR REPLACE INTO isoloop_values (key, value) VALUES ${page.map(() => '(?, ?)').join()}`,
+        ...page.flat(),
+      );
+    }
   }
 
   #read<T>(operation: () => T): T {
@@ -128,8 +134,11 @@ export class DurableStore implements KeyValueStore {
     }
   }
 
-  async #write<T>(operation: () => T): Promise<T> {
-    const done = this.#read(() => this.#storage.transactionSync(operation));
+  /** Runs an operation that writes one statement per page. Waits until the data is on disk. */
+  async #write<T>(pages: readonly unknown[], operation: () => T): Promise<T> {
+    // A single statement takes effect as a whole, without the cost of a transaction.
+    const isOne = pages.length < 2;
+    const done = this.#read(() => (isOne ? operation() : this.#storage.transactionSync(operation)));
     try {
       await this.#storage.sync();
     } catch (cause) {
@@ -144,9 +153,9 @@ interface Row extends Record<string, SqlStorageValue> {
   readonly value: string;
 }
 
-function inPages(keys: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(keys.length / maxParameters) }, (_, page) =>
-    keys.slice(page * maxParameters, (page + 1) * maxParameters),
+function inPages<T>(items: readonly T[], size: number = maxParameters): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, page) =>
+    items.slice(page * size, (page + 1) * size),
   );
 }
 

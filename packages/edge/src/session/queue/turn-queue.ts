@@ -41,6 +41,11 @@ interface Row extends Record<string, SqlStorageValue> {
 
 /** Numbers about the table. Only the queue changes them, so it reads them once. */
 interface Numbers extends Record<string, SqlStorageValue> {
+  /**
+   * Number of rows when a turn was last added. While there is only one row, no other row must be
+   * deleted, and each change is a single statement.
+   */
+  readonly rows: number;
   /** Number of unfinished turns. */
   readonly size: number;
   readonly lastId: number | null;
@@ -82,8 +87,8 @@ export class TurnQueue {
       `CREATE TABLE IF NOT EXISTS isoloop_queue
         (${columns}, PRIMARY KEY (turn, piece)) WITHOUT ROWID`,
     );
-    const query = `SELECT (SELECT COUNT(*) ${unfinished}) AS size, MAX(turn) AS lastId,
-      IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
+    const query = `SELECT COUNT(*) AS rows, (SELECT COUNT(*) ${unfinished}) AS size,
+      MAX(turn) AS lastId, IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
     this.#numbers = storage.sql.exec<Numbers>(query).one();
     storage.transactionSync(() => {
       for (const { json, ...state } of takeOldTurns(storage.sql)) this.#insert(json, state);
@@ -91,8 +96,7 @@ export class TurnQueue {
   }
 
   add(turn: NewTurn, state: TurnState = { begun: false, attempts: 0 }): QueuedTurn {
-    const json = JSON.stringify(turn);
-    const id = this.#storage.transactionSync(() => this.#insert(json, state));
+    const id = this.#insert(JSON.stringify(turn), state);
     const added = { ...turn, ...state, id };
     if (this.size === 1) this.#first = added;
     return added;
@@ -156,13 +160,15 @@ export class TurnQueue {
   end(id: number, changedAt = 0): void {
     // The time must not decrease when the clock moves back.
     const at = Math.max(changedAt, this.changedAt);
-    this.#storage.transactionSync(() => {
-      this.#storage.sql.exec(
+    const { sql } = this.#storage;
+    this.#write(this.#numbers.rows, () => {
+      sql.exec(
         'UPDATE isoloop_queue SET bytes = NULL, changed_at = ? WHERE turn = ? AND piece = 0',
         at,
         id,
       );
-      this.#storage.sql.exec('DELETE FROM isoloop_queue WHERE turn = ? AND piece > 0', id);
+      if (this.#numbers.rows > 1)
+        sql.exec('DELETE FROM isoloop_queue WHERE turn = ? AND piece > 0', id);
     });
     this.#numbers = { ...this.#numbers, size: this.size - 1, changedAt: at };
     if (this.#first?.id === id) this.#first = undefined;
@@ -176,22 +182,36 @@ export class TurnQueue {
   /** Inserts a turn after all others and returns its id. */
   #insert(json: string, { begun, attempts }: TurnState): number {
     const { sql } = this.#storage;
-    const { size, lastId, changedAt } = this.#numbers;
+    const { size, lastId, changedAt, rows } = this.#numbers;
     const isEmpty = size === 0;
     // The first turn of the queue overwrites the last ended one.
     const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
     const bytes = new TextEncoder().encode(json);
-    if (isEmpty) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
+    const pieces = Math.ceil(bytes.length / pieceBytes);
     // Only the first piece of a turn has its state.
     const firstState = [Number(begun), attempts, isEmpty ? changedAt : null];
     const row = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
-    for (let from = 0; from < bytes.length; from += pieceBytes) {
-      const piece = bytes.slice(from, from + pieceBytes);
-      const state = from === 0 ? firstState : [null, null, null];
-      sql.exec(row, id, from, ...state, piece);
-    }
-    this.#numbers = { size: size + 1, lastId: id, changedAt };
+    this.#write(Math.max(rows, pieces), () => {
+      if (isEmpty && rows > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
+      for (let from = 0; from < bytes.length; from += pieceBytes) {
+        const piece = bytes.slice(from, from + pieceBytes);
+        const state = from === 0 ? firstState : [null, null, null];
+        sql.exec(row, id, from, ...state, piece);
+      }
+    });
+    this.#numbers = {
+      rows: isEmpty ? pieces : rows + pieces,
+      size: size + 1,
+      lastId: id,
+      changedAt,
+    };
     return id;
+  }
+
+  /** Writes as a whole. A single row needs no transaction, which would cost more than the write. */
+  #write(rows: number, write: () => void): void {
+    if (rows > 1) this.#storage.transactionSync(write);
+    else write();
   }
 
   #read(row: Row): QueuedTurn {
