@@ -9,9 +9,9 @@ import type { EdgeEnv, RequestVariables } from '../handler-options.ts';
 export type Route = (c: Context<EdgeEnv>) => Response | Promise<Response>;
 
 /**
- * Returns the only handler of a path: it gives the request an id, checks its origin, calls the
- * route and adds the headers of every response. It is not a chain of middleware, because Hono
- * copies a response for each header that a middleware adds.
+ * Returns the only handler of a path. The handler gives the request an id, checks its origin and
+ * calls the route. It then adds the headers of every response. It is not a chain of middleware,
+ * because Hono copies a response for each header that a middleware adds.
  */
 export function endpoint(
   face: RequestVariables['face'],

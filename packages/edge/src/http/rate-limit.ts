@@ -9,7 +9,7 @@ export interface RateLimiter {
 }
 
 /**
- * Returns a function that calls `identify`, and counts the request if there is a limiter: for its
+ * Returns a function that calls `identify`. If there is a limiter, it counts the request: for its
  * user, or as a failed login of its address. The function rejects with `LIMIT_EXCEEDED` after too
  * many requests, and with `OVERLOADED` if the limiter fails.
  */
