@@ -1,5 +1,5 @@
 // `inner` is the number of runs per repetition, `warm` the number of discarded repetitions at the
-// start, `reps` the number of measured repetitions.
+// start, `reps` the number of measured repetitions, `concurrency` the number of runs at once.
 const plan = {
   s1: { inner: 3, warm: 6, reps: 11 },
   s1t: { inner: 2, warm: 3, reps: 7 },
@@ -10,6 +10,7 @@ const plan = {
   's4-50': { inner: 1, warm: 4, reps: 9 },
   's4-100': { inner: 1, warm: 2, reps: 7 },
   's4-200': { inner: 1, warm: 1, reps: 3 },
+  s5: { inner: 1, warm: 3, reps: 9, concurrency: 200 },
 };
 
 /**
@@ -20,6 +21,8 @@ export async function measure({ runtime, names, scenario, reps }) {
   const steps = plan[scenario];
   if (!steps)
     throw new Error(`Unknown scenario ${scenario}. Known: ${Object.keys(plan).join(', ')}.`);
+  const { inner, concurrency = 1 } = steps;
+  const count = inner * concurrency;
   const contenders = [];
   for (const name of names)
     contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });
@@ -27,8 +30,8 @@ export async function measure({ runtime, names, scenario, reps }) {
   for (let round = -warm; round < (reps ?? steps.reps); round++) {
     for (let i = 0; i < contenders.length; i++) {
       const contender = contenders[(i + round + warm) % contenders.length];
-      const sample = await contender.rep(steps.inner);
-      if (round >= 0) contender.samples.push(sample);
+      const { cpu, wall } = await contender.rep({ inner, concurrency });
+      if (round >= 0) contender.samples.push({ cpu: cpu / count, wall: wall / count });
     }
   }
   for (const contender of contenders) await contender.stop();

@@ -5,6 +5,7 @@ const titles = {
   s1t: 'the same, one network write per delta',
   s2: '10 model turns, one tool call each',
   s3: '8 parallel tool calls',
+  s5: '200 new agents at once, each with 10 model turns',
 };
 const titleOf = (scenario) =>
   titles[scenario] ?? `${scenario.slice(3)} model turns with tool results of 4 KB`;

@@ -16,7 +16,7 @@ export const toolName = 'lookup';
 export function spec(name) {
   if (name === 's1' || name === 's1t')
     return { turns: 0, calls: 0, answer: 2000, resultSize: 0, trickle: name === 's1t' };
-  if (name === 's2')
+  if (name === 's2' || name === 's5')
     return { turns: 9, calls: 1, fragments: 3, argSize: 24, answer: 20, resultSize: 64 };
   if (name === 's3')
     return { turns: 1, calls: 8, fragments: 50, argSize: 400, answer: 20, resultSize: 64 };
@@ -65,8 +65,8 @@ export function args({ argSize }, turn, call) {
 export const callId = (turn, call) => `call_${String(turn).padStart(4, '0')}_${call}`;
 
 /**
- * Returns the input of a contender. `tool(args)` runs the tool. `want` has the counts that the
- * contender must report after the run.
+ * Returns the input of a contender. `tool(args)` runs the tool. With `fresh`, each run builds a new
+ * agent. `want` has the counts that the contender must report after the run.
  */
 export function clientScenario(name) {
   const { answer, turns, calls, resultSize } = spec(name);
@@ -77,6 +77,7 @@ export function clientScenario(name) {
     system: 'You are a careful assistant. Use the lookup tool when you need a fact.',
     prompt: 'Please answer the question with the tools at hand.',
     maxTurns: turns + 5,
+    fresh: name === 's5',
     tool({ query, n }) {
       if (typeof query !== 'string' || typeof n !== 'number') throw new Error('bad arguments');
       return result;
@@ -92,4 +93,10 @@ export async function runOnce(run, sc, baseURL) {
     if (seen[key] !== sc.want[key])
       throw new Error(`${sc.name}: ${key} is ${seen[key]} instead of ${sc.want[key]}`);
   }
+}
+
+/** Runs a contender `inner` times, each time with `concurrency` runs at once. */
+export async function runAll(run, sc, baseURL, { inner, concurrency }) {
+  for (let i = 0; i < inner; i++)
+    await Promise.all(Array.from({ length: concurrency }, () => runOnce(run, sc, baseURL)));
 }

@@ -35,11 +35,11 @@ export async function openRuntime({ origin, bundles }) {
       });
       const worker = await page.evaluateHandle(startWorker, `/static/chromium-${name}.js`);
       return {
-        async rep(inner) {
+        async rep(plan) {
           const cpu = await rendererTime();
-          const { wall, error } = await worker.evaluate(ask, { scenario, inner });
+          const { wall, error } = await worker.evaluate(ask, { scenario, plan });
           if (error) throw new Error(`${name}, ${scenario}: ${error}`);
-          return { cpu: ((await rendererTime()) - cpu) / inner, wall: wall / inner };
+          return { cpu: (await rendererTime()) - cpu, wall };
         },
         stop: () => worker.evaluate((one) => one.terminate()),
       };
@@ -73,13 +73,13 @@ function workerSource(name) {
   const benchFolder = `${import.meta.dirname}/..`;
   return `
 import { run } from ${JSON.stringify(`${benchFolder}/contenders/${name}.mjs`)};
-import { clientScenario, runOnce } from ${JSON.stringify(`${benchFolder}/lib/scenarios.mjs`)};
+import { clientScenario, runAll } from ${JSON.stringify(`${benchFolder}/lib/scenarios.mjs`)};
 const known = {};
-self.onmessage = async ({ data: { scenario, inner } }) => {
+self.onmessage = async ({ data: { scenario, plan } }) => {
   try {
     const sc = (known[scenario] ??= clientScenario(scenario));
     const begin = performance.now();
-    for (let i = 0; i < inner; i++) await runOnce(run, sc, location.origin + '/' + scenario + '/v1');
+    await runAll(run, sc, location.origin + '/' + scenario + '/v1', plan);
     self.postMessage({ wall: performance.now() - begin });
   } catch (error) {
     self.postMessage({ error: String(error?.stack ?? error) });

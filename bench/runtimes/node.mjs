@@ -33,9 +33,9 @@ export async function openRuntime({ origin, collect = true }) {
       };
       await answer();
       return {
-        rep(inner) {
+        rep(plan) {
           const reply = answer();
-          child.send({ inner, collect });
+          child.send({ ...plan, collect });
           return reply;
         },
         stop: () => child.kill(),

@@ -20,17 +20,17 @@ export async function openRuntime({ origin, bundles }) {
         folder,
         worker: `bindings = [(name = "ORIGIN", text = "${origin}")]`,
       });
-      const run = async (inner) => {
+      const run = async ({ inner, concurrency }) => {
         const response = await fetch(
-          `http://127.0.0.1:${port}/?scenario=${scenario}&inner=${inner}`,
+          `http://127.0.0.1:${port}/?scenario=${scenario}&inner=${inner}&concurrency=${concurrency}`,
         );
         if (!response.ok) throw new Error(`${name}, ${scenario}: ${await response.text()}`);
       };
       return {
-        async rep(inner) {
+        async rep(plan) {
           const [cpu, begin] = [cpuTimeOf(pid), performance.now()];
-          await run(inner);
-          return { cpu: (cpuTimeOf(pid) - cpu) / inner, wall: (performance.now() - begin) / inner };
+          await run(plan);
+          return { cpu: cpuTimeOf(pid) - cpu, wall: performance.now() - begin };
         },
         stop,
       };
@@ -42,7 +42,7 @@ export async function openRuntime({ origin, bundles }) {
 function workerSource(name) {
   return `
 import { run } from ${JSON.stringify(`${benchFolder}/contenders/${name}.mjs`)};
-import { clientScenario, runOnce } from ${JSON.stringify(`${benchFolder}/lib/scenarios.mjs`)};
+import { clientScenario, runAll } from ${JSON.stringify(`${benchFolder}/lib/scenarios.mjs`)};
 const known = {};
 export default {
   async fetch(request, env) {
@@ -51,7 +51,11 @@ export default {
     if (!scenario) return new Response('ready');
     try {
       const sc = (known[scenario] ??= clientScenario(scenario));
-      for (let i = 0; i < Number(searchParams.get('inner')); i++) await runOnce(run, sc, env.ORIGIN + '/' + scenario + '/v1');
+      const plan = {
+        inner: Number(searchParams.get('inner')),
+        concurrency: Number(searchParams.get('concurrency')),
+      };
+      await runAll(run, sc, env.ORIGIN + '/' + scenario + '/v1', plan);
       return new Response('done');
     } catch (error) {
       return new Response(String(error?.stack ?? error), { status: 500 });
