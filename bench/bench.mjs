@@ -13,6 +13,7 @@
 //   endpoint in workerd (edge.mjs)
 // - `npm run bench -- growth [--reps N] [--write]`: the cost of step n, of turn n and of opening a
 //   session (growth.mjs)
+// - `npm run bench -- profile`: where the time of a run goes in Node (profile.mjs)
 // - `npm run bench -- guards`: the CPU time of the guards for 1 MB and 10 MB of text (guards.mjs)
 import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -28,6 +29,7 @@ import { measure } from './lib/measure.mjs';
 import { ratioSections, resultSections, scenarioTable } from './lib/report.mjs';
 import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
+import { benchProfile } from './profile.mjs';
 import { benchTokens } from './tokens.mjs';
 import { benchWorker } from './worker.mjs';
 
@@ -39,6 +41,7 @@ const others = {
   growth: benchGrowth,
   guards: benchGuards,
   log: benchLog,
+  profile: benchProfile,
   tokens: benchTokens,
   worker: benchWorker,
 };
