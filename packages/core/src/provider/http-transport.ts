@@ -44,7 +44,7 @@ const maxErrorBytes = 65_536;
 /**
  * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
  * network read. Reads from the network only when the caller asks for the next array. Rejects with
- * an `AgentError`. Its message may quote the server's text, but never the value of a request header.
+ * an `AgentError`. Its message may quote the server's text, but never the value of a header.
  */
 export async function* streamReply(
   prepare: () => HttpRequest | Promise<HttpRequest>,
@@ -129,9 +129,9 @@ async function read(
 }
 
 /**
- * Converts any error to an `AgentError` without secrets: without them in its stack and details, too.
- * It has no cause, because a cause could quote them. An error that is not an `AgentError` comes from
- * `fetch` or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
+ * Converts any error to an `AgentError` without secrets, also in its stack and details. It has no
+ * cause, because a cause could quote them. An error that is not an `AgentError` comes from `fetch`
+ * or from the body. In Node, the reason of such an error is its `cause`. `advice` follows the
  * reason.
  */
 function readable(error: unknown, request: HttpRequest, advice: string): AgentError {
