@@ -46,7 +46,7 @@ interface TypeException {
 const typeExceptions: readonly TypeException[] = [
   {
     from: 'core/src/error',
-    to: 'core/src/message/json.ts',
+    to: 'core/src/message/json/json.ts',
     reason: 'details of an error are JSON',
   },
   {

@@ -42,7 +42,7 @@ export {
   userMessage,
 } from './message/create-message.ts';
 export type { HostedTool } from './message/hosted-tool.ts';
-export type { JsonObject, JsonValue } from './message/json.ts';
+export type { JsonObject, JsonValue } from './message/json/json.ts';
 export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
 export type { Msg, Role } from './message/msg.ts';
 export type {
@@ -57,7 +57,7 @@ export type {
 } from './model/chat-model.ts';
 export type { Usage } from './model/usage.ts';
 export type { InferOutput, SchemaLike } from './schema/to-schema.ts';
-export type { ToolSet } from './tool/tool-set.ts';
+export type { ToolSet } from './tool/set/tool-set.ts';
 export { tool } from './tool/tool.ts';
 export type {
   ReplayPolicy,

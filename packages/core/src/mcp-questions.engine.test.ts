@@ -5,7 +5,7 @@ import type { Decision } from './event/pending-call.ts';
 import { MemoryStore } from './memory/memory-store.ts';
 import { SessionMemory } from './memory/session-memory.ts';
 import { outputText, toolResultsOf } from './message/message-text.ts';
-import type { JsonObject } from './message/json.ts';
+import type { JsonObject } from './message/json/json.ts';
 import { mcpTools, type McpToolsOptions } from './mcp.ts';
 import { ScriptedModel, type ScriptedReply } from './testing/scripted-model.ts';
 import type { ContentBlock } from './message/content-block.ts';

@@ -4,15 +4,15 @@ import { ReActAgent } from './agent/react-agent.ts';
 import { AgentError } from './error/agent-error.ts';
 import type { AgentEvent } from './event/agent-event.ts';
 import type { ToolResult } from './message/content-block.ts';
-import type { JsonObject } from './message/json.ts';
+import type { JsonObject } from './message/json/json.ts';
 import { toolResultsOf } from './message/message-text.ts';
 import { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
 import { mcpTools, type McpTools } from './mcp.ts';
 import { jsonSchema } from './schema/json-schema.ts';
 import { ScriptedModel } from './testing/scripted-model.ts';
-import { joinTools } from './tool/join-tools.ts';
+import { joinTools } from './tool/set/join-tools.ts';
 import { tool, type Tool } from './tool/tool.ts';
-import { Toolkit } from './tool/toolkit.ts';
+import { Toolkit } from './tool/set/toolkit.ts';
 import { newServer } from '../test-support/mcp-server.ts';
 
 /** Returns the results that the model gets for parallel tool calls of a new agent. */

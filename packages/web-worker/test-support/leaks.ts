@@ -1,7 +1,7 @@
 import { ReActAgent } from '@isoloop/core';
 import { Outbox } from '../src/worker/outbox.ts';
 import './page.ts';
-import { PageLink } from '../src/session/page-link.ts';
+import { PageLink } from '../src/session/page/page-link.ts';
 import { DirectHost } from '../src/session/direct-host.ts';
 import { SessionRuns } from '../src/session/runs/session-runs.ts';
 import { Session } from '../src/session/session.ts';

@@ -7,7 +7,7 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import { outputText, textOf, toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { Tool } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
 import { ReActAgent } from './react-agent.ts';
 

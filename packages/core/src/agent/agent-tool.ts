@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { userMessage } from '../message/create-message.ts';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import { resumptionOf } from '../memory/log/resumption.ts';
 import type { Msg } from '../message/msg.ts';

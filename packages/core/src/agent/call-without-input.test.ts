@@ -14,7 +14,7 @@ import { structured } from '../output/structured.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { createOpenAiEncoder } from '../stream/openai-encoder.ts';
 import { textStream } from '../stream/text-stream.ts';
-import { createUiMessageEncoder } from '../stream/ui-message-encoder.ts';
+import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';

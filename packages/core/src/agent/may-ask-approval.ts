@@ -1,4 +1,4 @@
-import { toolsIn } from '../tool/tools-in.ts';
+import { toolsIn } from '../tool/set/tools-in.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /**

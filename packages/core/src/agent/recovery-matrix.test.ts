@@ -13,7 +13,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import { structured } from '../output/structured.ts';
-import { createUiMessageEncoder } from '../stream/ui-message-encoder.ts';
+import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { spreadPoints } from '../testing/fault-injection.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { makeWitness, MortalProcess, type Life } from '../testing/mortal-process.ts';

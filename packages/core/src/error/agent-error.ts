@@ -1,4 +1,4 @@
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 
 /**
  * Error code, stable across versions and runtimes.

@@ -14,7 +14,7 @@ import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { multiAgent } from '../provider/multi-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { metaTool } from '../tool/meta-tool.ts';
+import { metaTool } from '../tool/set/meta-tool.ts';
 
 type Make = (options: never) => unknown;
 const hooks: Make = (given) => springAiAlibaba({ hooks: given });

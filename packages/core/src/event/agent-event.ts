@@ -3,7 +3,7 @@ import type { AgentResult } from './agent-result.ts';
 import type { PendingCall } from './pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { HostedTool } from '../message/hosted-tool.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';

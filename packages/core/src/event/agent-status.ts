@@ -1,4 +1,4 @@
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { CallState } from './call-state.ts';
 
 /** State that an agent keeps between its calls, in addition to its memory and its tools. */

@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import { controlsAt, type Misuse } from './hook-controls.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';

@@ -1,5 +1,5 @@
 import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 
 /** Tool call that waits for a person or another program. */
 export interface PendingCall {

@@ -8,7 +8,7 @@ import { toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 

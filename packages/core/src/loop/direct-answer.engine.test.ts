@@ -10,7 +10,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { createUiMessageEncoder } from '../stream/ui-message-encoder.ts';
+import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { textStream } from '../stream/text-stream.ts';
 import { tool, type ToolOptions } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';

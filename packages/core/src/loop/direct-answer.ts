@@ -1,8 +1,8 @@
 import type { ToolResult } from '../message/content-block.ts';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { LoopSteps } from './loop-steps.ts';
 import type { RunContext } from './run/run-context.ts';

@@ -1,7 +1,7 @@
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';

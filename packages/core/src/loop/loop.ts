@@ -5,7 +5,7 @@ import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { isSuspension } from '../tool/run-call.ts';
-import { ToolList } from '../tool/tool-list.ts';
+import { ToolList } from '../tool/set/tool-list.ts';
 import { suspend } from './admission/admit-call.ts';
 import { admitRound } from './admission/admit-round.ts';
 import { checkNew, decisionsIn, toCallInput, type CallInput } from './input/call-input.ts';

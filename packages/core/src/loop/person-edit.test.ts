@@ -10,7 +10,7 @@ import type { Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { ToolList } from '../tool/tool-list.ts';
+import { ToolList } from '../tool/set/tool-list.ts';
 import { tool } from '../tool/tool.ts';
 import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
 import * as z from 'zod';

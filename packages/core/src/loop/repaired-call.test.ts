@@ -8,7 +8,7 @@ import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedToolCall } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { Middleware } from './use/middleware.ts';
 

@@ -6,13 +6,13 @@ import type {
 } from '@modelcontextprotocol/client';
 import { longestTimeout } from '../model/deadline.ts';
 import { guardedAuth } from './mcp-auth.ts';
-import type { McpCall } from './mcp-call.ts';
+import type { McpCall } from './call/mcp-call.ts';
 import type { McpFetch } from './mcp-fetch.ts';
 import { toolLister, type McpToolLister } from './mcp-list.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
-import { toQuestion } from './mcp-question.ts';
+import { toQuestion } from './call/mcp-question.ts';
 import type { McpSdk } from './mcp-sdk.ts';
-import { OpenCall } from './open-call.ts';
+import { OpenCall } from './call/open-call.ts';
 import type { RequestId } from './stream-observer.ts';
 
 export interface McpClient {

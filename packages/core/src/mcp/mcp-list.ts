@@ -1,5 +1,5 @@
 import type { Client, JSONRPCMessage, Tool as ServerTool } from '@modelcontextprotocol/client';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import type { McpSdk } from './mcp-sdk.ts';
 
 export interface McpToolList {

@@ -2,15 +2,15 @@ import type { Client } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import { abortable } from '../model/abortable.ts';
 import { Deadline } from '../model/deadline.ts';
-import { callTool, type McpCall, type McpCallOptions } from './mcp-call.ts';
+import { callTool, type McpCall, type McpCallOptions } from './call/mcp-call.ts';
 import { newClient } from './mcp-client.ts';
 import { lostAnswer, toMcpError } from './mcp-error.ts';
 import { mcpFetch } from './mcp-fetch.ts';
 import type { McpToolList } from './mcp-list.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
-import type { McpReply } from './mcp-question.ts';
+import type { McpReply } from './call/mcp-question.ts';
 import { loadMcpSdk } from './mcp-sdk.ts';
-import type { OpenCall } from './open-call.ts';
+import type { OpenCall } from './call/open-call.ts';
 
 /** One session with an MCP server, from the handshake to its end. */
 export interface McpSession {

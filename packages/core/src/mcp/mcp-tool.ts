@@ -1,8 +1,8 @@
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import { tool, type Tool } from '../tool/tool.ts';

@@ -1,17 +1,17 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import { abortable } from '../model/abortable.ts';
 import { wait } from '../model/wait.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
-import { McpCaller } from './mcp-caller.ts';
+import { McpCaller } from './call/mcp-caller.ts';
 import type { McpToolList } from './mcp-list.ts';
 import { openMcpSession, type McpSession } from './mcp-session.ts';
 import { nameTools, toTool } from './mcp-tool.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Tool, ToolContext } from '../tool/tool.ts';
-import type { ToolSet } from '../tool/tool-set.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
 
 /**
  * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package

@@ -1,4 +1,4 @@
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 
 export type RequestId = string | number;
 

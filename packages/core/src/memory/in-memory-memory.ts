@@ -1,4 +1,4 @@
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../message/tool-pairs.ts';
 import type { Memory } from './memory.ts';

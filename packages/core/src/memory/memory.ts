@@ -1,8 +1,8 @@
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { CallState } from '../event/call-state.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ToolSet } from '../tool/tool-set.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { RunNote } from './log/format/log-record.ts';
 
 /** The end of a run, and the state of the tool calls that the run left open. */

@@ -9,7 +9,7 @@ import { KeptGroups } from './log/kept-groups.ts';
 import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { ToolSet } from '../tool/tool-set.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { AppendOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
 import { notedReplies } from './noted-replies.ts';
 import { recordsOf } from './log/format/log-record.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from './json.ts';
+import type { JsonObject, JsonValue } from './json/json.ts';
 
 /** Place of the media data: a URL, or inline base64. */
 export type MediaSource =

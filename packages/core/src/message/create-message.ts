@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from './content-block.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from './json/json.ts';
 import type { Msg, Role } from './msg.ts';
 
 /** Sources of ids and times. Tests provide their own sources. */

@@ -1,6 +1,6 @@
 import type { ToolResult } from './content-block.ts';
-import { isRecord } from './is-record.ts';
-import type { JsonValue } from './json.ts';
+import { isRecord } from './json/is-record.ts';
+import type { JsonValue } from './json/json.ts';
 
 /**
  * Typed data that a tool shows to the user: AI SDK's `data-NAME` part. A tool sends it with

@@ -1,8 +1,8 @@
 import type { ToolUse } from './content-block.ts';
-import type { JsonObject, JsonValue } from './json.ts';
+import type { JsonObject, JsonValue } from './json/json.ts';
 import { toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
-import { jsonCopy } from './parse-json.ts';
+import { jsonCopy } from './json/parse-json.ts';
 
 /**
  * Returns a copy of the message with new arguments for one of its tool calls. Returns the same

@@ -1,6 +1,6 @@
 import type { ContentBlock } from './content-block.ts';
-import { isRecord } from './is-record.ts';
-import type { JsonObject, JsonValue } from './json.ts';
+import { isRecord } from './json/is-record.ts';
+import type { JsonObject, JsonValue } from './json/json.ts';
 
 /**
  * Call of a tool that the provider itself runs, such as the provider's web search. A call without

@@ -1,5 +1,5 @@
 import type { ContentBlock } from './content-block.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from './json/json.ts';
 
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 

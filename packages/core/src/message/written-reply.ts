@@ -1,9 +1,9 @@
 import type { ToolUse } from './content-block.ts';
-import { isRecord } from './is-record.ts';
-import type { JsonObject } from './json.ts';
+import { isRecord } from './json/is-record.ts';
+import type { JsonObject } from './json/json.ts';
 import { textOf, toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
-import { jsonCopy } from './parse-json.ts';
+import { jsonCopy } from './json/parse-json.ts';
 import { textSum } from './text-sum.ts';
 
 interface Written {

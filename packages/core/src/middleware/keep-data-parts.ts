@@ -1,6 +1,6 @@
 import type { Middleware } from '../loop/use/middleware.ts';
 import { dataPartKey, isDataPart, withDataParts, type DataPart } from '../message/data-part.ts';
-import { jsonForm } from '../message/json-form.ts';
+import { jsonForm } from '../message/json/json-form.ts';
 import { isSuspension } from '../tool/run-call.ts';
 
 /**

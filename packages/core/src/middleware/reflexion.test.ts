@@ -6,7 +6,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { structured } from '../output/structured.ts';
-import { toUiMessages } from '../stream/ui-messages.ts';
+import { toUiMessages } from '../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { Reflect } from '../text-protocol/parsed-reply.ts';
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { MediaBlock } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from './usage.ts';

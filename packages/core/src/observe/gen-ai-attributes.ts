@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { maskParameters } from './mask-parameters.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest, RunInfo } from '../model/chat-model.ts';

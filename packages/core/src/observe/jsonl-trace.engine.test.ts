@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentError } from '../error/agent-error.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';

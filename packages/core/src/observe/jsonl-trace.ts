@@ -4,7 +4,7 @@ import { tell } from '../error/tell.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { maskParameters } from './mask-parameters.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 
 export interface JsonlTraceOptions {
   /**

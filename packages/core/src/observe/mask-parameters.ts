@@ -1,4 +1,4 @@
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 
 const secretWords =
   /(^|[_\-.])(passwords?|passwd|pwd|passphrase|token|secrets?|key|api_?keys|credentials?|apikey|authorization|cookie)([_\-.]|$)/;

@@ -1,5 +1,5 @@
 import { checkFields } from '../error/check-fields.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
 import type { OutputMode } from '../loop/output-mode.ts';

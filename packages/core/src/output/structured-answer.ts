@@ -1,9 +1,9 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { outputToolName } from './output-tool.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';

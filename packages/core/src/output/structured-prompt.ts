@@ -1,5 +1,5 @@
-import { isRecord } from '../message/is-record.ts';
-import type { JsonValue } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
-import { parseJson } from '../message/parse-json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 
 /** A value that was found in a reply. */
 export interface Said {

@@ -1,6 +1,6 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;

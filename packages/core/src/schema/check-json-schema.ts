@@ -5,7 +5,7 @@ import {
   type Schema as JsonSchemaNode,
 } from '@cfworker/json-schema';
 import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { jsonSchema } from './json-schema.ts';
 import { toSchema } from './to-schema.ts';
 

@@ -5,8 +5,8 @@ import {
   type SchemaDraft,
 } from '@cfworker/json-schema';
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import { checkJsonSchema } from './check-json-schema.ts';
 import { toIssues } from './json-schema-issues.ts';
 import type { StandardSchema } from './to-schema.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 
 export type Validation<T> =
   | { readonly ok: true; readonly value: T }

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { Schema } from './schema.ts';
 
 type PathSegment = PropertyKey | { readonly key: PropertyKey };

@@ -9,7 +9,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import { loadState, saveState } from './agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunNote } from '../memory/log/format/log-record.ts';
 import { standingNotes } from '../memory/log/session-view.ts';

@@ -11,7 +11,7 @@ import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
 import { listCheckpoints, returnToCheckpoint } from './checkpoints.ts';
 import { replace } from './state-key.ts';

@@ -1,5 +1,5 @@
-import { isRecord } from '../message/is-record.ts';
-import type { JsonValue } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonValue } from '../message/json/json.ts';
 
 /**
  * One value of a session, and the strategy by which updates change it. For a custom strategy, write

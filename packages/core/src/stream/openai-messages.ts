@@ -2,9 +2,9 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { inlineSource } from '../message/media/media.ts';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 
 /**
  * Converts the `messages` of a chat-completions request to a conversation. Accepts system and

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../event/agent-event.ts';
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 
 /**

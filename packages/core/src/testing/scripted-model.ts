@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { writtenReply } from '../message/written-reply.ts';
 import { abortable } from '../model/abortable.ts';

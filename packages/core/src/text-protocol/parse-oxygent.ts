@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../message/json.ts';
-import { isRecord } from '../message/is-record.ts';
-import { parseJson } from '../message/parse-json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply, TextCall } from './parsed-reply.ts';
 

@@ -1,6 +1,6 @@
-import { isRecord } from '../message/is-record.ts';
-import type { JsonValue } from '../message/json.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonValue } from '../message/json/json.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 import type { TextCall } from './parsed-reply.ts';
 
 export type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };

@@ -19,7 +19,7 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
-import { toUiMessages } from '../stream/ui-messages.ts';
+import { toUiMessages } from '../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
 import { tool } from '../tool/tool.ts';

@@ -7,7 +7,7 @@ import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { toUiMessages } from '../stream/ui-messages.ts';
+import { toUiMessages } from '../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import { tool } from '../tool/tool.ts';

@@ -12,10 +12,10 @@ import { byKeyword, type ToolCategory } from './by-keyword.ts';
 import { bySimilarity } from './by-similarity.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { todoList } from '../middleware/results/todo-list.ts';
-import { metaTool } from '../tool/meta-tool.ts';
+import { metaTool } from '../tool/set/meta-tool.ts';
 import { selectTools, type SelectToolsOptions, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import { toolSourcing } from './tool-sourcing.ts';
 
 const input = { type: 'object' } as const;

@@ -1,4 +1,4 @@
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import { searchTerms } from '../recall/search/search-terms.ts';
 import { shortQuery } from '../recall/search/short-query.ts';
 import { stopWords } from '../recall/search/stop-words.ts';

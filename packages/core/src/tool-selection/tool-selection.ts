@@ -1,6 +1,6 @@
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { ForkOptions, ToolSet } from '../tool/tool-set.ts';
+import type { ForkOptions, ToolSet } from '../tool/set/tool-set.ts';
 
 /** Tool set that offers only the chosen tools. Before the first choice it offers all tools. */
 export class ToolSelection implements ToolSet {

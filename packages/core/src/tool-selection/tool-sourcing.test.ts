@@ -5,7 +5,7 @@ import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { selectTools, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { Toolkit } from '../tool/set/toolkit.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { loadState, saveState } from '../state/agent-state.ts';

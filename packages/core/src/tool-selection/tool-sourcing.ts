@@ -1,10 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { checkNames, checkWhole } from '../error/check-values.ts';
-import { isRecord } from '../message/is-record.ts';
+import { isRecord } from '../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/parse-json.ts';
+import { parseJson } from '../message/json/parse-json.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
 import type { ToolSelector } from './select-tools.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { agentscope } from '../preset/agentscope.ts';

@@ -1,5 +1,5 @@
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 
 /** Keywords of a JSON Schema that `dropNulls` reads. */
 interface Part {

@@ -1,9 +1,9 @@
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import { dropNulls } from './drop-nulls.ts';
 import type { Validation } from '../schema/schema.ts';
 import type { Tool } from './tool.ts';
-import type { ToolSet } from './tool-set.ts';
+import type { ToolSet } from './set/tool-set.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
 export interface ReadyCall {

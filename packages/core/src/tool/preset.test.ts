@@ -4,7 +4,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { tool, type Tool } from './tool.ts';
-import { Toolkit } from './toolkit.ts';
+import { Toolkit } from './set/toolkit.ts';
 
 const input = z.object({ city: z.string(), key: z.string(), unit: z.string().optional() });
 const echo = (preset?: Record<string, string>) =>

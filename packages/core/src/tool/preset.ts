@@ -1,8 +1,8 @@
 import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import type { JsonObject } from '../message/json/json.ts';
 import type { Schema } from '../schema/schema.ts';
-import type { ForkOptions } from './tool-set.ts';
+import type { ForkOptions } from './set/tool-set.ts';
 
 /**
  * Returns the schema without the preset parameters. Its `validate` adds the preset values to the

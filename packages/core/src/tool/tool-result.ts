@@ -7,8 +7,8 @@ import type {
   ToolUse,
 } from '../message/content-block.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/validation/is-block.ts';
-import { isRecord } from '../message/is-record.ts';
-import { jsonForm } from '../message/json-form.ts';
+import { isRecord } from '../message/json/is-record.ts';
+import { jsonForm } from '../message/json/json-form.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
 
 export function toolResult(

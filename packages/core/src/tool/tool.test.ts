@@ -1,8 +1,8 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
 import { tool, type Tool } from './tool.ts';
-import { ToolList } from './tool-list.ts';
-import { Toolkit } from './toolkit.ts';
+import { ToolList } from './set/tool-list.ts';
+import { Toolkit } from './set/toolkit.ts';
 import { outputResult } from './tool-result.ts';
 
 const make = (name: string) =>

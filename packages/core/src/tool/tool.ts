@@ -4,7 +4,7 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -16,7 +16,7 @@ import {
 } from '../schema/to-schema.ts';
 import type { ContextToken } from './context-token.ts';
 import { presetInput } from './preset.ts';
-import type { ForkOptions, ToolSet } from './tool-set.ts';
+import type { ForkOptions, ToolSet } from './set/tool-set.ts';
 import type { InputWithout, Progress, TypedTool } from './typed-tool.ts';
 
 /** `Data`: types of the tool's data parts by name. Default: any JSON. */

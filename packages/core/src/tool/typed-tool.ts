@@ -1,6 +1,6 @@
-import type { JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { Tool } from './tool.ts';
-import type { ToolSet } from './tool-set.ts';
+import type { ToolSet } from './set/tool-set.ts';
 
 /** Tool with the types of its calls. `tool()` returns it. */
 export interface TypedTool<

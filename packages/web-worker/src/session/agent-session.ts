@@ -2,7 +2,7 @@ import { AgentError, messageOf } from '@isoloop/core';
 import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { entitle } from './entitle.ts';
-import type { PageSide, SessionPages } from './session-pages.ts';
+import type { PageSide, SessionPages } from './page/session-pages.ts';
 
 /** Argument of the factory that creates an agent. */
 export interface AgentSetup<O = JsonValue> {

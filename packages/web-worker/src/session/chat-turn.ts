@@ -10,7 +10,7 @@ import {
 } from '@isoloop/core/ai-sdk';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import { pendingCalls, shownCalls, viewOf } from './pending-calls.ts';
-import type { SessionPages } from './session-pages.ts';
+import type { SessionPages } from './page/session-pages.ts';
 import type { ChatMessage } from '../wire/protocol.ts';
 
 /** Input of the agent for a message from `useChat`, and how the chat shows the answer. */

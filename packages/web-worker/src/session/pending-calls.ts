@@ -1,7 +1,7 @@
 import type { AgentEvent, Memory, PendingCall, ReActAgent } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
-import { pageGoneReason } from './remote-tools.ts';
+import { pageGoneReason } from './page/remote-tools.ts';
 
 /** Returns the view of a memory's stored log. Returns `undefined` for a memory without a log. */
 export async function viewOf(

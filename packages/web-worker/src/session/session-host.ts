@@ -2,7 +2,7 @@ import type { TabMessage } from '../wire/tab-protocol.ts';
 import type { PendingRequests, PendingRequest } from './runs/pending-requests.ts';
 import type { RunReaders } from './runs/run-readers.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
-import type { SessionPages } from './session-pages.ts';
+import type { SessionPages } from './page/session-pages.ts';
 import type { LockListener, SessionLock } from './session-lock.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Tabs } from './tab-options.ts';

@@ -3,7 +3,7 @@ import { DirectHost, type DirectHostOptions } from './direct-host.ts';
 import { PendingRequests, type PendingRequestOptions } from './runs/pending-requests.ts';
 import { RunReaders, type RunReader } from './runs/run-readers.ts';
 import type { SessionHost } from './session-host.ts';
-import { SessionPages } from './session-pages.ts';
+import { SessionPages } from './page/session-pages.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 

@@ -1,7 +1,7 @@
 import { toOutcome } from '../wire/outcome.ts';
 import type { Asker, PageAnswer, PageVisibility } from '../wire/protocol.ts';
 import type { TabMessage, TabPage, TabPost, TabTools } from '../wire/tab-protocol.ts';
-import type { SessionPages } from '../session/session-pages.ts';
+import type { SessionPages } from '../session/page/session-pages.ts';
 
 type Pages = Extract<TabMessage, { readonly type: 'pages' }>;
 type Question = Extract<TabMessage, { readonly type: 'question' }>;

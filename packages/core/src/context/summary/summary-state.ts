@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { SummaryStore } from '../../memory/summary-store.ts';
 import { enclose } from './summary-request.ts';
 

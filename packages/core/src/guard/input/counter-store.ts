@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import { isRecord } from '../../message/is-record.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import { maxAttempts, pause, type ContentionOptions } from '../../memory/contention.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { InputStage } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';

@@ -4,7 +4,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { errorMessage, type ErrorMessageOptions } from '../../error/error-message.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseMessages } from '../../message/validation/validate-message.ts';
 import { abortable } from '../../model/abortable.ts';

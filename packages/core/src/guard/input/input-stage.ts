@@ -1,7 +1,7 @@
 import type { RunInfo } from '../../model/chat-model.ts';
 import type { GuardCategory } from '../../error/error-message.ts';
 import type { Awaitable } from '../../event/hook.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
 

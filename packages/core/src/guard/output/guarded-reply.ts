@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';
 import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';

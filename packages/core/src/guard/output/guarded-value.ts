@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../message/json.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { outputToolName } from '../../output/output-tool.ts';
 

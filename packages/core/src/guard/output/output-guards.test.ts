@@ -6,7 +6,7 @@ import { structured } from '../../output/structured.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
-import type { JsonValue } from '../../message/json.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import { summarizeHistory } from '../../context/summary/summarize-history.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, userMessage } from '../../message/create-message.ts';

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import { isRejection } from '../input/input-guards.ts';
 import type { StageRejection } from '../input/input-stage.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';

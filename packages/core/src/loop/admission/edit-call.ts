@@ -2,11 +2,11 @@ import type { CallState } from '../../event/call-state.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { withEditedCall } from '../../message/edited-call.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonValue } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
-import { jsonForm } from '../../message/json-form.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
 import type { Run } from '../run/run.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import { jsonForm } from '../../message/json-form.ts';
-import type { JsonValue } from '../../message/json.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 
 export type ToolQueueItem =

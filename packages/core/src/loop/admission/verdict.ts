@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../message/json.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 
 /** Answer of an approver about a tool call. */
 export type Verdict =

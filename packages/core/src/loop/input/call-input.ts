@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import { isBlock } from '../../message/validation/is-block.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Decision } from '../../event/pending-call.ts';

@@ -1,8 +1,8 @@
 import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import { hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { mediaKind } from '../../message/media/media-kind.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 

@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { isBlock, isToolResult } from '../../message/validation/is-block.ts';
-import { isRecord } from '../../message/is-record.ts';
-import { jsonForm } from '../../message/json-form.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
 import type { Msg } from '../../message/msg.ts';
 import { forModel, openCalls } from '../../message/tool-pairs.ts';
 import { isMessage } from '../input/call-input.ts';

@@ -4,7 +4,7 @@ import type { Memory } from '../../memory/memory.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import type { RunCall } from '../../tool/run-call.ts';
-import type { ToolSet } from '../../tool/tool-set.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { ContextPolicy } from '../context-policy.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
 import type { AgentCall, AgentHook, Middleware } from '../use/middleware.ts';

@@ -1,12 +1,12 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import type { JsonValue } from '../../message/json.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, GenerateOptions, ToolSchema } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { Tool } from '../../tool/tool.ts';
-import type { ToolSet } from '../../tool/tool-set.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import { interruptRun } from './interrupt-run.ts';
 import type { Run } from './run.ts';

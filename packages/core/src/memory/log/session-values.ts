@@ -1,6 +1,6 @@
 import type { AgentStatus } from '../../event/agent-status.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Flushes } from './format/log-record.ts';
 
 /** Named values of a session; plain JSON. */

@@ -1,8 +1,8 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonValue } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../../message/tool-pairs.ts';

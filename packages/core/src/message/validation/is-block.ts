@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from '../content-block.ts';
-import { isRecord } from '../is-record.ts';
+import { isRecord } from '../json/is-record.ts';
 
 /**
  * Returns whether a value has the fields that a block of its type requires. `parseMessages` checks

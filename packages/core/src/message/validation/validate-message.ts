@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isPlain } from '../is-record.ts';
+import { isPlain } from '../json/is-record.ts';
 import type { Msg } from '../msg.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

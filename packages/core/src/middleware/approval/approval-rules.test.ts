@@ -5,10 +5,10 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { structured } from '../../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { toolSourcing } from '../../tool-selection/tool-sourcing.ts';
-import { joinTools } from '../../tool/join-tools.ts';
+import { joinTools } from '../../tool/set/join-tools.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import type { ToolSet } from '../../tool/tool-set.ts';
-import { Toolkit } from '../../tool/toolkit.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
+import { Toolkit } from '../../tool/set/toolkit.ts';
 import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
 
 type Rules = NonNullable<HumanInTheLoopOptions['approvalOn']>;

@@ -3,7 +3,7 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
-import type { ToolSet } from '../../tool/tool-set.ts';
+import type { ToolSet } from '../../tool/set/tool-set.ts';
 
 export interface ApprovalRule {
   /** Text for the person who decides. It becomes the `reason` of the pending tool call. */

@@ -1,5 +1,5 @@
 import type { ContentBlock } from '../../message/content-block.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 

@@ -1,5 +1,5 @@
-import { isRecord } from '../../message/is-record.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../../memory/log/format/split-value.ts';
 

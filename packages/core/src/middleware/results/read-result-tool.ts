@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { LargeResultStore } from './large-result-store.ts';

@@ -4,7 +4,7 @@ import type {
   MediaSource,
   ToolResult,
 } from '../../message/content-block.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { hostedToolOf } from '../../message/hosted-tool.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../message/json.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 
 /**
  * The part of AI SDK's language-model contract that `fromAiSdk` uses (`@ai-sdk/provider` 3 and 4:

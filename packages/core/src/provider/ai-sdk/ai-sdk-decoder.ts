@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { toBase64 } from '../../message/media/to-base64.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
 import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';

@@ -5,10 +5,10 @@ import {
   hostedToolOf,
   type HostedTool,
 } from '../../message/hosted-tool.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { AiSdkPart } from './ai-sdk-contract.ts';
 
 type CallPart = Extract<AiSdkPart, { readonly type: 'tool-call' }>;

@@ -1,5 +1,5 @@
 import type { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../provider-error.ts';

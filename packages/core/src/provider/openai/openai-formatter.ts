@@ -1,5 +1,5 @@
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
 import type { Formatter } from '../formatter.ts';

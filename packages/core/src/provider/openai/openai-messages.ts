@@ -7,7 +7,7 @@ import {
   toUrl,
 } from '../../message/media/media.ts';
 import type { Msg } from '../../message/msg.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;

@@ -1,4 +1,4 @@
-import { parseJson } from '../../message/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { WireToolCall } from './openai-wire.ts';
 

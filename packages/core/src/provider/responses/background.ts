@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { KeptReply, ModelDelta } from '../../model/chat-model.ts';
 import { wait } from '../../model/wait.ts';

@@ -1,7 +1,7 @@
 import type { HostedTool } from '../../message/hosted-tool.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject, JsonValue } from '../../message/json.ts';
-import { jsonCopy, parseJson } from '../../message/parse-json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { jsonCopy, parseJson } from '../../message/json/parse-json.ts';
 import type { WireItem } from './responses-wire.ts';
 
 /** Fields in which the types of built-in tools have their input or their output. */

@@ -4,8 +4,8 @@ import {
   type HostedTool,
   type Source,
 } from '../../message/hosted-tool.ts';
-import type { JsonObject, JsonValue } from '../../message/json.ts';
-import { jsonCopy } from '../../message/parse-json.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { jsonCopy } from '../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';

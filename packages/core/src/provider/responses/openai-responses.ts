@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { ChatModel, ModelFeatures } from '../../model/chat-model.ts';
 import { authorization } from '../authorization.ts';
 import type { HttpModelOptions } from '../http-model-options.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import { joinDeltas } from '../../model/join-deltas.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { EventReply } from '../event-reply.ts';

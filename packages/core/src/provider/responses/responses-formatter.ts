@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../message/json.ts';
-import { isRecord } from '../../message/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import { plainText } from '../../message/media/media.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';

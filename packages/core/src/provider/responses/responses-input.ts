@@ -1,6 +1,6 @@
 import type { ContentBlock, MediaBlock, ThinkingBlock } from '../../message/content-block.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonValue } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import {
   inlineSource,
   isMedia,

@@ -5,7 +5,7 @@ import type { LongTermMemory, LongTermRecordOptions } from './long-term-contract
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { assistantMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
-import type { JsonValue } from '../../message/json.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

@@ -1,7 +1,7 @@
 import { AgentError, messageOf } from '../../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { isRecord } from '../../message/is-record.ts';
-import type { JsonObject } from '../../message/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { LongTermMemory, LongTermRetrieveOptions } from './long-term-contract.ts';
 import { recalledText } from './recalled-text.ts';
 import { tool, type Tool, type ToolContext } from '../../tool/tool.ts';

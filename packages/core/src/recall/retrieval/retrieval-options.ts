@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { MessageContext } from '../../message/create-message.ts';
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { RetrievedDocument, Retriever } from './retriever.ts';
 import type { Rerank } from './rerank.ts';

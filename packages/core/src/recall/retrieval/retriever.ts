@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 
 /** A piece of text that matches a query. */
 export interface RetrievedDocument {

@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { isRecord } from '../../message/is-record.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 import type { DocumentIndex, SearchDocument } from './document-index.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import { encode, maxEncoded } from '../../memory/log/format/record-format.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../message/json.ts';
+import type { JsonObject } from '../../message/json/json.ts';
 
 /** State of a response or of one of its items. */
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete';

@@ -1,10 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
-import { isRecord } from '../../message/is-record.ts';
+import { isRecord } from '../../message/json/is-record.ts';
 import { inlineSource } from '../../message/media/media.ts';
 import type { Msg, Role } from '../../message/msg.ts';
-import { parseJson } from '../../message/parse-json.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
 
 export interface FromResponsesInputOptions extends MessageContext {
   /** Instructions of the request. They become a system message before the input. */

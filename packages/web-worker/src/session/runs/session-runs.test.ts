@@ -1,7 +1,7 @@
 import { ReActAgent, userMessage, type AgentResult } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { SessionPages } from '../session-pages.ts';
+import { SessionPages } from '../page/session-pages.ts';
 import { IndexedDbMemory } from '../../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../../store/indexed-db-store.ts';
 import type { TabOutcome } from '../../wire/tab-protocol.ts';

@@ -1,7 +1,7 @@
 import type { Decision, PendingCall } from '../../../event/pending-call.ts';
 import type { ToolUse } from '../../../message/content-block.ts';
-import { isRecord } from '../../../message/is-record.ts';
-import type { JsonObject } from '../../../message/json.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import type { JsonObject } from '../../../message/json/json.ts';
 import type { Msg } from '../../../message/msg.ts';
 
 /** A log entry about the progress of a run or a tool call, or about other state of the session. */

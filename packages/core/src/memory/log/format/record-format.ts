@@ -1,5 +1,5 @@
 import { AgentError } from '../../../error/agent-error.ts';
-import { isRecord } from '../../../message/is-record.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
 import { joinValue } from './split-value.ts';
 
 /** One record of long-term memory, as the store has it in JSON. */

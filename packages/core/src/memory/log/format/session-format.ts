@@ -1,6 +1,6 @@
 import { AgentError } from '../../../error/agent-error.ts';
 import type { KeyValueStore } from '../../key-value-store.ts';
-import { isRecord } from '../../../message/is-record.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
 import { parseMessages } from '../../../message/validation/validate-message.ts';
 import { isLogRecord, messagesIn, type LogRecord } from './log-record.ts';
 import { checkSeal } from '../integrity/seal.ts';

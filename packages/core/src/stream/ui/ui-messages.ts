@@ -1,21 +1,26 @@
-import type { PendingCall } from '../event/pending-call.ts';
-import { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock, ThinkingBlock, ToolResult, ToolUse } from '../message/content-block.ts';
-import { createMessage, type MessageContext } from '../message/create-message.ts';
-import { dataPartKey, dataPartsOf, type DataPart } from '../message/data-part.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type {
+  ContentBlock,
+  ThinkingBlock,
+  ToolResult,
+  ToolUse,
+} from '../../message/content-block.ts';
+import { createMessage, type MessageContext } from '../../message/create-message.ts';
+import { dataPartKey, dataPartsOf, type DataPart } from '../../message/data-part.ts';
 import {
   hasEnded,
   hostedToolMetadata,
   hostedToolOf,
   type HostedTool,
-} from '../message/hosted-tool.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
-import { inlineSource } from '../message/media/media.ts';
-import { mediaKind } from '../message/media/media-kind.ts';
-import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+} from '../../message/hosted-tool.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { inlineSource } from '../../message/media/media.ts';
+import { mediaKind } from '../../message/media/media-kind.ts';
+import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { filesIn, toFilePart, type UiFile } from './ui-media.ts';
 import { interruptedText, sourceChunks } from './ui-provider-chunks.ts';
 import { asksUser, deniedReason, shownOutput } from './ui-tool-result.ts';

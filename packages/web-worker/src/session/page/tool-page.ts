@@ -1,4 +1,4 @@
-import type { Asker, ToolOffer } from '../wire/protocol.ts';
+import type { Asker, ToolOffer } from '../../wire/protocol.ts';
 import type { PageLink } from './page-link.ts';
 
 /** Tools that one connected page offers. */

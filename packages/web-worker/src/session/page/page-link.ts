@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { fromOutcome } from '../wire/outcome.ts';
-import type { PageAnswer, PageQuestion, PageVisibility } from '../wire/protocol.ts';
+import { fromOutcome } from '../../wire/outcome.ts';
+import type { PageAnswer, PageQuestion, PageVisibility } from '../../wire/protocol.ts';
 
 export interface AskOptions {
   /**

@@ -1,4 +1,4 @@
-import { AgentError, isError, messageOf } from '../error/agent-error.ts';
+import { AgentError, isError, messageOf } from '../../error/agent-error.ts';
 import { isPlain, isRecord } from './is-record.ts';
 import type { JsonValue } from './json.ts';
 

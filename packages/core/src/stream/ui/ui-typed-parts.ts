@@ -1,6 +1,6 @@
-import { isRecord } from '../message/is-record.ts';
-import type { JsonValue } from '../message/json.ts';
-import type { ToolProgress } from './agent-tools.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import type { ToolProgress } from '../agent-tools.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
 import type { DecideForMessageOptions } from '@isoloop/core/adapter';
 import type { HumanInTheLoopOptions, Verdict } from '@isoloop/core/middleware';
-import type { ApprovalQuestion } from '../page/page-approvals.ts';
+import type { ApprovalQuestion } from '../../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
-import type { Asker, PageOffer } from '../wire/protocol.ts';
-import type { TabPage } from '../wire/tab-protocol.ts';
+import type { Asker, PageOffer } from '../../wire/protocol.ts';
+import type { TabPage } from '../../wire/tab-protocol.ts';
 import { remoteHooks } from './remote-hook.ts';
 import { remoteModel } from './remote-model.ts';
 import { pageGoneReason, RemoteTools } from './remote-tools.ts';

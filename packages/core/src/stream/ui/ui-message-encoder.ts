@@ -1,15 +1,15 @@
-import type { AgentResult } from '../event/agent-result.ts';
-import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../message/data-part.ts';
-import { hasEnded, hostedToolOf, type HostedTool } from '../message/hosted-tool.ts';
-import type { JsonValue } from '../message/json.ts';
-import { toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { endingOf } from './ending.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { dataPartKey, dataPartsOf, isDataPart, type DataPart } from '../../message/data-part.ts';
+import { hasEnded, hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { endingOf } from '../ending.ts';
 import { filesIn } from './ui-media.ts';
 import { hostedToolChunks, interruptedText, sourceChunks } from './ui-provider-chunks.ts';
-import { toTimelineEvent } from './timeline-event.ts';
+import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { asksUser, resultChunks } from './ui-tool-result.ts';
 

@@ -1,9 +1,9 @@
 import type { CallToolResult, Client, Progress } from '@modelcontextprotocol/client';
-import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
-import { longestTimeout } from '../model/deadline.ts';
-import { wait } from '../model/wait.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import { longestTimeout } from '../../model/deadline.ts';
+import { wait } from '../../model/wait.ts';
 import { toQuestion, type McpAnswers, type McpQuestions, type McpReply } from './mcp-question.ts';
 
 export interface McpCall {

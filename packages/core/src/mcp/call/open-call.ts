@@ -1,5 +1,5 @@
 import type { CallToolResult, ElicitResult, Progress } from '@modelcontextprotocol/client';
-import { abortable } from '../model/abortable.ts';
+import { abortable } from '../../model/abortable.ts';
 import type { McpQuestion, McpReply } from './mcp-question.ts';
 
 interface OpenQuestion {

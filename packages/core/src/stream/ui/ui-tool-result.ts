@@ -1,7 +1,7 @@
-import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
-import type { ToolResult } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
-import { outputText } from '../message/message-text.ts';
+import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
+import type { ToolResult } from '../../message/content-block.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { outputText } from '../../message/message-text.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import { filesIn } from './ui-media.ts';
 

@@ -1,9 +1,9 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import type { JsonObject } from '../message/json.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
-import type { ContextEntry } from './context-token.ts';
-import type { Tool } from './tool.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
+import type { ContextEntry } from '../context-token.ts';
+import type { Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 export interface ToolGroup {

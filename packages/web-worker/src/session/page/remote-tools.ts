@@ -1,8 +1,8 @@
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
 import { isPageGone, type AskOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
-import type { ToolAnswer, ToolProgress, ToolQuestion } from '../page/page-tools.ts';
-import type { ToolOffer } from '../wire/protocol.ts';
+import type { ToolAnswer, ToolProgress, ToolQuestion } from '../../page/page-tools.ts';
+import type { ToolOffer } from '../../wire/protocol.ts';
 
 /**
  * Reason of a tool call that is suspended because its page disconnected. Stored logs contain this

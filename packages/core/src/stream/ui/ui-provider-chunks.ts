@@ -1,5 +1,5 @@
-import { hasEnded, sourcesOf, type HostedTool } from '../message/hosted-tool.ts';
-import type { Msg } from '../message/msg.ts';
+import { hasEnded, sourcesOf, type HostedTool } from '../../message/hosted-tool.ts';
+import type { Msg } from '../../message/msg.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 type SourceChunk = Extract<UiChunk, { readonly type: 'source-url' | 'source-document' }>;

@@ -1,9 +1,9 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
 import { ToolList } from './tool-list.ts';
-import type { Tool } from './tool.ts';
-import type { GivenTools, ToolsOf } from './typed-tool.ts';
+import type { Tool } from '../tool.ts';
+import type { GivenTools, ToolsOf } from '../typed-tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 import { toolsIn } from './tools-in.ts';
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
-import { toolResultsOf } from '../message/message-text.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { contextToken, provide } from './context-token.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { contextToken, provide } from '../context-token.ts';
 import { joinTools } from './join-tools.ts';
-import { tool, type Tool } from './tool.ts';
+import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
 import { Toolkit } from './toolkit.ts';
 

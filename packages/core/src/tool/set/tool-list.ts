@@ -1,6 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
-import type { Tool } from './tool.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
+import type { Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 import { toolsIn } from './tools-in.ts';
 

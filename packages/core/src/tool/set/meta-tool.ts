@@ -1,9 +1,9 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
-import type { Validation } from '../schema/schema.ts';
-import { tool, type Tool } from './tool.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { Validation } from '../../schema/schema.ts';
+import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
 import type { ToolGroup, Toolkit } from './toolkit.ts';
 

@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import type { ChatModel } from '@isoloop/core';
 import { isPageGone, type PageLink } from './page-link.ts';
-import type { ModelAnswer, ModelQuestion } from '../page/page-model.ts';
-import type { PageOffer } from '../wire/protocol.ts';
+import type { ModelAnswer, ModelQuestion } from '../../page/page-model.ts';
+import type { PageOffer } from '../../wire/protocol.ts';
 
 type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;
 

@@ -1,4 +1,4 @@
-import type { Tool } from './tool.ts';
+import type { Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { Decision } from '../event/pending-call.ts';
-import { isRecord } from '../message/is-record.ts';
-import { jsonForm } from '../message/json-form.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
 
 /**
  * Returns the decisions in an assistant message that `useChat` posts. Decisions are approvals,

@@ -1,8 +1,8 @@
 import { AgentError, type AgentEvent, type HookControl } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
-import type { HookAnswer, HookQuestion } from '../page/page-hooks.ts';
+import type { HookAnswer, HookQuestion } from '../../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
-import type { HookOffer, PageOffer } from '../wire/protocol.ts';
+import type { HookOffer, PageOffer } from '../../wire/protocol.ts';
 
 type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 

@@ -9,8 +9,8 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/ai-sdk';
 import { openaiResponses } from '@isoloop/core/openai';
-import search from '../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
-import remoteTool from '../../../../test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
+import search from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
+import remoteTool from '../../../../../test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
 
 /**
  * Lets an agent answer with a recorded stream. Returns the UI chunks and the stored conversation.

@@ -1,6 +1,6 @@
-import type { ToolSchema } from '../model/chat-model.ts';
-import type { ContextEntry } from './context-token.ts';
-import type { Tool } from './tool.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
+import type { ContextEntry } from '../context-token.ts';
+import type { Tool } from '../tool.ts';
 
 export interface ForkOptions {
   /**
