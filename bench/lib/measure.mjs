@@ -1,5 +1,5 @@
-// `inner` is the number of runs per repetition, `warm` the number of discarded repetitions at the
-// start, `reps` the number of measured repetitions, `concurrency` the number of runs at once.
+// `inner`: number of runs per repetition. `warm`: number of discarded repetitions at the start.
+// `reps`: number of measured repetitions. `concurrency`: number of runs at once.
 const plan = {
   s1: { inner: 3, warm: 6, reps: 11 },
   s1t: { inner: 2, warm: 3, reps: 7 },
