@@ -55,10 +55,10 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
  * not in the list. `option` is the name of the handler option with this list, for the error message.
  */
 export function checkModel(model: unknown, models: readonly string[], option = 'models'): string {
+  if (typeof model === 'string' && models.includes(model)) return model;
   const known = models.map((name) => JSON.stringify(name)).join(', ');
   if (typeof model !== 'string')
     throw invalidField('model', `must be the name of a model: ${known}`);
-  if (models.includes(model)) return model;
   const asked = JSON.stringify(model.slice(0, 100));
   throw new AgentError(
     'NOT_FOUND',

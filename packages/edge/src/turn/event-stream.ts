@@ -135,9 +135,9 @@ export async function awaitOpening(
     if (opens(read.value)) break;
   }
   return {
-    next: async () => {
+    next: () => {
       const value = first.shift();
-      return value ? { done: false, value } : batches.next();
+      return value ? Promise.resolve({ done: false, value }) : batches.next();
     },
   };
 }
