@@ -1,4 +1,4 @@
-import type { EventBatch } from '@isoloop/core';
+import type { AgentEvent, EventBatch } from '@isoloop/core';
 import { withPublicErrors } from '../http/error-response.ts';
 
 export interface EventStreamOptions {
@@ -35,17 +35,24 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
   let waiting = false;
   let silent = true;
 
-  const nextText = async (): Promise<string> => {
+  const textOf = (batch: EventBatch): string => {
+    const text = encode(withPublicErrors(batch)).map(toEvent).join('');
+    const id = text && place?.(batch);
+    return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
+  };
+
+  /** Returns the next chunk. The end of the run and `[DONE]` are one chunk, because each costs. */
+  const nextChunk = async (): Promise<{ readonly text: string; readonly isLast: boolean }> => {
+    let text = '';
     try {
       for (let read = await batches.next(); !read.done; read = await batches.next()) {
-        const text = encode(withPublicErrors(read.value)).map(toEvent).join('');
-        const id = text && place?.(read.value);
-        if (text) return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
+        text += textOf(read.value);
+        if (text && !read.value.some(endsRun)) return { text, isLast: false };
       }
     } catch (error) {
       onError?.(error);
     }
-    return '';
+    return { text: `${text}data: [DONE]\n\n`, isLast: true };
   };
 
   return new ReadableStream<Uint8Array>(
@@ -60,12 +67,12 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
       },
       async pull(controller) {
         waiting = true;
-        const text = await nextText();
+        const { text, isLast } = await nextChunk();
         waiting = false;
         silent = false;
         if (timer === null) return;
-        controller.enqueue(encoder.encode(text || 'data: [DONE]\n\n'));
-        if (text) return;
+        controller.enqueue(encoder.encode(text));
+        if (!isLast) return;
         stop();
         controller.close();
       },
@@ -140,6 +147,11 @@ export async function awaitOpening(
       return value ? Promise.resolve({ done: false, value }) : batches.next();
     },
   };
+}
+
+/** Returns whether an event is the last one of the agent, not of an agent that runs as its tool. */
+function endsRun({ type, agentPath }: AgentEvent): boolean {
+  return type === 'run-end' && agentPath.length < 2;
 }
 
 function toNamedEvent(chunk: object): string {
