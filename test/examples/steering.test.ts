@@ -208,7 +208,7 @@ test('stateKeys() keeps values of a session', async () => {
 
 /** Returns the milliseconds after which a tool that never ends gets a result. */
 async function timeOfTool(): Promise<number> {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   let begun = false;
   const never = tool({
     name: 'look',
