@@ -32,16 +32,25 @@ export class Pace {
   }
 }
 
+/** The turn of the event loop that runs wait for. Many runs at once share it. */
+let sharedTurn: Promise<void> | undefined;
+
 /** Resolves in a new turn of the event loop. Browsers delay nested timers, but not messages. */
 function nextTurn(): Promise<void> {
-  // In Cloudflare Workers, messages would block timers.
+  // In Cloudflare Workers, messages would block timers, and requests must not share a promise.
   const isWorkerd = globalThis.navigator?.userAgent === 'Cloudflare-Workers';
   if (isWorkerd || typeof MessageChannel === 'undefined')
     return new Promise((resolve) => setTimeout(resolve));
+  sharedTurn ??= turnByMessage();
+  return sharedTurn;
+}
+
+function turnByMessage(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
     port1.addEventListener('message', () => {
       port1.close();
+      sharedTurn = undefined;
       resolve();
     });
     port1.start();

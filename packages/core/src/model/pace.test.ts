@@ -1,0 +1,15 @@
+import { expect, test, vi } from 'vitest';
+import { Pace } from './pace.ts';
+
+test('runs that let timers run at the same time share one turn of the event loop', () => {
+  let channels = 0;
+  class CountedChannel extends MessageChannel {
+    constructor() {
+      super();
+      channels += 1;
+    }
+  }
+  vi.stubGlobal('MessageChannel', CountedChannel);
+  for (let run = 0; run < 3; run++) new Pace(0).step(20);
+  expect(channels).toBe(1);
+});
