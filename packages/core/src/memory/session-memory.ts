@@ -112,6 +112,11 @@ export class SessionMemory implements Memory {
     return this.#log.version;
   }
 
+  /** Number of messages in memory. 0 before the first read and after `unload`. */
+  get loadedMessages(): number {
+    return this.#view?.messages.length ?? 0;
+  }
+
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
   append(messages: readonly Msg[], { later = false }: AppendOptions = {}): Promise<void> {
     return this.run(async () => {

@@ -20,11 +20,12 @@ import { QueuedMemory } from './queue/queued-memory.ts';
 import { checkFirst, onlyAdds, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './queue/turn-runner.ts';
-import { unloadLong } from './unload-long.ts';
+import { LongMemory } from './unload-long.ts';
 
 /** Parts of an open session. The object keeps them in memory while it is awake. */
 interface Parts {
   readonly memory: Memory;
+  readonly longMemory: LongMemory;
   readonly turns: TurnRunner;
   readonly entry: ListEntry;
   /** Returns the time of the session's last change, in milliseconds since 1970. */
@@ -103,7 +104,7 @@ export class SessionHost implements HostedSession {
       (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
     );
     const shown = await shownMessages([...stored, ...missing], memory, turns);
-    await this.#unload();
+    this.#parts?.longMemory.rest();
     return shown;
   }
 
@@ -174,7 +175,8 @@ export class SessionHost implements HostedSession {
         void this.#schedule().catch((error: unknown) => logError(error, 'alarm'));
       },
     });
-    return { memory, turns, entry, changedAt };
+    const longMemory = new LongMemory(memory, () => turns.isBusy);
+    return { memory, longMemory, turns, entry, changedAt };
   }
 
   /**
@@ -217,16 +219,10 @@ export class SessionHost implements HostedSession {
    */
   async #schedule(): Promise<void> {
     await this.#parts?.entry.told;
-    await this.#unload();
+    this.#parts?.longMemory.rest();
     if (!this.#record.identity || this.#deleting) return;
     const at = this.#nextAlarm();
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
-  }
-
-  /** Frees the memory of a long session while no turn runs. */
-  async #unload(): Promise<void> {
-    const parts = this.#parts;
-    if (parts && !parts.turns.isBusy) await unloadLong(parts.memory);
   }
 
   #nextAlarm(): number {

@@ -1,12 +1,14 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { SessionMemory } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { rowCounters } from '../../test-support/agent-session.ts';
 import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, given, open } from '../../test-support/session-client.ts';
 import { DurableStore } from '../store/durable-store.ts';
-import { keptMessages } from './unload-long.ts';
+import { keptMessages, keptMs } from './unload-long.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const message = (index: number): Msg => ({
   id: `old-${index}`,
@@ -15,11 +17,39 @@ const message = (index: number): Msg => ({
   createdAt: '2026-01-01T00:00:00.000Z',
 });
 
+test('a long session that is used again soon does not read its log again', async () => {
+  const { session, counter } = await openLong(keptMessages + 2);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  await session.messages();
+  for (let request = 0; request < 3; request++) {
+    await vi.advanceTimersByTimeAsync(keptMs - 1);
+    counter.takeRead();
+    expect((await session.messages()).length).toBe(keptMessages + 2);
+    expect(counter.takeRead()).toBe(0);
+  }
+});
+
 test.each([
   [keptMessages, 'all', 0],
   // The head, and three batches, for which SQLite reads the key in the statement and the row.
   [keptMessages + 2, 'no', 1 + 2 * 3],
 ])('a session at rest with %i messages keeps %s records in memory', async (count, _kept, read) => {
+  const { session, counter } = await openLong(count);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  for (let request = 0; request < 2; request++) {
+    await session.messages();
+    await vi.advanceTimersByTimeAsync(keptMs);
+    counter.takeRead();
+    expect((await session.messages()).length).toBe(count);
+    expect(counter.takeRead()).toBe(read);
+  }
+  vi.useRealTimers();
+  await session.chat([ask('C')]);
+  expect((await session.messages()).length).toBe(count + 2);
+});
+
+/** Opens a session that has `count` messages after its second turn, and counts its rows. */
+async function openLong(count: number) {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);
   await evictDurableObject(session.stub);
@@ -36,11 +66,5 @@ test.each([
   const alarm = (): Promise<number | null> =>
     runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
   await expect.poll(alarm).toBeNull();
-  for (let request = 0; request < 2; request++) {
-    counter.takeRead();
-    expect((await session.messages()).length).toBe(count);
-    expect(counter.takeRead()).toBe(read);
-  }
-  await session.chat([ask('C')]);
-  expect((await session.messages()).length).toBe(count + 2);
-});
+  return { session, counter };
+}

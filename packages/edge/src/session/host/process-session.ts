@@ -16,7 +16,7 @@ import { unknownChat } from '../session-command.ts';
 import type { SessionSettings } from '../session-host.ts';
 import { checkFirst } from '../session-turn.ts';
 import { TurnRunner } from '../queue/turn-runner.ts';
-import { unloadLong } from '../unload-long.ts';
+import { LongMemory } from '../unload-long.ts';
 
 export interface ProcessSessionOptions {
   readonly settings: SessionSettings;
@@ -33,6 +33,7 @@ export interface ProcessSessionOptions {
 export class ProcessSession implements HostedSession {
   readonly #options: ProcessSessionOptions;
   readonly #memory: SessionMemory;
+  readonly #longMemory: LongMemory;
   readonly #turns: TurnRunner;
   #isDeleted = false;
 
@@ -40,13 +41,14 @@ export class ProcessSession implements HostedSession {
     const { settings, store, key, setup } = options;
     this.#options = options;
     this.#memory = new SessionMemory(store, key);
+    this.#longMemory = new LongMemory(this.#memory, () => this.isBusy);
     this.#turns = new TurnRunner({
       settings,
       setup,
       queue: new MemoryQueue(),
       memory: this.#memory,
       onChange: () => {},
-      onRest: () => void unloadLong(this.#memory),
+      onRest: () => this.#longMemory.rest(),
     });
   }
 
@@ -80,7 +82,7 @@ export class ProcessSession implements HostedSession {
 
   async messages(): Promise<readonly UiMessage[]> {
     const shown = await shownMessages(await this.#memory.read(), this.#memory, this.#turns);
-    if (!this.isBusy) await unloadLong(this.#memory);
+    this.#longMemory.rest();
     return shown;
   }
 
