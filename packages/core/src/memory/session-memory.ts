@@ -20,33 +20,8 @@ import {
   type Log,
   type SessionLogOptions,
 } from './log/session-log.ts';
+import type { SessionMemoryOptions } from './session-memory-options.ts';
 import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
-
-export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
-  /**
-   * When messages are written: `step` (default) before `append` resolves, `turn` at the next
-   * `flush`.
-   */
-  readonly durability?: 'step' | 'turn';
-  /**
-   * Returns a name for written records: letters, digits and dashes. Each name must be new. Default:
-   * random names.
-   */
-  readonly generateId?: () => string;
-  /** Clock for the session's times, in milliseconds since 1970. Default: `Date.now`. */
-  readonly now?: () => number;
-  /**
-   * Number of writes from which a session's log is compacted. Default: 256. An opened session is
-   * compacted once, at its next write.
-   */
-  readonly compactAfter?: number;
-  /**
-   * Receives an error for each stored record that is damaged, missing or of a newer version of the
-   * library. The memory then reads the rest of the session and overwrites nothing. Default: reading
-   * such a session rejects with `STORAGE_FAILED`.
-   */
-  readonly onDamage?: (error: AgentError) => void;
-}
 
 /**
  * A conversation in a store, as an append-only log. An append costs the same at any length.

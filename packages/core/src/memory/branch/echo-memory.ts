@@ -5,7 +5,8 @@ import { wait } from '../contention.ts';
 import { BranchLog } from './branch-log.ts';
 import { recordsOf, type Branch } from './branch.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { SessionMemory, type SessionMemoryOptions } from '../session-memory.ts';
+import { SessionMemory } from '../session-memory.ts';
+import type { SessionMemoryOptions } from '../session-memory-options.ts';
 import { LogFold } from '../log/session-view.ts';
 
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
