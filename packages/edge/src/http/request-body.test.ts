@@ -60,6 +60,27 @@ test.each([
 });
 
 test.each([
+  ['chunked', { 'transfer-encoding': 'chunked' }],
+  ['compressed on its way', { 'content-encoding': 'gzip' }],
+])(
+  'a body that was %s is read only up to the limit, whatever its length says',
+  async (_name, headers) => {
+    let chunks = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(maxBytes / 4).fill(0x20));
+        chunks += 1;
+        if (chunks === 100) controller.close();
+      },
+    });
+    await expect(read(body, { 'content-length': '10', ...headers })).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+    });
+    expect(chunks).toBeLessThan(10);
+  },
+);
+
+test.each([
   ['length', { 'content-length': '9' }],
   ['unknown length', {}],
 ])('a body of %s that is not UTF-8 is refused', async (_name, headers) => {

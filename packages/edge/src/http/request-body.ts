@@ -71,13 +71,16 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
   // Creates the error only when it is needed, because an error captures the stack.
   const tooLarge = (): AgentError =>
     new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
-  const length = Number(request.headers.get('content-length') ?? Number.NaN);
+  const { headers } = request;
+  const length = Number(headers.get('content-length') ?? Number.NaN);
   if (length > maxBytes) throw tooLarge();
+  // With these headers, the body can be longer than its `content-length`.
+  const mayBeLonger = headers.has('transfer-encoding') || headers.has('content-encoding');
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   try {
     // An HTTP server ends the body after as many bytes as the header says. One read is faster than
     // one for each chunk.
-    if (length <= maxBytes) {
+    if (length <= maxBytes && !mayBeLonger) {
       const bytes = await request.arrayBuffer();
       if (bytes.byteLength > maxBytes) throw tooLarge();
       return decoder.decode(bytes);
