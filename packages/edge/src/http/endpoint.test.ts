@@ -1,5 +1,8 @@
+import { Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { requestId } from 'hono/request-id';
 import { expect, test, vi } from 'vitest';
-import { testEndpoint } from '../../test-support/endpoint.ts';
+import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 
 const question = {
   id: 'u1',
@@ -52,4 +55,26 @@ test('a page of a listed origin can read that a path does not exist', async () =
     expect(response.headers.get('access-control-allow-origin')).toBe('https://app.test');
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
   }
+});
+
+test('middleware of another app does not replace the headers of a response', async () => {
+  const { handler } = testEndpoint([], {}, { cors: ['https://app.test'] });
+  const app = new Hono()
+    .use(requestId(), cors(), async (c, next) => {
+      c.header('referrer-policy', 'unsafe-url');
+      c.header('vary', 'accept-language');
+      c.header('x-mine', 'yes');
+      await next();
+    })
+    .route('/agent', handler);
+  const init = { headers: { origin: 'https://app.test' } };
+  const response = await app.request('/agent/api/chats', init, bindings);
+  const { error } = await response.json<{ error: { requestId: string } }>();
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'access-control-allow-origin': 'https://app.test',
+    'referrer-policy': 'no-referrer',
+    vary: 'accept-language, origin',
+    'x-mine': 'yes',
+    'x-request-id': error.requestId,
+  });
 });

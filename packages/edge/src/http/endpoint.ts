@@ -25,9 +25,15 @@ export function endpoint(
     const { headers: originHeaders, answer } = checkOrigin(c);
     const response = answer ?? (await answerOf(c, route));
     const { headers } = response;
-    headers.set('x-request-id', requestId);
-    for (const [name, value] of originHeaders) headers.set(name, value);
-    for (const [name, value] of securityHeaders) headers.set(name, value);
+    for (const [name, value] of [
+      ['x-request-id', requestId] as const,
+      ...originHeaders,
+      ...securityHeaders,
+    ]) {
+      headers.set(name, value);
+      // Middleware of an outer app may have set the header on `c`. Hono prefers that value.
+      c.header(name, value, { append: name === 'vary' });
+    }
     if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
     return response;
   };
