@@ -100,20 +100,14 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
 }
 
 /**
- * Returns whether lists and objects in a JSON value nest deeper than `max`. Reads one level at a
- * time, so that a deep value cannot overflow the stack.
+ * Returns whether lists and objects in a JSON value nest deeper than `max`. Reads no deeper than
+ * that, so a deep value cannot overflow the stack.
  */
 function isDeeper(value: unknown, max: number): boolean {
-  let level = [value].filter(isNested);
-  for (let depth = 0; level.length; depth++) {
-    if (depth === max) return true;
-    level = level.flatMap((each) => Object.values(each).filter(isNested));
-  }
-  return false;
-}
-
-function isNested(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  if (typeof value !== 'object' || value === null) return false;
+  if (max === 0) return true;
+  const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return children.some((child) => isDeeper(child, max - 1));
 }
 
 function parse(text: string): unknown {
