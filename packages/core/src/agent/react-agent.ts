@@ -26,7 +26,6 @@ import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import { wrappedAnswer, wrappedCall, wrappedModel, wrappedTools } from '../loop/use/wrapped.ts';
-import { Conversation } from '../loop/run/conversation.ts';
 import { Outbox } from '../loop/run/outbox.ts';
 import { runOf } from '../loop/run/run-view.ts';
 import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
@@ -112,7 +111,6 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
       generateId,
       now,
       status: this.status,
-      conversation: new Conversation(),
       unwritten: new Set(),
     };
     this.#hooks = use;

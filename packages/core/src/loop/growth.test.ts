@@ -79,12 +79,15 @@ test.for([
     }),
   );
   await memory.append(history);
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['one', 'two']), memory });
+  const model = new ScriptedModel(['one', 'two', 'three']);
+  const agent = new ReActAgent({ name: 'a', model, memory });
   await agent.call('first');
   reads = 0;
   await agent.call('second');
+  // An endpoint creates an agent for each turn.
+  await new ReActAgent({ name: 'b', model, memory }).call('third');
   expect(reads).toBe(0);
-  expect(await agent.messages()).toHaveLength(24);
+  expect(await agent.messages()).toHaveLength(26);
 });
 
 test('a run looks at the whole log again after somebody has edited it', async () => {
@@ -101,6 +104,18 @@ test('a run looks at the whole log again after somebody has edited it', async ()
   await expect(agent.call(userMessage('twice', { id: 'u2' }))).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   });
+});
+
+test('two agents with one memory run at the same time, and each knows its own messages', async () => {
+  const memory = new InMemoryMemory();
+  const begin = new ScriptedModel(['one']);
+  await new ReActAgent({ name: 'a', model: begin, memory }).call('first');
+  const models = [new ScriptedModel(['two']), new ScriptedModel(['three'])];
+  const agents = models.map((model) => new ReActAgent({ name: 'a', model, memory }));
+  await Promise.all(agents.map((agent, index) => agent.call(`question ${index}`)));
+  for (const [index, { requests }] of models.entries())
+    expect(requests[0]!.messages.map(textOf)).toEqual(['first', 'one', `question ${index}`]);
+  expect(await memory.read()).toHaveLength(6);
 });
 
 test('a step of a run leaves no listener on a signal', async () => {

@@ -8,7 +8,6 @@ import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { ContextPolicy } from '../context-policy.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
 import type { AgentCall, AgentHook, Middleware } from '../use/middleware.ts';
-import type { Conversation } from './conversation.ts';
 import type { Outbox } from './outbox.ts';
 
 export type { CallOptions };
@@ -38,8 +37,6 @@ export interface RunSetup {
   readonly generateId: () => string;
   readonly now: () => number;
   readonly status: AgentStatus;
-  /** The conversation as the last run left it. */
-  readonly conversation: Conversation;
   /**
    * Writes of earlier agent calls that the store has not finished. The next agent call waits for
    * them.

@@ -24,6 +24,7 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { Conversation } from './conversation.ts';
 import { callTimeout, type CallTimeout } from './call-timeout.ts';
 import { checkEvent } from './check-event.ts';
+import { keepConversation, takeConversation } from './known-conversations.ts';
 import { Injections } from './injections.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { RunContext } from './run-context.ts';
@@ -160,6 +161,7 @@ export class Run {
   /** Ends the run. The caller's signal may live longer than many runs. */
   end(): void {
     this.over = true;
+    keepConversation(this.conversation);
     this.options.signal?.removeEventListener('abort', this.#onAbort);
   }
 
@@ -384,7 +386,7 @@ export class Run {
 
   /** Takes over the messages of the log. */
   load(messages: readonly Msg[]): void {
-    this.conversation = this.setup.conversation;
+    this.conversation = takeConversation(messages);
     this.conversation.load(messages);
   }
 
