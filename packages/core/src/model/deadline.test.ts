@@ -2,7 +2,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deadline } from './deadline.ts';
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  // A spy that is restored later would bring the fake timer back.
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 const timedOut = { code: 'MODEL_TIMEOUT' };
 
