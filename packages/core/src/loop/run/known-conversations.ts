@@ -8,14 +8,14 @@ import { Conversation } from './conversation.ts';
 const known: WeakMap<Msg, Conversation> = new WeakMap();
 
 /**
- * Returns the conversation of an earlier run that ended with these messages, or a new one. Only one
- * run can have it, because runs change it.
+ * Returns a conversation with these messages: the one that an earlier run left, or a new one. Only
+ * one run can have it, because runs change it.
  */
-export function takeConversation(messages: readonly Msg[]): Conversation {
+export function openConversation(messages: readonly Msg[]): Conversation {
   const last = messages.at(-1);
-  const conversation = last && known.get(last);
-  if (!conversation) return new Conversation();
-  known.delete(last);
+  const conversation = (last && known.get(last)) ?? new Conversation();
+  if (last) known.delete(last);
+  conversation.load(messages);
   return conversation;
 }
 

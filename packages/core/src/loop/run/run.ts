@@ -24,7 +24,7 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { Conversation } from './conversation.ts';
 import { callTimeout, type CallTimeout } from './call-timeout.ts';
 import { checkEvent } from './check-event.ts';
-import { keepConversation, takeConversation } from './known-conversations.ts';
+import { keepConversation, openConversation } from './known-conversations.ts';
 import { Injections } from './injections.ts';
 import { mappedEvents } from './mapped-events.ts';
 import type { RunContext } from './run-context.ts';
@@ -386,8 +386,7 @@ export class Run {
 
   /** Takes over the messages of the log. */
   load(messages: readonly Msg[]): void {
-    this.conversation = takeConversation(messages);
-    this.conversation.load(messages);
+    this.conversation = openConversation(messages);
   }
 
   /** Returns the tool calls without a result. */
