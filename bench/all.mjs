@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 
 const benchmarks = [
   ['--runtimes', 'node,node-settled,workerd,chromium'],
+  ['profile'],
   ['worker', '--reps', '11'],
   ['growth'],
   ['edge', '--parts', 'load,memory,idle', '--reps', '1'],

@@ -1,10 +1,11 @@
-// `npm run bench -- profile [--scenarios s1,s2] [--contenders floor,isoloop]` shows where the time of
-// one run goes in Node: CPU time by part, allocated bytes, promises and timers. All contenders run in
-// this process, so compare the times with those of the other benchmarks only roughly.
+// `npm run bench -- profile [--scenarios s1,s2] [--contenders floor,isoloop] [--write]` shows where
+// the time of one run goes in Node: CPU time by part, allocated bytes, promises and timers. All
+// contenders run in this process, so compare the times with those of other benchmarks only roughly.
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
 import { clientScenario, runOnce } from './lib/scenarios.mjs';
 import { table } from './lib/report.mjs';
+import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
 
 const warmUp = 100;
@@ -12,14 +13,18 @@ const runs = 100;
 /** Functions of our own code that the table names. */
 const named = 12;
 
-export async function benchProfile({ scenarios = ['s1', 's2', 's3'], contenders } = {}) {
+export async function benchProfile({
+  scenarios = ['s1', 's2', 's3'],
+  contenders = ['floor', 'isoloop'],
+  write = false,
+} = {}) {
   const server = await startServer();
   const session = new Session();
   session.connect();
   try {
     for (const scenario of scenarios) {
       const profiles = [];
-      for (const name of contenders ?? ['floor', 'isoloop']) {
+      for (const name of contenders) {
         const { run } = await import(`./contenders/${name}.mjs`);
         const sc = clientScenario(scenario);
         const once = () => runOnce(run, sc, `${server.origin}/${scenario}/v1`);
@@ -31,7 +36,10 @@ export async function benchProfile({ scenarios = ['s1', 's2', 's3'], contenders 
           ...(await countsOf(once)),
         });
       }
-      print(scenario, profiles);
+      const body = textOf(profiles);
+      const heading = `node ${process.versions.node}: profile of one run of ${scenario}`;
+      console.log(`\n## ${heading}\n\n${body}`);
+      if (write) writeSections([{ heading, body }]);
     }
   } finally {
     session.disconnect();
@@ -103,7 +111,7 @@ async function countsOf(once) {
   return { promises: counts.PROMISE, timers: counts.Timeout };
 }
 
-function print(scenario, profiles) {
+function textOf(profiles) {
   const parts = [...new Set(profiles.flatMap((each) => Object.keys(each.parts)))];
   const row = (title, valueOf) => [title, ...profiles.map((each) => valueOf(each).toFixed(0))];
   const rows = [
@@ -112,13 +120,13 @@ function print(scenario, profiles) {
     row('promises', ({ promises }) => promises),
     row('timers', ({ timers }) => timers),
   ];
-  console.log(`\n## ${scenario}, one run\n`);
-  console.log(table(['', ...profiles.map(({ name }) => name)], rows));
-  for (const { name, functions } of profiles) {
+  const head = ['', ...profiles.map(({ name }) => `\`${name}\``)];
+  const lines = profiles.map(({ name, functions }) => {
     const top = Object.entries(functions)
       .toSorted(([, one], [, other]) => other - one)
       .slice(0, named)
-      .map(([place, time]) => `${place} ${time.toFixed(0)}`);
-    console.log(`\n${name}, own code in µs: ${top.join(', ')}`);
-  }
+      .map(([place, time]) => `\`${place}\` ${time.toFixed(0)}`);
+    return `- own code of \`${name}\`, in µs: ${top.join(', ')}`;
+  });
+  return `${table(head, rows)}\n\n${lines.join('\n')}`;
 }
