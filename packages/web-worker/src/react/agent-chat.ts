@@ -44,6 +44,8 @@ export class AgentChat {
    * ready when it finds no stream.
    */
   #resumed: Promise<void> = Promise.resolve();
+  /** Whether a stream is being resumed, which repeats an answer from its start. */
+  #isResuming = false;
   #reason: Reason = 'idle';
   /** Shows changes of other pages one after the other. */
   #queue: Promise<void> = Promise.resolve();
@@ -119,7 +121,9 @@ export class AgentChat {
   resume(reason: Reason = 'loading'): Promise<void> {
     this.#reason = reason;
     if (reason !== 'look') this.#set({ phase: reason });
+    this.#isResuming = true;
     this.#resumed = this.chat.resumeStream().finally(() => {
+      this.#isResuming = false;
       if (!this.#isRegaining) this.#set({ phase: 'idle' });
     });
     return this.#resumed;
@@ -146,10 +150,16 @@ export class AgentChat {
   /** Stops the answer where it runs, also one that another page has asked for. */
   async stop(): Promise<void> {
     this.#isRegaining = false;
-    const stopped = Promise.all([this.#regained, this.#link?.stop(), this.chat.stop()]);
     // A message that waits must not be sent before the stop, which would end its answer.
-    this.#regained = stopped.then(() => {});
-    await stopped;
+    this.#regained = this.#stopNow();
+    await this.#regained;
+  }
+
+  async #stopNow(): Promise<void> {
+    const isReplay = this.#isResuming;
+    await Promise.all([this.#regained, this.#link?.stop(), this.chat.stop()]);
+    // The stream may have ended before it repeated the answer so far.
+    if (isReplay && this.#link) await this.resume('look');
   }
 
   /** Approves a tool call with other arguments. Resolves when its run has ended. */

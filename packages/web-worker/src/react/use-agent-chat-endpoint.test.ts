@@ -94,6 +94,24 @@ test('after a lost connection, the page reads the answer on', async () => {
   expect(view.statuses).not.toContain('error');
 });
 
+test('a stop before the stream repeats the answer keeps the part that was shown', async () => {
+  const [endpoint, id] = [new ChatEndpoint([half]), crypto.randomUUID()];
+  const view = open(endpoint, id);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => linesOf(view)[1]).toBe('assistant: half ');
+  let stopped: Promise<void> | undefined;
+  endpoint.beforeHistory = async () => {
+    stopped ??= view.chat().stop();
+    await expect.poll(() => endpoint.isRunning).toBe(false);
+  };
+  endpoint.dropClients();
+  await expect.poll(() => stopped !== undefined).toBe(true);
+  await stopped;
+  await ready(view);
+  expect(linesOf(view)).toEqual(['user: go', 'assistant: half ']);
+});
+
 test('messages that are sent during an answer are posted after its end, also without a component', async () => {
   let end = (): void => {};
   const wait = new Promise<void>((resolve) => (end = resolve));
