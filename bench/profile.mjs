@@ -11,7 +11,7 @@ import { startServer } from './lib/start-server.mjs';
 const warmUp = 100;
 const runs = 100;
 /** Functions of our own code that the table names. */
-const named = 12;
+const named = 6;
 
 export async function benchProfile({
   scenarios = ['s1', 's2', 's3'],
