@@ -17,6 +17,7 @@ export type { OnLimit } from './loop/limit.ts';
 export type { AgentHook, Middleware, UseList } from './loop/use/middleware.ts';
 export type { RunContext } from './loop/run/run-context.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';
+export type { InMemoryOptions } from './memory/in-memory-memory.ts';
 export type { KeyValueStore } from './memory/key-value-store.ts';
 export { MemoryStore } from './memory/memory-store.ts';
 export type { Memory } from './memory/memory.ts';

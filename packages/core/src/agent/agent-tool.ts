@@ -11,6 +11,8 @@ import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../tool/to
 import type { AgentInput } from '../loop/input/call-input.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { waitsForApproval, type PendingCall } from '../event/pending-call.ts';
+import { provide } from '../tool/context-token.ts';
+import { parentRuns, runsAboveChild } from '../tool/parent-runs.ts';
 import type { Suspension } from '../tool/run-call.ts';
 import { mayAskApproval } from './may-ask-approval.ts';
 import type { ReActAgent } from './react-agent.ts';
@@ -226,9 +228,14 @@ function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentI
 async function run(
   agent: ChildAgent,
   input: AgentInput | undefined,
-  { signal, interruptSignal, agentPath, forward }: ToolContext,
+  context: ToolContext,
 ): Promise<AgentResult> {
-  const stream = agent.stream(input, { signal });
+  const { signal, interruptSignal, agentPath, forward } = context;
+  // An agent in a worker or on a server takes no values from here.
+  const about = isLocal(agent) && {
+    toolContext: [provide(parentRuns, runsAboveChild(context))],
+  };
+  const stream = agent.stream(input, { signal, ...about });
   // Before its first events, the agent may be running another call.
   let isRunning = false;
   const passOn = (): void => {

@@ -160,11 +160,12 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
 
   /**
    * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
-   * with `INVALID_INPUT` if two messages have the same id, or if the conversation already has a
-   * message with this id.
+   * with `INVALID_INPUT` for a tool call without a result. Also rejects if two messages have the
+   * same id, or if the conversation already has a message with this id.
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.#setup);
+    checkRounds(given, 'To keep only what was said, pass assistantMessage(text, { name }).');
     checkNew(given, await this.memory.read());
     await this.memory.append(given);
     await this.memory.flush?.();

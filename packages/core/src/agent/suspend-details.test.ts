@@ -104,3 +104,20 @@ test('details without a JSON form are an error result that says so', async () =>
     'Error: order has no JSON form: it contains itself at "details.self". Use strings, numbers, booleans, null, plain objects and arrays.',
   ]);
 });
+
+test.each([
+  [undefined, undefined],
+  ['', undefined],
+  ['Later.', 'Later.'],
+])('ctx.suspend(%j) suspends the call with the reason %j', async (given, reason) => {
+  const wait = tool({
+    name: 'order',
+    description: '',
+    input: {},
+    execute: (_input, ctx) => ctx.suspend(given),
+  });
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([order]), tools: [wait] });
+  const result = await agent.call('go');
+  expect([result.reason, result.pending[0]?.kind]).toEqual(['suspended', 'suspended']);
+  expect(result.pending[0]?.reason).toBe(reason);
+});

@@ -100,13 +100,15 @@ test.each<[string, readonly Msg[], number]>([
   expect([await memory.read(), model.requests]).toEqual([[], []]);
 });
 
-test('both solutions that the error about an open tool call names work: add a result, or put the messages into the memory', async () => {
+test('both solutions that the error about an open tool call names work: add a result, or the option of the memory', async () => {
   const messages = [userMessage('a'), calls('1')];
   await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
-    'Item 1 of the input has a tool call without a result: "lookup" (1). Add the result after the tool call, or remove the tool call. To run the tool, put the messages into the agent\'s memory and call without input.',
+    'Item 1 of the input has a tool call without a result: "lookup" (1). Add the result after the tool call, or remove the tool call. To run the tool, call without input over new InMemoryMemory(messages, { openCalls: \'run\' }).',
   );
   expect((await agentWith(['Done.']).agent.call([...messages, result('1')])).text).toBe('Done.');
-  const { agent } = agentWith(['Done.'], { memory: new InMemoryMemory(messages) });
+  const { agent } = agentWith(['Done.'], {
+    memory: new InMemoryMemory(messages, { openCalls: 'run' }),
+  });
   expect((await agent.call()).pending).toMatchObject([{ toolUseId: '1' }]);
   expect((await agent.call([{ toolUseId: '1', type: 'approve' }])).text).toBe('Done.');
 });

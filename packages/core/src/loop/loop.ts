@@ -316,7 +316,7 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
           // The tool has not started, and its call stays open.
         } else if (isSuspension(item.outcome)) {
           const { suspended, kind = 'suspended', ...about } = item.outcome;
-          pending.push(suspend(run, toolUse, kind, suspended, about));
+          pending.push(suspend(run, toolUse, kind, suspended || undefined, about));
         } else {
           const { toolUse: ran = toolUse } = run.setup.status.calls.get(toolUse.id) ?? {};
           await conclude(run, ran, item.outcome, asked);

@@ -1,19 +1,33 @@
+import { checkFields } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../message/tool-pairs.ts';
 import type { Memory } from './memory.ts';
 
+export interface InMemoryOptions {
+  /**
+   * What an agent does with the open tool calls of the given messages. Nobody noted whether they
+   * have started. `run`: their tools run. `interrupt`: they get an `interrupted` result, unless
+   * their tool has `replay: 'safe'` or `'ask'`. A tool call that needs approval suspends in both
+   * cases. Default: `interrupt`.
+   */
+  readonly openCalls?: 'run' | 'interrupt';
+}
+
 /** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
+  readonly openCalls: 'run' | 'interrupt';
   #messages: readonly Msg[];
   /** Messages after those. A copy of all messages for each one would take quadratic time. */
   #appended: Msg[] = [];
   /** Number of messages at the start that are in order and need no further look. */
   #settled = 0;
 
-  constructor(messages: readonly Msg[] = []) {
+  constructor(messages: readonly Msg[] = [], { openCalls = 'interrupt' }: InMemoryOptions = {}) {
+    checkFields('CONFIGURATION', 'InMemoryMemory', { openCalls }, 'openCalls:run|interrupt');
     this.#messages = messages;
+    this.openCalls = openCalls;
   }
 
   async append(messages: readonly Msg[]): Promise<void> {

@@ -84,6 +84,11 @@ export interface Memory {
    * agent has its own values until `restore` sets them.
    */
   readonly state?: Record<string, JsonValue>;
+  /**
+   * What an open tool call without a note does: `run`, or count as started. Only for a memory
+   * without `note`. Default: `interrupt`, so that no tool runs twice.
+   */
+  readonly openCalls?: 'run' | 'interrupt';
   /** Number that grows with every write to the log. Absent if the memory has no log. */
   readonly sessionVersion?: number;
 }

@@ -8,8 +8,8 @@ import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 export interface ReplyDecoder {
   /** Whether the provider has sent the finish reason of the reply. */
   readonly finished: boolean;
-  /** Whether the reply is complete. Absent if only `[DONE]` says so. */
-  readonly ended?: boolean;
+  /** Whether the reply is complete. `undefined` if `[DONE]` decides. */
+  readonly ended?: boolean | undefined;
   /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
   readonly held?: number;
   /** Returns the error that is reported by a parsed chunk or by the data of an `error` event. */

@@ -19,6 +19,7 @@ import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
  */
 export interface Suspension {
   readonly kind?: 'approval';
+  /** Reason for the wait. Empty if the tool gave none. */
   readonly suspended: string;
   /** Whether the tool is a child agent that waits only for approvals. */
   readonly forApproval?: true;
@@ -74,8 +75,8 @@ export async function runCall(
         throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
       return context.get(token) as T;
     },
-    suspend(suspended, details) {
-      throw jsonForm({ suspended, details }, tool.name);
+    suspend(reason = '', details) {
+      throw jsonForm({ suspended: String(reason), details }, tool.name);
     },
   };
   try {

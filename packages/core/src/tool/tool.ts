@@ -58,7 +58,7 @@ export interface ToolContext<Data = unknown> {
    * other tool calls and ends as `suspended`. A decision in a later agent call settles this tool
    * call. `details` are stored and shown with the pending tool call. Never returns.
    */
-  suspend(reason: string, details?: JsonObject): never;
+  suspend(reason?: string, details?: JsonObject): never;
   /**
    * Asks the agent call to stop, to pause or to add messages, like `agent.interrupt()`. The request
    * takes effect when the running tools have ended. Returns false and does nothing if the agent

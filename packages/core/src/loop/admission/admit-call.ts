@@ -36,8 +36,8 @@ interface OpenCall {
   readonly toolUse: ToolUse;
   readonly state: CallState;
   /**
-   * Whether the agent already had a state for this tool call. If not, another process may have
-   * started the tool.
+   * Whether the agent already had a state for this tool call. If not, the memory keeps no notes, and
+   * the memory's `openCalls` decides whether the tool counts as started.
    */
   readonly isKnown: boolean;
   readonly decision: Decision | undefined;
@@ -63,6 +63,7 @@ type Prepared =
  */
 export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): Promise<Admission> {
   const asked = openCall(run, toolUse, given);
+  run.setup.status.calls.set(toolUse.id, asked.state);
   const settled = settledBefore(asked);
   if (settled) return settled;
 
@@ -110,10 +111,9 @@ export async function needsDecision(run: Run, toolUse: ToolUse): Promise<boolean
 }
 
 function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): OpenCall {
-  const { status, use } = run.setup;
+  const { status, use, memory } = run.setup;
   const known = status.calls.get(toolUse.id);
-  const state: CallState = known ?? { started: true };
-  status.calls.set(toolUse.id, state);
+  const state: CallState = known ?? { started: memory.openCalls !== 'run' };
   return {
     run,
     toolUse,
@@ -130,7 +130,7 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
  * call still waits for its decision.
  */
 function settledBefore(open: OpenCall): Admission | undefined {
-  const { run, toolUse, state, isKnown, decision, asks } = open;
+  const { run, toolUse, state, decision, asks } = open;
   if (decision?.type === 'result' && !isForTool(open)) {
     return over(toolUse, toolResult(toolUse, decision.output, decision.state ?? 'success'));
   }
@@ -138,7 +138,7 @@ function settledBefore(open: OpenCall): Admission | undefined {
     return over(toolUse, deniedResult(toolUse, decision.reason));
   }
   if (startsNoTool(run)) {
-    return over(toolUse, interruptedResult(toolUse, isKnown ? state : undefined));
+    return over(toolUse, interruptedResult(toolUse, state));
   }
   const isAskedNow = asks && state.pending?.kind === 'approval';
   if (!decision && state.pending && !isAskedNow) return { type: 'pending', pending: state.pending };

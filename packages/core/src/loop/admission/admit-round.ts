@@ -46,13 +46,20 @@ export async function admitRound(
   await refuseCalls(run, new Set(decided.keys()));
 
   const calls = run.openCalls();
+  const states = run.setup.status.calls;
+  const unknown = calls.filter(({ id }) => !states.has(id));
   const undecided = calls.filter((call) => !decisionOf(call));
   const holding = run.setup.use.findLast(({ hold }) => hold);
-  const first = await run.waits.code(holding?.hold?.(undecided, run.context));
-  if (!first) {
+  const named = await run.waits.code(
+    holding?.hold?.(unknown.length > 0 ? calls : undecided, run.context),
+  );
+  if (!named) {
     await admit(calls);
     return { ready, pending };
   }
+  // The round was deferred, so none of its tools has started.
+  if (named.length > 0) for (const { id } of unknown) states.set(id, {});
+  const first = named.filter(({ id }) => !decided.has(id));
   const isHeld = (call: ToolUse): boolean =>
     first.length > 0 && undecided.includes(call) && !first.some(({ id }) => id === call.id);
   // Hooks may change any tool call so that it needs a decision, even one that `hold` did not name.

@@ -1,12 +1,15 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 
+const toRun =
+  "To run the tool, call without input over new InMemoryMemory(messages, { openCalls: 'run' }).";
+
 /**
  * Throws `INVALID_INPUT` unless each tool call in the messages has a unique id and exactly one
  * result after it. Ignores results without a tool call in the messages, because they answer open
- * tool calls of the conversation.
+ * tool calls of the conversation. `advice`: last sentence of the error for an open tool call.
  */
-export function checkRounds(messages: readonly Msg[]): void {
+export function checkRounds(messages: readonly Msg[], advice: string = toRun): void {
   const open = new Map<string, { readonly name: string; readonly index: number }>();
   /** Type of the first block with each id. */
   const began = new Map<string, 'tool_use' | 'tool_result'>();
@@ -25,7 +28,7 @@ export function checkRounds(messages: readonly Msg[]): void {
   const [first] = open;
   if (!first) return;
   const [id, { name, index }] = first;
-  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add the result after the tool call, or remove the tool call. To run the tool, put the messages into the agent's memory and call without input.`;
+  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add the result after the tool call, or remove the tool call. ${advice}`;
   throw new AgentError('INVALID_INPUT', message, { details: { index, id } });
 }
 

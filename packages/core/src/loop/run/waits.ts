@@ -1,3 +1,5 @@
+import { onAbort } from '../../model/abortable.ts';
+
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
 /** Time that code with `LoopSteps` gets to finish after an abort, in milliseconds. */
@@ -39,9 +41,12 @@ export class Waits {
    */
   depth = 0;
 
+  /** Stops listening to the signal. Call it if the signal lives longer than these waits. */
+  readonly end: () => void;
+
   constructor(signal: AbortSignal) {
     this.#signal = signal;
-    signal.addEventListener('abort', () => {
+    this.end = onAbort(signal, () => {
       for (const start of this.#open) start();
     });
   }

@@ -50,12 +50,15 @@ export function wrappedAnswer(use: readonly Middleware[], inner: DirectAnswer): 
 function boundedTool(runTool: RunCall): RunCall {
   return async (call, options) => {
     const { signal } = options;
+    const waits = new Waits(signal);
     try {
-      const outcome = await new Waits(signal).code(runTool(call, options));
+      const outcome = await waits.code(runTool(call, options));
       return isSuspension(outcome) ? outcome : wrappedResult(call.toolUse, outcome);
     } catch (error) {
-      if (signal.aborted && error === signal.reason) return interruptedResult(call.toolUse);
+      if (waits.isAbort(error)) return interruptedResult(call.toolUse);
       throw error;
+    } finally {
+      waits.end();
     }
   };
 }

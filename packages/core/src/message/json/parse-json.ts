@@ -9,6 +9,11 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
+/** Returns whether a text is a whole JSON object, and not only the start of one. */
+export function isWholeObject(text: string): boolean {
+  return text.endsWith('}') && parseJson(text) !== undefined;
+}
+
 /**
  * Returns a copy of a value, converted to JSON and back. Returns `undefined` if JSON cannot
  * represent the value. Leaves out fields if `isLeftOut` returns true for their name, at any depth.

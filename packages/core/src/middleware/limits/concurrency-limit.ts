@@ -3,6 +3,7 @@ import { checkFields } from '../../error/check-fields.ts';
 import { untimed } from '../../loop/run/call-timeout.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
+import { parentRuns } from '../../tool/parent-runs.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**
@@ -12,25 +13,39 @@ import type { Release, Semaphore } from './semaphore.ts';
  * interrupt during the wait ends the agent call without a model request. If the queue is full, the
  * agent call fails with `OVERLOADED`.
  *
- * An agent call keeps its place while its reader does not read. Use another semaphore for an agent
- * that runs as a tool, because the calling agent keeps its own place. Throws `CONFIGURATION` if
- * `semaphore` is not a semaphore.
+ * An agent call keeps its place while its reader does not read. An agent that runs as an
+ * `agentTool` uses the place of the agent that called it. If your own tool calls an agent, give
+ * that agent another semaphore: the calling agent keeps its place meanwhile. Throws `CONFIGURATION`
+ * if `semaphore` is not a semaphore.
  */
 export function concurrency(semaphore: Semaphore): Middleware {
   checkFields('CONFIGURATION', 'concurrency()', { semaphore }, 'semaphore:acquire()');
   return {
     name: 'concurrency',
     wrapRun: (next) => async (input, context) => {
-      if (!input) return next(input, context);
+      const inside = runsWithPlace(semaphore);
+      const above = (context.toolContext.get(parentRuns) ?? []) as readonly string[];
+      if (!input || above.some((runId) => inside.has(runId))) return next(input, context);
       const release = await enter(semaphore, context);
+      inside.add(context.runId);
       try {
         // The agent call was aborted or failed during the wait, so its input must not be stored.
         return await next(context.cut === 'aborted' ? undefined : input, context);
       } finally {
+        inside.delete(context.runId);
         release?.();
       }
     },
   };
+}
+
+/** Ids of the runs that have a place, by semaphore. */
+const places: WeakMap<Semaphore, Set<string>> = new WeakMap();
+
+function runsWithPlace(semaphore: Semaphore): Set<string> {
+  const known = places.get(semaphore) ?? new Set();
+  places.set(semaphore, known);
+  return known;
 }
 
 /**

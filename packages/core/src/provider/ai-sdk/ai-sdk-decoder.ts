@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { sourcesMetadata, type HostedTool, type Source } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json/json.ts';
+import { isWholeObject } from '../../message/json/parse-json.ts';
 import { toBase64 } from '../../message/media/to-base64.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
 import { AiSdkHostedTool } from './ai-sdk-hosted-tool.ts';
@@ -13,7 +14,7 @@ type SourcePart = Extract<AiSdkPart, { readonly type: 'source' }>;
 
 interface OpenCall {
   readonly index: number;
-  hasInput: boolean;
+  input: string;
 }
 
 /**
@@ -76,7 +77,7 @@ export class AiSdkDecoder {
       case 'tool-input-delta': {
         const call = this.#calls.get(part.id);
         if (!call || !part.delta) return;
-        call.hasInput = true;
+        call.input += part.delta;
         deltas.push({ type: 'tool-input', index: call.index, delta: part.delta, ...extra });
         return;
       }
@@ -132,7 +133,7 @@ export class AiSdkDecoder {
 
   #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
     const index = this.#calls.size;
-    this.#calls.set(id, { index, hasInput: false });
+    this.#calls.set(id, { index, input: '' });
     return { type: 'tool-input', index, id, name, delta: '' };
   }
 
@@ -143,14 +144,14 @@ export class AiSdkDecoder {
     deltas: ModelDelta[],
   ): void {
     const call = this.#calls.get(id);
-    if (!call || (call.hasInput && !extra.providerMetadata)) return;
+    if (!call || (call.input && !extra.providerMetadata)) return;
     deltas.push({
       type: 'tool-input',
       index: call.index,
-      delta: call.hasInput ? '' : input,
+      delta: call.input ? '' : input,
       ...extra,
     });
-    call.hasInput = true;
+    call.input ||= input;
   }
 
   #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
@@ -160,7 +161,11 @@ export class AiSdkDecoder {
       throw new AgentError('MODEL_SERVER', 'The model failed in the middle of its reply', {
         retryable: true,
       });
-    if (unified === 'interrupted')
+    // Providers of an older version report a reply without a finish reason as `other`.
+    const isUnknown = raw === undefined && /^(other|unknown)$/.test(unified);
+    const isCut =
+      isUnknown && ![...this.#calls.values()].every(({ input }) => isWholeObject(input));
+    if (unified === 'interrupted' || isCut)
       throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', {
         retryable: true,
       });

@@ -34,6 +34,10 @@ export class DashScopeDecoder implements ReplyDecoder {
     return this.#choices.finished;
   }
 
+  get ended(): false | undefined {
+    return this.#choices.ended;
+  }
+
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
     return errorOfChunk(chunk, isErrorEvent);
   }

@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
 import { errorOfChunk } from '../provider-error.ts';
-import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
+import { decodeToolCall, isComplete, type OpenCall } from './openai-tool-calls.ts';
 import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
 type Kind = 'text' | 'thinking';
@@ -26,6 +26,15 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   get finished(): boolean {
     return this.#reason !== '';
+  }
+
+  /**
+   * Some servers send no finish reason. Without one, a tool call with empty or incomplete arguments
+   * shows that the reply was cut.
+   */
+  get ended(): false | undefined {
+    if (this.finished || this.#calls.every(isComplete)) return undefined;
+    return false;
   }
 
   errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {

@@ -1,4 +1,4 @@
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isWholeObject } from '../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { WireToolCall } from './openai-wire.ts';
 
@@ -60,10 +60,11 @@ function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): 
   return called.name === call.name && !isComplete(call);
 }
 
-function isComplete(call: OpenCall): boolean {
+/** Returns whether the arguments of a tool call are a whole JSON object. */
+export function isComplete(call: OpenCall): boolean {
   const { input } = call;
   if (call.completeAt === input.length) return true;
-  const isWhole = input.endsWith('}') && parseJson(input) !== undefined;
+  const isWhole = isWholeObject(input);
   if (isWhole) call.completeAt = input.length;
   return isWhole;
 }

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest';
+import { InMemoryMemory, type InMemoryOptions } from '../memory/in-memory-memory.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import type { Memory } from '../memory/memory.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
+import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const names = ['free', 'safe', 'asks', 'pay'] as const;
+
+const transcript: readonly Msg[] = [
+  userMessage('Go.'),
+  assistantMessage(names.map((name) => ({ type: 'tool_use', id: name, name, input: {} }))),
+];
+
+function setUp(memory: Memory, use: AgentOptions['use'] = []) {
+  const ran: string[] = [];
+  const policies = { safe: { replay: 'safe' }, asks: { replay: 'ask' } } as const;
+  const tools = names.map((name) =>
+    tool({
+      name,
+      description: '',
+      input: { type: 'object' },
+      execute: () => `did ${ran.push(name)}`,
+      ...(name === 'pay' && { needsApproval: true }),
+      ...((name === 'safe' || name === 'asks') && policies[name]),
+    }),
+  );
+  const round = names.map((name) => ({ name, id: name, input: {} }));
+  const reply: ScriptedReply = ({ messages }) =>
+    messages.some(({ role }) => role === 'assistant') ? 'Done.' : { toolCalls: round };
+  const model = new ScriptedModel([reply, reply]);
+  const agent = new ReActAgent({ name: 'a', model, tools, memory, use });
+  return { agent, model, ran };
+}
+
+/** A memory with only the four methods that every memory has. */
+function plainMemory(messages: readonly Msg[]): Memory {
+  const inner = new InMemoryMemory(messages);
+  return {
+    append: (more) => inner.append(more),
+    read: () => inner.read(),
+    delete: (ids) => inner.delete(ids),
+    clear: () => inner.clear(),
+  };
+}
+
+async function withNotes(): Promise<Memory> {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  await memory.append(transcript);
+  return memory;
+}
+
+test.each<[string, () => Memory | Promise<Memory>, ran: string, pending: string]>([
+  ['InMemoryMemory', () => new InMemoryMemory(transcript), 'safe', 'asks replay, pay approval'],
+  ['a memory of four methods', () => plainMemory(transcript), 'safe', 'asks replay, pay approval'],
+  [
+    "InMemoryMemory with `openCalls: 'run'`",
+    () => new InMemoryMemory(transcript, { openCalls: 'run' }),
+    'free safe asks',
+    'pay approval',
+  ],
+  ['SessionMemory', withNotes, 'free safe asks', 'pay approval'],
+])('open tool calls of a transcript in %s', async (_, make, expected, waiting) => {
+  const { agent, ran } = setUp(await make());
+  const { reason, pending } = await agent.call();
+  expect(reason).toBe('suspended');
+  expect(ran.toSorted().join()).toBe(expected.split(' ').toSorted().join());
+  expect(pending.map(({ name, kind }) => `${name} ${kind}`).join(', ')).toBe(waiting);
+  const decisions = pending.map(({ toolUseId }) => ({ toolUseId, type: 'approve' }) as const);
+  expect((await agent.call(decisions)).text).toBe('Done.');
+  expect(new Set(ran).size).toBe(ran.length);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+const deferring = [
+  ['springAiAlibaba()', [springAiAlibaba()]],
+  ['humanInTheLoop()', [humanInTheLoop({ holdRound: true })]],
+] as const;
+
+test.each(deferring)(
+  '%s: a deferred round in a memory without notes waits again and then runs, in a new agent',
+  async (_, use) => {
+    const one = setUp(new InMemoryMemory(), use);
+    expect((await one.agent.call('Go.')).pending).toMatchObject([{ toolUseId: 'pay' }]);
+    const two = setUp(new InMemoryMemory(await one.agent.messages()), use);
+    expect(await two.agent.call()).toMatchObject({
+      reason: 'suspended',
+      pending: [{ toolUseId: 'pay', kind: 'approval' }],
+    });
+    expect((await two.agent.call([{ toolUseId: 'pay', type: 'approve' }])).text).toBe('Done.');
+    expect(two.ran).toHaveLength(4);
+    expect(one.ran).toEqual([]);
+  },
+);
+
+test.each(deferring)(
+  '%s: a new agent that begins with the decision runs the deferred round once',
+  async (_, use) => {
+    const one = setUp(new InMemoryMemory(), use);
+    await one.agent.call('Go.');
+    const two = setUp(new InMemoryMemory(await one.agent.messages()), use);
+    expect((await two.agent.call([{ toolUseId: 'pay', type: 'approve' }])).text).toBe('Done.');
+    expect(two.ran.toSorted()).toEqual(names.toSorted());
+    const states = (await two.agent.messages()).flatMap(toolResultsOf).map(({ state }) => state);
+    expect(states).toEqual(['success', 'success', 'success', 'success']);
+  },
+);
+
+test('InMemoryMemory refuses an unknown value of `openCalls`', () => {
+  const wrong = { openCalls: 'yes' } as unknown as InMemoryOptions;
+  expect(() => new InMemoryMemory([], wrong)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test('observe() refuses a message whose tool call has no result', async () => {
+  const one = setUp(new InMemoryMemory());
+  const { message } = await one.agent.call('Go.');
+  const two = setUp(new InMemoryMemory());
+  await expect(two.agent.observe(message)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('assistantMessage(text, { name })'),
+  });
+  expect(await two.agent.messages()).toEqual([]);
+});
