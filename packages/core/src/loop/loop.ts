@@ -3,6 +3,7 @@ import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
+import type { RunNote } from '../memory/log/format/log-record.ts';
 import type { Msg } from '../message/msg.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
@@ -112,16 +113,16 @@ async function settle(run: Run, input: CallInput): Step {
   };
   if (more.length && !open.every(isDecided)) await makeWay(run, open);
   const left = more.length || decisions.length ? undefined : resumption(run);
-  await run.writes.wait(
-    memory.note?.([
-      { kind: 'run-begin', runId: run.id },
-      ...[...decisions, ...beside].map((decision) => ({ kind: 'decision', decision }) as const),
-    ]),
-  );
+  if (left && !run.cut) await cutLeftovers(run, left);
+  const notes: readonly RunNote[] = [
+    { kind: 'run-begin', runId: run.id },
+    ...[...decisions, ...beside].map((decision) => ({ kind: 'decision', decision }) as const),
+  ];
+  // New messages are written together with the notes. Without messages, nothing else would tell
+  // another process that a run has begun.
+  await run.writes.wait(memory.note?.(notes, { now: more.length === 0 }));
   status.suspendedRun = run.id;
   run.injections.open();
-  // The store writes this change together with the note above.
-  if (left && !run.cut) await cutLeftovers(run, left);
   const first = firstOf(asked);
   if (first?.to === 'stop') keepDecisions(run, [...decisions, ...beside]);
   // The new message comes first, so that no failure can lose it. `forModel` later moves the tool

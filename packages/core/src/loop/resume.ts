@@ -22,10 +22,14 @@ export function resumption(run: Run): Resumption {
   throw new AgentError('INVALID_INPUT', 'The call needs an input.');
 }
 
-/** Removes partial replies and messages of an interrupt from the end of the log. */
+/**
+ * Removes partial replies and messages of an interrupt from the end of the log. The note of the new
+ * run, which comes next, stores this change.
+ */
 export async function cutLeftovers(run: Run, { cut }: Resumption): Promise<void> {
   if (!cut.length) return;
-  await run.writes.wait(run.setup.memory.delete(cut.map(({ id }) => id)));
+  const ids = cut.map(({ id }) => id);
+  await run.writes.wait(run.setup.memory.delete(ids, { later: true }));
   run.view = run.view.filter((message) => !cut.includes(message));
   await run.tell('step-reset', { reason: 'resume' });
 }

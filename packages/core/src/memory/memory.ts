@@ -26,10 +26,10 @@ export interface ReplyStore {
   set(after: string, state: JsonObject | undefined): Promise<void>;
 }
 
-export interface AppendOptions {
+export interface WriteOptions {
   /**
-   * Whether the next write may store the messages. The caller writes again soon, so that one write
-   * is enough. Default: false.
+   * Whether the next write may store the change. The caller writes again soon. One write then
+   * stores all of it or nothing. Default: false.
    */
   readonly later?: boolean;
 }
@@ -37,14 +37,14 @@ export interface AppendOptions {
 /** The messages of one conversation. */
 export interface Memory {
   /** Appends messages. Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store fails. */
-  append(messages: readonly Msg[], options?: AppendOptions): Promise<void>;
+  append(messages: readonly Msg[], options?: WriteOptions): Promise<void>;
   /**
    * Returns the messages in the order in which they were appended. A memory may move tool results
    * directly after their tool calls.
    */
   read(): Promise<readonly Msg[]>;
   /** Removes the messages with these ids; ignores unknown ids. */
-  delete(ids: readonly string[]): Promise<void>;
+  delete(ids: readonly string[], options?: WriteOptions): Promise<void>;
   clear(): Promise<void>;
   /**
    * Replaces the message that has the same id, and keeps its position. Without `replace`, the agent

@@ -10,7 +10,7 @@ import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
-import type { AppendOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
+import type { WriteOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
 import { notedReplies } from './noted-replies.ts';
 import { recordsOf } from './log/format/log-record.ts';
 import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
@@ -93,7 +93,7 @@ export class SessionMemory implements Memory {
   }
 
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
-  append(messages: readonly Msg[], { later = false }: AppendOptions = {}): Promise<void> {
+  append(messages: readonly Msg[], { later = false }: WriteOptions = {}): Promise<void> {
     return this.run(async () => {
       parseMessages(messages);
       await (later ? this.#take(recordsOf(messages)) : this.#add(recordsOf(messages)));
@@ -114,12 +114,16 @@ export class SessionMemory implements Memory {
     });
   }
 
-  delete(ids: readonly string[]): Promise<void> {
-    return this.rewrite(ids, []);
+  delete(ids: readonly string[], options?: WriteOptions): Promise<void> {
+    return this.rewrite(ids, [], options);
   }
 
   /** Removes messages and appends others in one write. Rejects with the same errors as `append`. */
-  rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void> {
+  rewrite(
+    gone: readonly string[],
+    messages: readonly Msg[],
+    { later = false }: WriteOptions = {},
+  ): Promise<void> {
     return this.run(async () => {
       parseMessages(messages);
       const records = recordsOf(messages);
@@ -127,7 +131,7 @@ export class SessionMemory implements Memory {
       const { messages: known } = await this.#load();
       const ids = known.map(({ id }) => id).filter((id) => removed.has(id));
       if (ids.length) records.unshift({ kind: 'cut', ids });
-      if (records.length) await this.#add(records);
+      if (records.length) await (later ? this.#take(records) : this.#add(records));
     });
   }
 

@@ -46,7 +46,8 @@ export async function takeChatMessage(
   const index = stored.findIndex(({ id }) => id === sent.id);
   const again = trigger === 'regenerate-message' && index >= 0;
   const gone = index < 0 ? [] : stored.slice(again ? index + 1 : index).map(({ id }) => id);
-  if (gone.length) await memory.delete(gone);
+  // The run's first write stores this change, so that the replaced answer is never lost alone.
+  if (gone.length) await memory.delete(gone, { later: true });
   if (again) return { input: undefined };
   let given: readonly Decision[] = [];
   if (isAnswer(answer)) given = await decisionsIn(agent, answer);

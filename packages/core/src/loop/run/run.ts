@@ -5,7 +5,7 @@ import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import { createMessage } from '../../message/create-message.ts';
 import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
-import type { AppendOptions } from '../../memory/memory.ts';
+import type { WriteOptions } from '../../memory/memory.ts';
 import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Msg, Role } from '../../message/msg.ts';
 import type { Writable } from '../../message/writable.ts';
@@ -349,7 +349,7 @@ export class Run {
    * Appends messages to the log, then to `view`. Adds the run's id to user messages, so that the
    * log shows where each turn begins.
    */
-  async append(given: readonly Msg[], options?: AppendOptions): Promise<void> {
+  async append(given: readonly Msg[], options?: WriteOptions): Promise<void> {
     if (!given.length) return;
     const messages = given.map((message) =>
       message.role === 'user'
