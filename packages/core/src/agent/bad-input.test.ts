@@ -78,10 +78,6 @@ test('the constructor rejects missing options', () => {
 });
 
 test.each<[part: object, message: string]>([
-  [{ hooks: [] }, 'Use `on: { event: handler }`'],
-  [{ priority: 1, on: {} }, 'Use `on: { event: { handle, priority } }`'],
-  [{ needsApproval: () => true }, 'Use `approve`'],
-  [{ wrapCall: () => {} }, 'Use `wrapRun`'],
   [{ on: { 'pre-actng': () => {} } }, 'There is no event `pre-actng`'],
   [{ on: { 'pre-acting': { handler: () => {} } } }, 'on: pre-acting: handle must be a function'],
   [{ on: { 'pre-acting': 'x' } }, 'on: pre-acting must be an object'],

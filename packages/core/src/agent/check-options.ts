@@ -28,8 +28,7 @@ const limitFields =
   'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,replyCalls,resultLength:count|?';
 
 /**
- * Throws `CONFIGURATION` for an entry of `use` with a wrong type, an unknown event or an outdated
- * field.
+ * Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event.
  */
 export function checkUse(options: AgentOptions): void {
   checkFields('CONFIGURATION', 'ReActAgent', options, 'use:array|?');
@@ -39,9 +38,6 @@ export function checkUse(options: AgentOptions): void {
 
 function checkPart(part: Middleware): void {
   checkFields('CONFIGURATION', 'A middleware', part, `${hookFields} ${partFields}`);
-  for (const [name, instead] of Object.entries(formerParts)) {
-    if (name in part) throw noSuchPart(name, instead);
-  }
   checkHandlers(part);
 }
 
@@ -50,20 +46,6 @@ const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ig
 const partFields =
   'defaults:object|? tools:array|? guard,recall,fit,count,approve,hold,decide,closeOpenCall,' +
   'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer:function|?';
-
-/** Field names from older versions and frequent mistakes, each with the field to use. */
-const formerParts: Readonly<Record<string, string>> = {
-  hooks: 'on: { event: handler }',
-  priority: 'on: { event: { handle, priority } }',
-  needsApproval: 'approve',
-  asksApproval: 'decide',
-  wrapCall: 'wrapRun',
-};
-
-function noSuchPart(name: string, instead: string): AgentError {
-  const message = `A middleware has no part \`${name}\`. Use \`${instead}\`.`;
-  return new AgentError('CONFIGURATION', message);
-}
 
 function checkHandlers({ on = {} }: AgentHook): void {
   for (const [event, entry] of Object.entries(on)) {
@@ -87,7 +69,10 @@ const eventNames =
 export function checkHook(hook: AgentHook): void {
   checkFields('CONFIGURATION', 'addHook()', hook, hookFields);
   for (const name of keysIn(partFields)) {
-    if (name in hook && name !== 'count') throw noSuchPart(name, 'use: [middleware]');
+    if (name in hook && name !== 'count') {
+      const message = `A hook has no part \`${name}\`. Use \`use: [middleware]\`.`;
+      throw new AgentError('CONFIGURATION', message);
+    }
   }
   checkHandlers(hook);
 }

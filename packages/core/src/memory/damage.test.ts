@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
-import oldSessions from '../../../../test/fixtures/release-0.1/sessions/memory-store.json';
 import { secret, storedTurns } from '../../test-support/damage/conversations.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { weakStore } from '../../test-support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { EchoMemory } from './branch/echo-memory.ts';
 import { LogFold } from './log/session-view.ts';
@@ -283,32 +281,6 @@ test('with an earlier head in the store, read() returns the session at that time
       Array.from({ length: index + 1 }, (_, n) => String(n + 1)),
     );
   }
-});
-
-test('a session of release 0.1 is checked by its hash chain, and the next write adds checksums', async () => {
-  const entries = oldSessions.entries as unknown as readonly (readonly [string, string])[];
-  const keys = entries.map(([key]) => key).filter((key) => key.startsWith('s:plain:r:'));
-  expect(keys.length).toBeGreaterThan(3);
-  for (const key of keys) {
-    const store = new MemoryStore();
-    await store.setMany(entries);
-    const text = (await store.get(key))!;
-    await store.set(key, text.replace('"createdAt":"2026', '"createdAt":"2025'));
-    const errors: AgentError[] = [];
-    const options = { onDamage: (error: AgentError) => void errors.push(error) };
-    await new SessionMemory(store, 'plain', options).read();
-    expect(errors.map(({ details }) => details?.['key'])).toEqual(
-      text.includes('"createdAt":"2026') ? [key] : [],
-    );
-  }
-  const store = new MemoryStore();
-  await store.setMany(entries);
-  const before = (await new SessionMemory(store, 'plain').read()).map(textOf);
-  await new SessionMemory(store, 'plain').append([message('new')]);
-  for (const value of (await store.getMany(await store.keys('s:plain:'))).values())
-    expect(value).toMatch(/^\{"v":3,.*"sum":\d+\}$/);
-  const after = (await new SessionMemory(store, 'plain').read()).map(textOf);
-  expect(after).toEqual([...before, 'text of new']);
 });
 
 test('listSessions() lists a session with an incomplete head', async () => {

@@ -183,35 +183,6 @@ test('a writer continues after another writer made a snapshot and deleted the re
   expect(idsOf(await reader.read())).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
 });
 
-test('SessionMemory reads a session of format 1 and continues the session in the new format', async () => {
-  const store = new MemoryStore();
-  const ref = '00000001-11111111-2222-3333';
-  await store.set(
-    `s:s:r:${ref}`,
-    JSON.stringify({
-      v: 1,
-      records: [
-        { kind: 'message', message: message('1') },
-        { kind: 'cut', ids: [] },
-      ],
-    }),
-  );
-  await store.set(
-    's:s:head',
-    JSON.stringify({ v: 1, version: 1, writer: 'w', chain: 'c', refs: [[ref]] }),
-  );
-  const memory = new SessionMemory(store, 's', { now: () => 5 });
-  expect(idsOf(await memory.read())).toEqual(['1']);
-  expect(await listSessions(store)).toEqual([
-    { sessionId: 's', createdAt: 0, updatedAt: 0, version: 1 },
-  ]);
-  await memory.append([message('2')]);
-  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2']);
-  expect(await listSessions(store)).toEqual([
-    { sessionId: 's', createdAt: 5, updatedAt: 5, version: 2 },
-  ]);
-});
-
 test('listSessions() returns titles and times, and times never decrease if the clock is set back', async () => {
   const store = new MemoryStore();
   let time = 100;

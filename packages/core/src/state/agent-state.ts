@@ -25,8 +25,8 @@ export interface AgentState {
   readonly interrupted: boolean;
   readonly calls: Readonly<Record<string, CallState>>;
   readonly suspendedRun: string | null;
-  /** Values of `stateKeys()` and of limits. Absent in older saved states. */
-  readonly state?: JsonObject;
+  /** Values of `stateKeys()` and of limits. */
+  readonly state: JsonObject;
 }
 
 /** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while an agent call runs. */
@@ -59,14 +59,8 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
  */
 export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
   checkIdle(agent);
-  const {
-    messages,
-    activeGroups,
-    interrupted,
-    calls,
-    suspendedRun,
-    state: values = {},
-  } = parseState(state);
+  const saved = parseState(state);
+  const { messages, activeGroups, interrupted, calls, suspendedRun, state: values } = saved;
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
   const before = status.runs;
@@ -193,7 +187,7 @@ function parseState(value: unknown): AgentState {
   if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
   if (suspendedRun !== null && typeof suspendedRun !== 'string')
     throw invalid('suspendedRun must be null or a string');
-  const { state: values = {} } = state;
+  const { state: values } = state;
   if (!isRecord(values) || Array.isArray(values)) throw invalid('state must be an object');
   if (!isRecord(calls)) throw invalid('calls must be an object');
   const open = new Set(openCalls(messages).map(({ id }) => id));

@@ -220,12 +220,15 @@ test.each(['step', 'turn'] as const)(
   },
 );
 
-test('loadState() replaces earlier values, and accepts a saved state without values', async () => {
+test('loadState() replaces earlier values, and refuses a saved state without values', async () => {
   const state = keys();
   const agent = setUp([], state);
   state.of(agent).write({ notes: 'mine' });
-  const { state: _state, ...old } = await saveState(setUp([], keys()));
-  await loadState(agent, old);
+  const saved = await saveState(setUp([], keys()));
+  const { state: _state, ...without } = saved;
+  await expect(loadState(agent, without)).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  expect(state.of(agent).read('notes')).toEqual(['mine']);
+  await loadState(agent, saved);
   expect(state.of(agent).read('notes')).toEqual([]);
 });
 

@@ -1,5 +1,8 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { userMessage } from '../message/create-message.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /**
@@ -122,6 +125,36 @@ export function keyValueStoreConformance(
       expect(await write(undefined, '1')).toBe(true);
       expect(await write('0', '2')).toBe(false);
       expect([...(await store.getMany(names)).values()]).toEqual(['1', '1']);
+    });
+
+    test('a session with another format is refused with a code, and nothing is written', async () => {
+      const { store, key } = await setUp();
+      for (const format of [1, 2, 4]) {
+        const sessionId = key(String(format));
+        const prefix = `s:${encodeURIComponent(sessionId)}:`;
+        const ref = '00000001-a';
+        const head = { v: format, version: 1, writer: 'w', chain: 'c', refs: [[ref]] };
+        const batch = { v: format, records: [] };
+        await store.setMany([
+          [`${prefix}r:${ref}`, JSON.stringify(batch)],
+          [`${prefix}head`, JSON.stringify(head)],
+        ]);
+        const values = async (): Promise<ReadonlyMap<string, string>> =>
+          store.getMany(await store.keys(prefix));
+        const before = await values();
+        const memory = new SessionMemory(store, sessionId, { onDamage: () => {} });
+        for (const operation of [
+          () => memory.read(),
+          () => memory.append([userMessage('Hello.')]),
+          () => memory.repair(),
+        ]) {
+          const error: unknown = await operation().catch((thrown: unknown) => thrown);
+          const { code, details } = AgentError.from(error);
+          expect([code, details?.['format']]).toEqual(['STORAGE_FAILED', format]);
+        }
+        expect(await values()).toEqual(before);
+        expect(before.size).toBe(2);
+      }
     });
   });
 }

@@ -46,7 +46,6 @@ export function mutations({ own, others }: MutationSources, seed: number): reado
       pick(['', 'null', '[]', '{}', '""', '0', 'true', '"text"', '{"v":3}']),
     ]);
     add('older format', [key, value.replace(/"v":\d+/, '"v":2')]);
-    add('oldest format', [key, value.replace(/"v":\d+/, '"v":1')]);
     add('newer format', [key, value.replace(/"v":\d+/, '"v":9')]);
     const other = pick(keys);
     add('copied over', [key, own.get(other)!]);

@@ -51,9 +51,7 @@ export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
   const given = fields[api].flatMap((field) =>
     body[field] == null ? [] : [[field, body[field]] as const],
   );
-  // Fields without `api` are fields of chat completions. Turns in older queues have no `api`
-  // either.
-  return { ...(api === 'responses' && { api }), ...Object.fromEntries(given) };
+  return { api, ...Object.fromEntries(given) };
 }
 
 /**

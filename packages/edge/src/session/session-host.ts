@@ -160,8 +160,7 @@ export class SessionHost implements HostedSession {
 
   #join(identity: Identity, memory: Memory): Parts {
     const queue = new TurnQueue(this.#storage);
-    const { oldChangedAt } = this.#record;
-    const changedAt = (): number => Math.max(identity.createdAt, oldChangedAt, queue.changedAt);
+    const changedAt = (): number => Math.max(identity.createdAt, queue.changedAt);
     const about = { env: this.#env, identity, record: this.#record, memory };
     const entry = new ListEntry({ ...about, changedAt });
     const turns = new TurnRunner({

@@ -44,9 +44,4 @@ export class SessionRecord {
   rename(title: string): void {
     this.#storage.kv.put('title', title);
   }
-
-  /** Time of the last change that release 0.1 stored, in milliseconds since 1970, or 0. */
-  get oldChangedAt(): number {
-    return this.#storage.kv.get<{ readonly at: number }>('touched')?.at ?? 0;
-  }
 }

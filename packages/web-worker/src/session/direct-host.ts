@@ -1,5 +1,5 @@
 import type { Outputs } from '../wire/exposed-agent.ts';
-import type { TabMessage } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 import type { AgentSessionOptions } from './agent-session.ts';
 import type { PendingRequest, PendingRequests } from './runs/pending-requests.ts';
 import type { RunReaders } from './runs/run-readers.ts';
@@ -121,9 +121,10 @@ export class DirectHost implements SessionHost {
     // Announces the leader to all tabs: a tab whose page sleeps does not wait for the lock, but may
     // wait for an answer.
     this.#line?.channel.postMessage({
+      v: tabVersion,
       from: this.#id,
       type: 'lead',
-      reign: runs.id,
+      term: runs.id,
       run: undefined,
     } satisfies TabMessage);
     for (const request of pending) this.give(request);

@@ -42,7 +42,7 @@ export class Leader {
     runs.onConflict = onConflict;
     runs.onTold = (events, work, turn) => {
       if (hasPeers())
-        post({ type: 'events', reign: runs.id, work, turn, items: packEvents(events) });
+        post({ type: 'events', term: runs.id, work, turn, items: packEvents(events) });
     };
     this.term = new LeaderTerm(options);
   }
@@ -58,7 +58,7 @@ export class Leader {
     if (!runs.over)
       post({
         type: 'lead',
-        reign: runs.id,
+        term: runs.id,
         ...(to !== undefined && { to }),
         run: readers.mirror.soFar,
       });
@@ -85,13 +85,13 @@ export class Leader {
     if (message.type === 'join') {
       const answer = (): void => this.announce(owner);
       void term.ready.then(answer, answer);
-    } else if (message.type === 'ping') post({ type: 'pong', reign: runs.id });
-    if (!('reign' in message) || message.reign !== runs.id) return;
+    } else if (message.type === 'ping') post({ type: 'pong', term: runs.id });
+    if (!('term' in message) || message.term !== runs.id) return;
     if (message.type === 'read') return readers.unpace(message.id);
     if (message.type !== 'work' && message.type !== 'ask') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
-      post({ type: 'done', reign: runs.id, to: owner, id, outcome });
+      post({ type: 'done', term: runs.id, to: owner, id, outcome });
     const controller = new AbortController();
     if (message.type === 'work') {
       const done = this.#done.get(id);

@@ -1,7 +1,7 @@
 import { boundaryError } from '../page/connection.ts';
-import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.ts';
 
-/** BroadcastChannel between the tabs of one session. Adds the id of this tab to each message. */
+/** BroadcastChannel between the tabs of one session. Adds the version and the id of this tab to each message. */
 export class TabChannel {
   readonly #channel: BroadcastChannel;
   readonly #from: string;
@@ -15,7 +15,7 @@ export class TabChannel {
 
   post(message: TabPost): void {
     if (this.#closed) return;
-    const whole = { ...message, from: this.#from } as TabMessage;
+    const whole = { ...message, v: tabVersion, from: this.#from } as TabMessage;
     try {
       this.#channel.postMessage(whole);
     } catch (error) {

@@ -70,14 +70,14 @@ export class TabPages {
   }
 
   /** Asks a page of this worker for the leader. */
-  async hearLeader({ reign, part, question }: Question): Promise<void> {
+  async hearLeader({ term, part, question }: Question): Promise<void> {
     const { pages, post } = this.#options;
     const key = `${part}/${question.id}`;
     if (question.type === 'abort') return this.#asked.get(key)?.abort();
     const controller = new AbortController();
     this.#asked.set(key, controller);
     const { id } = question;
-    const answer = (told: PageAnswer): void => post({ type: 'answer', reign, part, answer: told });
+    const answer = (told: PageAnswer): void => post({ type: 'answer', term, part, answer: told });
     const outcome = await toOutcome(
       pages.linkOf(part)?.ask(question.question, {
         signal: controller.signal,
@@ -92,14 +92,14 @@ export class TabPages {
   #tell(told: readonly TabPage[] = this.#options.pages.offered): void {
     const { post, pages } = this.#options;
     if (this.#term !== undefined)
-      post({ type: 'pages', reign: this.#term, lock: pages.lock, pages: told });
+      post({ type: 'pages', term: this.#term, lock: pages.lock, pages: told });
   }
 
   #endQuestions(): void {
     for (const controller of this.#asked.values()) controller.abort();
   }
 
-  #update({ from, reign, lock, pages }: Pages): void {
+  #update({ from, term, lock, pages }: Pages): void {
     const tab = this.#tabs.get(from) ?? this.#add(from, lock);
     const told = new Set(pages.map(({ page }) => page));
     for (const [page, leave] of tab.pages) {
@@ -108,7 +108,7 @@ export class TabPages {
       leave();
     }
     for (const each of pages) {
-      if (!tab.pages.has(each.page)) this.#enter(from, tab, reign, each);
+      if (!tab.pages.has(each.page)) this.#enter(from, tab, term, each);
       for (const { part, visible } of each.tools)
         tab.ports.get(part)?.postMessage({ visible } satisfies PageVisibility);
     }
@@ -133,12 +133,12 @@ export class TabPages {
     for (const wake of this.#waiting) wake();
   }
 
-  #enter(to: string, tab: OtherTab, reign: string, { page, tools }: TabPage): void {
+  #enter(to: string, tab: OtherTab, term: string, { page, tools }: TabPage): void {
     const { pages, post } = this.#options;
     const connect = ({ part }: TabTools): MessagePort => {
       const { port1, port2 } = new MessageChannel();
       port1.addEventListener('message', ({ data: question }) =>
-        post({ type: 'question', reign, to, part, question }),
+        post({ type: 'question', term, to, part, question }),
       );
       port1.start();
       tab.ports.set(part, port1);

@@ -4,7 +4,7 @@ import type { PendingRequest } from '../session/runs/pending-requests.ts';
 import type { SessionRuns } from '../session/runs/session-runs.ts';
 import type { SharedHost, SharedHostOptions } from '../session/session-host.ts';
 import { unpackEvents } from '../wire/delta-runs.ts';
-import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
+import { tabVersion, type TabMessage, type TabPost } from '../wire/tab-protocol.ts';
 import { Leader } from './leader.ts';
 import { StallWatch } from './stall-watch.ts';
 import { TabChannel } from './tab-channel.ts';
@@ -43,6 +43,8 @@ export class TabSession implements SharedHost {
   #stopped: string | undefined;
   /** Id of a term that another tab used in a message while this tab follows a different term. */
   #doubted: string | undefined;
+  /** Whether the leader is a tab with another version of `TabMessage`. */
+  #isRefused = false;
   #isAwake = true;
   #isClosing = false;
 
@@ -52,7 +54,11 @@ export class TabSession implements SharedHost {
     this.#channel = new TabChannel(channel, id, (message) => this.hear(message));
     this.#stallWatch = new StallWatch({
       afterMs: tabs.stalledAfterMs,
-      isNeeded: () => this.#isAwake && this.#isHearing && (pending.size > 0 || readers.isWaiting),
+      isNeeded: () =>
+        this.#isAwake &&
+        this.#isHearing &&
+        !this.#isRefused &&
+        (pending.size > 0 || readers.isWaiting),
       ask: () => this.#post({ type: 'ping' }),
       onStalled: () => void lock.steal(),
     });
@@ -68,6 +74,7 @@ export class TabSession implements SharedHost {
 
   /** Passes a request to the leader, once for each leader. */
   give(request: PendingRequest): void {
+    if (this.#isRefused) return request.settle({ ok: false, error: otherVersion().toJSON() });
     const role = this.#role;
     const { id, asked, controller } = request;
     const again = request.givenTo !== undefined;
@@ -81,15 +88,15 @@ export class TabSession implements SharedHost {
       request.givenTo = role.term;
       const aborted = controller.signal.aborted;
       if (asked.type === 'ask')
-        this.#post({ type: 'ask', reign: role.term, id, question: asked.question });
-      else this.#post({ type: 'work', reign: role.term, id, work: asked.work, aborted, again });
+        this.#post({ type: 'ask', term: role.term, id, question: asked.question });
+      else this.#post({ type: 'work', term: role.term, id, work: asked.work, aborted, again });
     }
     this.#stallWatch.check();
   }
 
   abort(work: string): void {
     const role = this.#role;
-    if (role.type === 'following') return this.#post({ type: 'abort', reign: role.term, id: work });
+    if (role.type === 'following') return this.#post({ type: 'abort', term: role.term, id: work });
     this.#options.pending.abort(work);
     if (role.type === 'leading') role.leader.abort(work);
   }
@@ -161,7 +168,7 @@ export class TabSession implements SharedHost {
   #tellOfReaders(): void {
     const { work } = this.#options.readers.mirror;
     if (this.#role.type === 'following' && work !== undefined)
-      this.#post({ type: 'read', reign: this.#role.term, id: work });
+      this.#post({ type: 'read', term: this.#role.term, id: work });
   }
 
   /** Passes all pending requests to a new leader. */
@@ -173,6 +180,7 @@ export class TabSession implements SharedHost {
   #lead(takesOver: boolean): void {
     const leader = this.#leaderOf(this.#options.createRuns(takesOver), takesOver);
     const { runs, term } = leader;
+    this.#isRefused = false;
     this.#role = { type: 'leading', leader };
     this.#pages.leave();
     const begin = (): void => {
@@ -230,6 +238,9 @@ export class TabSession implements SharedHost {
 
   hear(message: TabMessage): void {
     this.#hasPeers = true;
+    // A tab of another version that joins gets an announcement, so that it refuses its requests.
+    if (message.v !== tabVersion && (this.#isHearing || message.type !== 'join'))
+      return this.#refuse(message);
     if (this.#isHearing) this.#hearLeader(message);
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
     // The earlier leader was only slow and has now ended the run, so the request must not run
@@ -237,7 +248,7 @@ export class TabSession implements SharedHost {
     else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.abort(message.id);
     else if (message.type === 'pages' || message.type === 'answer') {
-      if (message.reign === this.#role.leader.runs.id) this.#pages.hearTab(message);
+      if (message.term === this.#role.leader.runs.id) this.#pages.hearTab(message);
     } else {
       if (message.type === 'work' && message.work.type !== 'resume')
         this.#options.pending.abortLeft();
@@ -248,8 +259,8 @@ export class TabSession implements SharedHost {
   #hearLeader(message: TabMessage): void {
     if (message.type === 'lead') return this.#follow(message);
     if (message.type === 'pong') this.#stallWatch.heard();
-    if (this.#role.type !== 'following' || !('reign' in message)) return;
-    if (message.reign !== this.#role.term) return this.#doubt(message);
+    if (this.#role.type !== 'following' || !('term' in message)) return;
+    if (message.term !== this.#role.term) return this.#doubt(message);
     if (message.type === 'done' || message.type === 'events') this.#stallWatch.heard();
     if (message.type === 'question') {
       if (message.to === this.#options.id) void this.#pages.hearLeader(message);
@@ -263,6 +274,14 @@ export class TabSession implements SharedHost {
     } else if (message.type === 'done') this.#settle(message);
   }
 
+  /** Refuses all requests until the leader of another version has ended. */
+  #refuse({ type }: TabMessage): void {
+    if (type !== 'lead' || !this.#isHearing) return;
+    this.#isRefused = true;
+    this.#role = { type: 'waiting' };
+    this.#giveAll();
+  }
+
   #settle({ to, id, outcome }: Extract<TabMessage, { type: 'done' }>): void {
     if (to === this.#options.id) this.#options.pending.settle(id, outcome);
   }
@@ -271,20 +290,21 @@ export class TabSession implements SharedHost {
    * Asks all tabs who leads, because messages of two leaders arrive. One of them may have been
    * frozen and is no longer the leader. The present leader answers.
    */
-  #doubt({ type, reign }: Extract<TabMessage, { readonly reign: string }>): void {
-    if ((type !== 'pong' && type !== 'events') || reign === this.#doubted) return;
-    this.#doubted = reign;
+  #doubt({ type, term }: Extract<TabMessage, { readonly term: string }>): void {
+    if ((type !== 'pong' && type !== 'events') || term === this.#doubted) return;
+    this.#doubted = term;
     this.#post({ type: 'join' });
   }
 
-  #follow({ reign, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
+  #follow({ term, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
     if (to !== undefined && to !== this.#options.id) return;
     this.#stallWatch.heard();
     this.#hasPassed = false;
-    if (this.#role.type === 'following' && this.#role.term === reign) return;
-    this.#role = { type: 'following', term: reign };
+    this.#isRefused = false;
+    if (this.#role.type === 'following' && this.#role.term === term) return;
+    this.#role = { type: 'following', term };
     this.#options.readers.catchUp(run);
-    if (this.#isAwake) this.#pages.follow(reign);
+    if (this.#isAwake) this.#pages.follow(term);
     if (this.#options.readers.hasJoined) this.#tellOfReaders();
     this.#giveAll();
     this.#stallWatch.check();
@@ -293,4 +313,9 @@ export class TabSession implements SharedHost {
   #post(message: TabPost): void {
     this.#channel.post(message);
   }
+}
+
+function otherVersion(): AgentError {
+  const message = 'Another tab leads this session with another version of the library. Reload it.';
+  return new AgentError('SESSION_CONFLICT', message, { retryable: true });
 }

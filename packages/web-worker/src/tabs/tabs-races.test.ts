@@ -189,15 +189,16 @@ test('a tab that takes over from a slow leader accepts the leader’s late answe
   );
   const follower = second.connect([], { slow: 'building' });
   const answer = follower.call('go');
-  const { from: to, id, reign } = await asked;
+  const { from: to, id, term } = await asked;
   await first.heard({ reached: 'middle' });
   first.worker.terminate();
   await second.heard({ reached: 'building' });
   const result = { ...noResult, text: 'said late' };
   const late: TabMessage = {
+    v: 1,
     from: 'the leader before',
     type: 'done',
-    reign,
+    term,
     to,
     id,
     outcome: { ok: true, value: result },

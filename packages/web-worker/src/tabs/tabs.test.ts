@@ -1,5 +1,6 @@
 import { textOf, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
+import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import { protocol, type PageMessage } from '../wire/protocol.ts';
 import type { TabMessage } from '../wire/tab-protocol.ts';
 import {
@@ -141,12 +142,13 @@ test.for(['during the call', 'after the call'] as const)(
     onTestFinished(() => channel.close());
     const asked: string[] = [];
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
-      if (data.type === 'work') asked.push(data.reign);
+      if (data.type === 'work') asked.push(data.term);
     });
     channel.postMessage({
+      v: 1,
       from: 'nobody',
       type: 'lead',
-      reign: 'long over',
+      term: 'long over',
       run: undefined,
     } satisfies TabMessage);
     await expect.poll(() => asked[0]).toBe('long over');
@@ -176,6 +178,45 @@ test('a follower whose page is frozen still receives the answers to its calls', 
   expect((await answer).text).toBe('late');
   second.worker.postMessage({ protocol: 'isoloop/1', type: 'resume' });
   expect((await follower.call('more')).text).toBe('later');
+});
+
+test('a tab refuses requests with a code while a tab with another version of the protocol leads, and writes nothing', async () => {
+  const { open, sessionId } = startTabs();
+  const name = `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
+  const channel = new BroadcastChannel(name);
+  onTestFinished(() => channel.close());
+  let end = (): void => {};
+  const other = new Promise<void>((resolve) => (end = resolve));
+  void navigator.locks.request(name, () => other);
+  const heard: unknown[] = [];
+  channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+    heard.push([data.v, data.type]);
+    if (data.type === 'join') channel.postMessage({ v: 2, from: 'other', type: 'lead', lead: 'x' });
+  });
+  const tab = open().connect(['hello']);
+  await expect(tab.call('go')).rejects.toMatchObject({ code: 'SESSION_CONFLICT', retryable: true });
+  await expect(tab.messages()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  expect(heard).toEqual([[1, 'join']]);
+  expect(await new IndexedDbStore({ database: sessionId }).keys('')).toEqual([]);
+  end();
+  await expect.poll(() => heard.at(-1)).toEqual([1, 'lead']);
+  expect((await tab.call('go')).text).toBe('hello');
+});
+
+test('a leading tab answers a tab with another version, so that it can refuse its requests', async () => {
+  const { open, sessionId } = startTabs();
+  const tab = open().connect(['hello']);
+  await tab.messages();
+  const name = `isoloop:session:${JSON.stringify([undefined, sessionId])}`;
+  const channel = new BroadcastChannel(name);
+  onTestFinished(() => channel.close());
+  const answer = new Promise<TabMessage>((resolve) =>
+    channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => resolve(data)),
+  );
+  channel.postMessage({ v: 2, from: 'other', type: 'work', id: 'x' });
+  channel.postMessage({ v: 2, from: 'other', type: 'join' });
+  expect(await answer).toMatchObject({ v: 1, type: 'lead', to: 'other' });
+  expect((await tab.call('go')).text).toBe('hello');
 });
 
 test('each agent of a worker has its own leader, even within one session', async () => {

@@ -16,7 +16,7 @@ import type {
  * Request for a run, which a tab sends to the leader. The leader is the tab whose worker runs the
  * agent of a shared session.
  */
-export type TabWork = { readonly asker?: Asker } & (
+export type TabWork = { readonly asker: Asker } & (
   | {
       readonly type: 'run';
       readonly input: AgentInput | undefined;
@@ -71,11 +71,14 @@ export interface RunSoFar {
   readonly items: readonly WireEvent[];
 }
 
+/** Version of `TabMessage`. Tabs refuse messages of another version. */
+export const tabVersion = 1;
+
 /**
- * Message between the tabs of one session, over a BroadcastChannel. `reign` is the id of a term:
- * the time in which one tab leads. Tabs that run an older version also use the name `reign`.
+ * Message between the tabs of one session, over a BroadcastChannel. `term` is the id of a term:
+ * the time in which one tab leads.
  */
-export type TabMessage = { readonly from: string } & (
+export type TabMessage = { readonly v: typeof tabVersion; readonly from: string } & (
   | { readonly type: 'join' | 'ping' }
   /**
    * Announces the leader. `to`: id of the tab that joined. Without `to`, a new term begins, and the
@@ -83,14 +86,14 @@ export type TabMessage = { readonly from: string } & (
    */
   | {
       readonly type: 'lead';
-      readonly reign: string;
+      readonly term: string;
       readonly to?: string;
       readonly run: RunSoFar | undefined;
     }
-  | { readonly type: 'pong'; readonly reign: string }
+  | { readonly type: 'pong'; readonly term: string }
   | {
       readonly type: 'work';
-      readonly reign: string;
+      readonly term: string;
       readonly id: string;
       readonly work: TabWork;
       readonly aborted: boolean;
@@ -101,16 +104,16 @@ export type TabMessage = { readonly from: string } & (
    * `abort` aborts the run of a request. `read`: another tab also reads the run, so the requesting
    * tab's reader must not slow down the run.
    */
-  | { readonly type: 'abort' | 'read'; readonly reign: string; readonly id: string }
+  | { readonly type: 'abort' | 'read'; readonly term: string; readonly id: string }
   | {
       readonly type: 'ask';
-      readonly reign: string;
+      readonly term: string;
       readonly id: string;
       readonly question: TabQuestion;
     }
   | {
       readonly type: 'events';
-      readonly reign: string;
+      readonly term: string;
       /** Id of the request that started the run. */
       readonly work: string;
       /** Present with the first events of a run. */
@@ -119,7 +122,7 @@ export type TabMessage = { readonly from: string } & (
     }
   | {
       readonly type: 'done';
-      readonly reign: string;
+      readonly term: string;
       readonly to: string;
       readonly id: string;
       readonly outcome: TabOutcome;
@@ -127,29 +130,29 @@ export type TabMessage = { readonly from: string } & (
   /** All connected pages of a tab, for the leader. `lock`: the Web Lock of the tab's worker. */
   | {
       readonly type: 'pages';
-      readonly reign: string;
+      readonly term: string;
       readonly lock: string | undefined;
       readonly pages: readonly TabPage[];
     }
   /** Question of the leader to a page of another tab, and the answer. */
   | {
       readonly type: 'question';
-      readonly reign: string;
+      readonly term: string;
       readonly to: string;
       readonly part: string;
       readonly question: PageQuestion<unknown>;
     }
   | {
       readonly type: 'answer';
-      readonly reign: string;
+      readonly term: string;
       readonly part: string;
       readonly answer: PageAnswer;
     }
 );
 
-/** Message without the id of its sender. */
+/** Message without its version and the id of its sender. */
 export type TabPost = TabMessage extends infer M
   ? M extends TabMessage
-    ? Omit<M, 'from'>
+    ? Omit<M, 'from' | 'v'>
     : never
   : never;

@@ -121,7 +121,7 @@ async function joinAsTab(index: number): Promise<void> {
       if (data.type === 'lead') resolve();
     }),
   );
-  channel.postMessage({ from: 'another', type: 'join' } satisfies TabMessage);
+  channel.postMessage({ v: 1, from: 'another', type: 'join' } satisfies TabMessage);
   await answered;
   channel.close();
 }

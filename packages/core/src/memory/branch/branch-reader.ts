@@ -158,7 +158,6 @@ export class BranchReader {
       if (next === undefined) break;
       values.push(next);
     }
-    if (wasCutOff(values)) return undefined;
     const batch = parseTurn(this.#keys, id, values);
     const name = makeTurnRef(batch.head?.version ?? 0, id);
     const ref = name + suffixOf(batch.sum, values.length);
@@ -191,7 +190,7 @@ export class BranchReader {
     const { batches, unread } = await readBatches(
       this.#store,
       this.#keys,
-      { refs, hash: head.hash },
+      refs,
       this.#known(known),
     );
     const ref = refs.reduce((last, each) => (last < each ? each : last), '');
@@ -217,15 +216,6 @@ export class BranchReader {
       add: (ref, batch, characters) => cache.set(keyOf(ref), batch, characters),
     };
   }
-}
-
-/**
- * Returns whether the write of a batch of format 1 or 2 stopped between two values. Later formats
- * write the first value last.
- */
-function wasCutOff(values: readonly string[]): boolean {
-  const [first = ''] = values;
-  return /^"\{\\"v\\":[12],/.test(first) && !/\\"sum\\":\\"\w+\\"\}"$/.test(values.at(-1) ?? '');
 }
 
 function isNewer({ head: one }: Branch, { head: other }: Branch): boolean {

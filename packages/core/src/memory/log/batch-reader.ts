@@ -1,22 +1,13 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
-import { brokenLinks, hashOf } from './integrity/old-chain.ts';
-import {
-  damaged,
-  isSealed,
-  parseBatch,
-  versionOf,
-  type Batch,
-  type SessionKeys,
-} from './format/session-format.ts';
-import { joinValue } from './format/split-value.ts';
+import { parseBatch, versionOf, type Batch, type SessionKeys } from './format/session-format.ts';
 
 /** A batch of a log that could not be read, with the reason. */
 export interface UnreadBatch {
   readonly ref: string;
   /**
-   * Retryable if the batch is not in the store. Otherwise the batch is damaged or of a newer
-   * version of the library.
+   * Retryable if the batch is not in the store. Otherwise the batch is damaged or has another
+   * format.
    */
   readonly error: AgentError;
 }
@@ -33,12 +24,6 @@ export interface KnownBatches {
   add?(ref: string, batch: Batch, characters: number): void;
 }
 
-/** The names of the batches in a head, and the hash in the head. */
-export interface NamedBatches {
-  readonly refs: readonly string[];
-  readonly hash: string;
-}
-
 /**
  * Reads the batches in `refs` and all batches that they name, level by level. Checks each batch.
  * Does not read known batches again.
@@ -46,12 +31,11 @@ export interface NamedBatches {
 export async function readBatches(
   store: KeyValueStore,
   keys: SessionKeys,
-  { refs, hash }: NamedBatches,
+  refs: readonly string[],
   known: KnownBatches,
 ): Promise<ReadBatches> {
   const batches = new Map<string, Batch>();
   const unread: UnreadBatch[] = [];
-  const old = new Map<string, string>();
   for (let wanted = refs; wanted.length > 0;) {
     const held = new Map(wanted.map((ref) => [ref, known.get(ref)]));
     const found = await readValues(
@@ -65,7 +49,6 @@ export async function readBatches(
       const batch = held.get(ref) ?? parse(keys, ref, values);
       if ('error' in batch) unread.push(batch);
       else {
-        if (values && !isSealed(ref)) old.set(ref, joinValue(values));
         // An estimate: usually only the last value of a batch is shorter than the others.
         if (values) known.add?.(ref, batch, values[0]!.length * values.length);
         batches.set(ref, batch);
@@ -73,11 +56,6 @@ export async function readBatches(
       }
     }
     wanted = named.filter((ref) => !batches.has(ref));
-  }
-  const gone = unread.map(({ ref }) => ref);
-  for (const ref of await brokenLinks(old, batches, { hash, gone })) {
-    batches.delete(ref);
-    unread.push({ ref, error: damaged(keys.batch(ref)[0]!) });
   }
   return { batches, unread: store.features.expires ? unexpired(unread, batches) : unread };
 }
@@ -107,8 +85,7 @@ export async function findBatches(
   for (const ref of refs.toSorted().toReversed()) {
     const values = found.get(ref);
     const isOnly = refs.filter((other) => versionOf(other) === versionOf(ref)).length === 1;
-    const isNamed = names.has(ref) || (values && names.has(await hashOf(ref, values)));
-    if (!isOnly && !isNamed) continue;
+    if (!isOnly && !names.has(ref)) continue;
     const batch = parse(keys, ref, values);
     if ('error' in batch) damages.push(batch);
     else {

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { findBatches } from './batch-reader.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { missingRefs } from './integrity/missing-refs.ts';
-import { formatVersion, parseHead, isSealed, versionOf } from './format/session-format.ts';
+import { formatVersion, parseHead, versionOf } from './format/session-format.ts';
 import type { Batch, Head, SessionKeys } from './format/session-format.ts';
 
 export interface HeadReading {
@@ -30,9 +30,9 @@ export async function readHead(
     return parseHead(text, keys.head);
   } catch (thrown) {
     const error = AgentError.from(thrown);
-    const isNewer = error.details?.['format'] !== undefined;
+    const isOtherFormat = error.details?.['format'] !== undefined;
     // A store with `compareAndSet` also has a current key list.
-    if (isNewer || !(errors || store.features.compareAndSet)) throw error;
+    if (isOtherFormat || !(errors || store.features.compareAndSet)) throw error;
     const head = await rebuildHead(store, keys, { guesses: errors !== undefined });
     if (errors) errors.push(error);
     else if (!head) throw error;
@@ -83,8 +83,7 @@ async function rebuildHead(
     writer: '',
     // The same batches always give the same id of the log.
     chain: last,
-    // Format 2 has an unknown hash here. Without a hash, the last batch is not checked.
-    hash: isSealed(last) ? last : '',
+    hash: last,
     refs: [[...found, ...missingRefs({ batches, unread })].toSorted()],
     createdAt: 0,
     updatedAt: 0,

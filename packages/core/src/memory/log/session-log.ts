@@ -6,13 +6,7 @@ import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './format/log-record.ts';
 import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
-import {
-  formatVersion,
-  makeRef,
-  SessionKeys,
-  suffixOf,
-  isSealed,
-} from './format/session-format.ts';
+import { formatVersion, makeRef, SessionKeys, suffixOf } from './format/session-format.ts';
 import type { Batch, Head } from './format/session-format.ts';
 import { rejoin } from './rejoin.ts';
 import { seal } from './integrity/seal.ts';
@@ -241,8 +235,7 @@ export class SessionLog {
       const { onDamage } = this.#options;
       const head = await readHead(this.#store, this.#keys, { text, errors, onDamage });
       const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
-      const names = { refs: head?.refs.flat() ?? [], hash: head?.hash ?? '' };
-      const found = await readBatches(this.#store, this.#keys, names, known);
+      const found = await readBatches(this.#store, this.#keys, head?.refs.flat() ?? [], known);
       const { batches } = found;
       let { unread } = found;
       const isGone = unread.some(({ error }) => error.retryable);
@@ -252,14 +245,12 @@ export class SessionLog {
       }
       this.#tell(unread, errors);
       if (unread.length > 0) {
-        const more = await findBatches(this.#store, this.#keys, [names.hash], found);
+        const more = await findBatches(this.#store, this.#keys, [head?.hash ?? ''], found);
         this.#tell(more, errors);
         unread = [...unread, ...more];
       }
       const refs = [...batches.keys()];
-      // A log of an older format gets checksums at the next flush.
-      const isOld = refs.some((ref) => !isSealed(ref));
-      const isLong = isOld || refs.length >= this.#options.compactAfter;
+      const isLong = refs.length >= this.#options.compactAfter;
       const wantsSnapshot = refs.some((ref) => !known.has(ref))
         ? unread.length === 0 && isLong
         : this.#wantsSnapshot;

@@ -1,5 +1,4 @@
 import type { RequestBody } from '../../http/request-body.ts';
-import { takeOldTurns } from './old-turns.ts';
 import type { SessionTurn } from '../session-turn.ts';
 import { joinPieces, type TurnPiece } from './turn-pieces.ts';
 
@@ -90,9 +89,6 @@ export class TurnQueue {
     const query = `SELECT COUNT(*) AS rows, (SELECT COUNT(*) ${unfinished}) AS size,
       MAX(turn) AS lastId, IFNULL(MAX(changed_at), 0) AS changedAt FROM isoloop_queue`;
     this.#numbers = storage.sql.exec<Numbers>(query).one();
-    storage.transactionSync(() => {
-      for (const { json, ...state } of takeOldTurns(storage.sql)) this.#insert(json, state);
-    });
   }
 
   add(turn: NewTurn, state: TurnState = { begun: false, attempts: 0 }): QueuedTurn {

@@ -15,7 +15,7 @@ export interface ToolPage {
 export interface ToolPages {
   /** Pages that offer tools, in the order in which they connected. */
   readonly offers: readonly ToolPage[];
-  /** Page that asked for the run. `undefined`: unknown, as for a run of an older version. */
+  /** Page that asked for the run. `undefined`: the log does not have it. */
   readonly asker: Asker | undefined;
   /** Tab of each connected page, by the page's id. `undefined`: this worker. */
   readonly tabs: ReadonlyMap<string, string | undefined>;

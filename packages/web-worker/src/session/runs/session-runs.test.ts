@@ -38,7 +38,12 @@ test('the second of two concurrent requests to resume a run joins the run of the
   runs.onTold = (events) => void told.push(...events.map(({ type }) => type));
   const resume = async (id: string): Promise<readonly [AgentResult | undefined, boolean]> => {
     const { signal } = new AbortController();
-    const result = await runs.perform({ id, owner: 'tab', work: { type: 'resume' }, signal });
+    const result = await runs.perform({
+      id,
+      owner: 'tab',
+      work: { type: 'resume', asker: { page: 'p' } },
+      signal,
+    });
     return [result, told.includes('run-start')];
   };
   const [first, second] = await Promise.all([resume('one'), resume('two')]);
@@ -72,7 +77,10 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
     outputs: {},
   });
   const { signal } = new AbortController();
-  const asked = { type: 'work', work: { type: 'run', input: 'go', options: {} } } as const;
+  const asked = {
+    type: 'work',
+    work: { type: 'run', input: 'go', options: {}, asker: { page: 'p' } },
+  } as const;
   const settled = new Promise<TabOutcome>((resolve) => {
     void runs.settle(runs.serve({ id: 'one', owner: 'tab', asked, signal }), resolve);
   });

@@ -23,8 +23,12 @@ export interface Batch {
   readonly head?: Omit<Head, 'hash'>;
   /** Id of the writer that led the session. See `Head`. */
   readonly leader?: string;
-  /** Checksum of the text before this field. Absent in formats 1 and 2. */
-  readonly sum?: number;
+}
+
+/** A batch from the store. */
+export interface StoredBatch extends Batch {
+  /** Checksum of the text before this field. */
+  readonly sum: number;
 }
 
 /** The value that names the batches of a session. The only value that is overwritten. */
@@ -38,7 +42,7 @@ export interface Head {
   readonly chain: string;
   /**
    * Name of the last batch, which contains its checksum. The `prev` of each batch links all batches
-   * to a chain. In format 2 and in logs with echoes: the SHA-256 of the last batch's text.
+   * to a chain. In logs with echoes: the SHA-256 of the last batch's text.
    */
   readonly hash: string;
   /** Names of batches by level. See `fullLevels`. */
@@ -52,8 +56,8 @@ export interface Head {
 }
 
 /**
- * Version of the stored format. Format 1 had only messages and cuts, no hashes and no times. Format
- * 2 had no checksums. A newer format must keep the checksum as its last field, or have no checksum.
+ * Version of the stored format. Other formats are refused. Another format must keep the checksum as
+ * its last field, or have no checksum.
  */
 export const formatVersion = 3;
 
@@ -74,8 +78,8 @@ export function makeMissingRef(first: number, last: number): string {
 const nameSum = 6;
 
 /** Returns the end of a batch's name: a part of the checksum, and the number of stored values. */
-export function suffixOf(sum: number | undefined, values: number): string {
-  return (sum === undefined ? '' : `=${shortSum(sum)}`) + (values > 1 ? `~${values}` : '');
+export function suffixOf(sum: number, values: number): string {
+  return `=${shortSum(sum)}${values > 1 ? `~${values}` : ''}`;
 }
 
 function shortSum(sum: number): string {
@@ -94,7 +98,7 @@ export function makeTurnRef(version: number, turnId: string): string {
   return `${String(version).padStart(8, '0')}.${turnId}`;
 }
 
-/** Returns whether a batch's name has a checksum. Names of formats 1 and 2 have none. */
+/** Returns whether a text is the name of a batch with its checksum. Hashes of turns have none. */
 export function isSealed(ref: string): boolean {
   return ref.includes('=');
 }
@@ -135,9 +139,7 @@ export class SessionKeys {
    */
   place(ref: string): string {
     const turnId = turnOf(ref);
-    return turnId === undefined
-      ? `${this.prefix}r:${isSealed(ref) ? ref.slice(0, ref.indexOf('=')) : ref}`
-      : this.turn(turnId);
+    return turnId === undefined ? `${this.prefix}r:${ref.split('=')[0]!}` : this.turn(turnId);
   }
 
   /** Returns the first key of a turn's batch. */
@@ -172,33 +174,30 @@ export async function sessionHeads(
   });
 }
 
-/**
- * Parses a head. Throws `STORAGE_FAILED` if the head is damaged or of a newer version of the
- * library.
- */
+/** Parses a head. Throws `STORAGE_FAILED` if the head is damaged or has another format. */
 export function parseHead(text: string, key: string): Head {
-  const { sum, ...fields } = parseVersioned(key, [text], () => key);
-  if (!isHead({ ...headDefaults, ...fields })) throw damaged(key);
-  const head = { ...headDefaults, ...fields, v: formatVersion } as unknown as Head;
-  // A head without a checksum has an older format, whose batches have no checksums.
-  if (sum === undefined && head.refs.flat().some(isSealed)) throw damaged(key);
-  return head;
+  const { sum: _sum, ...head } = parseVersioned(key, [text], () => key);
+  if (!isHead(head)) throw damaged(key);
+  return head as unknown as Head;
 }
 
 /**
  * Parses a named batch from its values and checks its messages. Throws the same errors as
  * `parseHead`.
  */
-export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): Batch {
+export function parseBatch(keys: SessionKeys, ref: string, values: readonly string[]): StoredBatch {
   const keyOf = (): string => keys.batch(ref)[0] ?? '';
   const batch = parseRecord(keys.place(ref), values, keyOf);
-  const isNamed = batch.sum !== undefined && ref.includes(`=${shortSum(batch.sum)}`);
-  if (isSealed(ref) && !isNamed) throw damaged(keyOf());
+  if (!ref.includes(`=${shortSum(batch.sum)}`)) throw damaged(keyOf());
   return batch;
 }
 
 /** Parses the batch of a turn, whose name is not known. Throws the same errors as `parseHead`. */
-export function parseTurn(keys: SessionKeys, turnId: string, values: readonly string[]): Batch {
+export function parseTurn(
+  keys: SessionKeys,
+  turnId: string,
+  values: readonly string[],
+): StoredBatch {
   const key = keys.turn(turnId);
   return parseRecord(key, values);
 }
@@ -208,26 +207,23 @@ function parseRecord(
   place: string,
   values: readonly string[],
   keyOf: () => string = () => place,
-): Batch {
+): StoredBatch {
   const batch = parseVersioned(place, values, keyOf);
-  const { records, index, replaces, head, prev = '' } = batch;
+  const { records, index, replaces, head, prev } = batch;
   const isWhole =
     Array.isArray(records) &&
     records.every(isLogRecord) &&
     typeof prev === 'string' &&
     [index, replaces].every((refs) => refs === undefined || isRefs(refs)) &&
-    (head === undefined || isHead({ ...headDefaults, ...(isRecord(head) && head) }));
+    (head === undefined || isHead({ hash: '', ...(isRecord(head) && head) }));
   if (!isWhole) throw damaged(keyOf());
   try {
     parseMessages(messagesIn(records));
   } catch (cause) {
     throw damaged(keyOf(), cause);
   }
-  return { ...batch, prev, v: formatVersion } as unknown as Batch;
+  return batch as unknown as StoredBatch;
 }
-
-/** Fields that a head of format 1 lacks. */
-const headDefaults = { hash: '', createdAt: 0, updatedAt: 0 };
 
 function isHead({
   version,
@@ -258,8 +254,6 @@ function parseVersioned(
   let hasSeal: boolean;
   try {
     const text = joinValue(values);
-    // The caller refuses a value of this format without a checksum, so it can't pass for an older
-    // one.
     hasSeal = checkSeal(text, place);
     value = JSON.parse(text);
   } catch (cause) {
@@ -267,7 +261,7 @@ function parseVersioned(
   }
   if (!isRecord(value) || !Number.isSafeInteger(value['v'])) throw damaged(keyOf());
   const format = Number(value['v']);
-  if (format > formatVersion) {
+  if (format !== formatVersion) {
     const key = keyOf();
     throw new AgentError(
       'STORAGE_FAILED',
@@ -275,7 +269,7 @@ function parseVersioned(
       { details: { key, format } },
     );
   }
-  if (!hasSeal && (format === formatVersion || 'sum' in value)) throw damaged(keyOf());
+  if (!hasSeal) throw damaged(keyOf());
   return value;
 }
 

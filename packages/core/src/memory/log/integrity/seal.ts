@@ -21,8 +21,8 @@ export function seal(value: object, place: string): Sealed {
 }
 
 /**
- * Returns whether a text has a checksum; formats 1 and 2 have none. Throws a `RangeError` if the
- * checksum does not match the text and the place.
+ * Returns whether a text has a checksum. Throws a `RangeError` if the checksum does not match the
+ * text and the place.
  */
 export function checkSeal(text: string, place: string): boolean {
   const found = tail.exec(text.slice(-tailLength));
