@@ -6,6 +6,8 @@ export { mayAskApproval } from './agent/may-ask-approval.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
 export type { CallInput } from './loop/input/call-input.ts';
+export { jsonClaim } from './loop/input/claim.ts';
+export type { Claim } from './loop/input/claim.ts';
 export { logLimit } from './loop/driver/log-limit.ts';
 export type { LogLimit } from './loop/driver/log-limit.ts';
 export { RunDriver } from './loop/driver/run-driver.ts';

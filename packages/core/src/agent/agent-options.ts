@@ -5,6 +5,7 @@ import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { GivenTools } from '../tool/typed-tool.ts';
 import type { AgentDefaults } from '../loop/use/agent-defaults.ts';
+import type { Claim } from '../loop/input/claim.ts';
 import type { UseList } from '../loop/use/middleware.ts';
 import type { ReturnDirect } from '../loop/direct-answer.ts';
 import type { OutputMode } from '../loop/output-mode.ts';
@@ -88,6 +89,11 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
    * judge them with the input. They are never stored.
    */
   readonly instructions?: readonly Msg[];
+  /**
+   * More texts of a client that the model will read, such as the schemas of the client's tools. The
+   * guards judge them with the input. For hosts.
+   */
+  readonly claims?: readonly Claim[];
   /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
   readonly output?: OutputMode<T>;
 }

@@ -94,7 +94,7 @@ export function checkCall(options: CallOptions): void {
 
 const callFields =
   'signal:addEventListener()|? detached,throwOnError:boolean|? ' +
-  'allowTools,decisions,instructions:array|? ' +
+  'allowTools,claims,decisions,instructions:array|? ' +
   'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? ' +
   'toolChoice:string|object|? maxTokens,temperature:number|? ' +
   'responseSchema,providerOptions:object|?';

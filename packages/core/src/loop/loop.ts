@@ -34,8 +34,6 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
   run.throwIfOver();
   run.waits.depth += 1;
   try {
-    run.output = run.options.output?.begin(run.context, run.steps);
-    if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     let move: Move | undefined;
     for (;;) {
       try {
@@ -87,23 +85,30 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
   return move.to === 'model' ? reason(run, move.ask) : act(run, move.decisions);
 }
 
+/** Begins the output mode of the call. A client may have written it, so the guards come first. */
+function beginOutput(run: Run): void {
+  run.output = run.options.output?.begin(run.context, run.steps);
+  if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
+}
+
 /**
  * Adds the input to the log and returns the first move. Afterwards each tool call in the log has a
  * result or runs next, so the loop can ask the model.
  */
 async function settle(run: Run, input: CallInput): Step {
   const { memory, status } = run.setup;
-  const given = await (run.guarded ?? guardCall(run, input.messages));
+  const given = await guardCall(run, input);
+  beginOutput(run);
   await run.waits.read(run.writes.restore(run.setup, run.signal));
   run.load(await run.waits.read(memory.read()));
   const asked: Jump[] = [];
-  const messages = await preCall(run, given, asked);
-  const decisions = decisionsIn({ ...input, messages });
+  const messages = await preCall(run, given.messages, asked);
+  const decisions = decisionsIn({ ...given, messages });
   const open = run.openCalls();
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
   checkNew(more, run.conversation.mayHave(more) ? run.view : []);
-  const beside = more.length ? (run.options.decisions ?? []) : [];
+  const beside = more.length ? given.beside : [];
   checkDecisions(beside, open, []);
   // A tool call needs no decision if it has not started and only waits for other tool calls.
   const isDecided = ({ id }: ToolUse): boolean => {

@@ -85,6 +85,9 @@ function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
     // A running tool may have had effects, so a session can't return to this state.
     const isActing = [...calls.values()].some(({ started }) => started);
     if (!message || isActing) continue;
+    // A run that begins without messages does not change the state before it.
+    const isBegin = ended === undefined && records.some(({ kind }) => kind === 'run-begin');
+    if (isBegin && !isNew) continue;
     // Notes about the same messages belong to the same checkpoint.
     if (!isNew) found.pop();
     isNew = false;

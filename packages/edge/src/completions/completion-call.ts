@@ -1,5 +1,13 @@
 import { createMessage } from '@isoloop/core';
-import type { CallOptions, GenerateOptions, Msg, ReActAgent } from '@isoloop/core';
+import type {
+  CallOptions,
+  GenerateOptions,
+  JsonObject,
+  JsonValue,
+  Msg,
+  ReActAgent,
+} from '@isoloop/core';
+import { jsonClaim } from '@isoloop/core/adapter';
 import { readClientTools, refuseOwnNames, withClientTools } from '../turn/client-tools.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
 import type { EdgeLimits, HandlerSettings } from '../handler-options.ts';
@@ -65,20 +73,34 @@ export function readCall(
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
   const clientTools = readClientTools(body, api);
   const format = readResponseFormat(body, api, jsonSchema);
-  const output = withClientTools(clientTools, format);
+  let output = withClientTools(clientTools, format);
   const given = readInstructions(body);
   const instructions = systemMessages === 'keep' ? given : withoutSystem(given);
   const names = clientTools.tools.map(({ name }) => name);
+  const take = (judged: JsonValue): void => {
+    const left = { ...body, ...(judged as JsonObject) };
+    output = withClientTools(readClientTools(left, api), readResponseFormat(left, api, jsonSchema));
+  };
   return {
     options: {
       ...generateOptions(body, limits),
       ...(instructions.length && { instructions }),
-      ...(output && { output }),
+      // The guards judge the declarations before the output mode begins, and may change them.
+      ...(output && {
+        claims: [jsonClaim(declarations(body), take)],
+        output: { begin: (...run) => output!.begin(...run) },
+      }),
     },
     wholeText: format !== undefined,
     isExternal: (name) => names.includes(name),
     check: (agent) => refuseOwnNames(agent, names, 'tools'),
   };
+}
+
+/** Returns the fields whose names, descriptions and schemas the model reads. */
+function declarations({ tools, response_format: format, text }: RequestBody): JsonValue {
+  const declared = { tools, response_format: format, text };
+  return JSON.parse(JSON.stringify(declared)) as JsonValue;
 }
 
 /** Returns the instructions of a Responses API request, which hold only for its response. */

@@ -6,17 +6,17 @@ import { askSession, sessionObject } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 
 /**
- * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is
- * `message` or the agent's default text. `abort` ends the turn at once, without a text. Default:
- * `stop`.
+ * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is the
+ * agent's `recoveryMessage`. `abort` ends the turn at once, without a text. Default: `stop`.
  */
 export type InterruptMode = 'stop' | 'abort';
 
-const maxMessage = 10_000;
+const maxReason = 10_000;
 
 /**
- * Handles `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or no body. Stops the running
- * turn of the session, even if another client started the turn. Answers `{ interrupted }`, which is
+ * Handles `POST /api/chat/:id/interrupt` with `{ mode?, reason? }` or no body. Stops the running
+ * turn of the session, even if another client started the turn. A `reason` becomes a message of the
+ * user, after the guards, because only the agent chooses the assistant's words. Answers `{ interrupted }`, which is
  * false if no turn is running. Throws `NEEDS_DURABLE_OBJECT` without a Durable Object, because a
  * run in KV cannot be reached from another connection.
  */
@@ -28,18 +28,14 @@ export async function interruptRoute(
   const hasBody = c.req.header('content-type') !== undefined;
   const reading = hasBody && readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true });
   const body = (await reading) || {};
-  const { mode = 'stop', message } = body;
+  const { mode = 'stop', message, reason } = body;
   if (mode !== 'stop' && mode !== 'abort') throw invalidField('mode', 'must be "stop" or "abort"');
-  if (
-    message !== undefined &&
-    (typeof message !== 'string' ||
-      !message.trim() ||
-      message.length > maxMessage ||
-      mode !== 'stop')
-  ) {
+  if (message !== undefined)
+    throw invalidField('message', 'is not accepted: send your own words as `reason`');
+  if (reason !== undefined && (mode !== 'stop' || !isReason(reason))) {
     throw invalidField(
-      'message',
-      `must be a text of at most ${maxMessage} characters, and needs the mode "stop"`,
+      'reason',
+      `must be a text of at most ${maxReason} characters, and needs the mode "stop"`,
     );
   }
   const user = c.get('user');
@@ -49,6 +45,10 @@ export async function interruptRoute(
       'NEEDS_DURABLE_OBJECT',
       'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.',
     );
-  const command = { type: 'interrupt', mode, ...(message !== undefined && { message }) } as const;
+  const command = { type: 'interrupt', mode, ...(reason !== undefined && { reason }) } as const;
   return askSession(object, { user, session, requestId: c.get('requestId'), command });
+}
+
+function isReason(reason: unknown): reason is string {
+  return typeof reason === 'string' && reason.trim() !== '' && reason.length <= maxReason;
 }

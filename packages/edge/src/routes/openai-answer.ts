@@ -1,5 +1,6 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { AgentStream, Msg } from '@isoloop/core';
+import type { Claim } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../completions/completion-call.ts';
 import { answerEncoder, wholeAnswer, type OpenAiFace } from '../completions/completion-answer.ts';
@@ -58,10 +59,14 @@ export async function answerOnce(
 ): Promise<Response> {
   const { model, posted, call, face } = asked;
   const all = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
-  // The guards judge only the input, so the new messages must be the input.
   const start = all.findLastIndex(({ role }) => role === 'assistant' || role === 'tool') + 1;
   const input = start < all.length ? all.slice(start) : undefined;
-  const memory = new InMemoryMemory(all.slice(0, start));
+  const history = all.slice(0, start);
+  const memory = new InMemoryMemory(history);
+  const claims = history.map((message): Claim => ({
+    message,
+    take: (judged) => memory.replace(judged),
+  }));
   const made = await makeAgent(settings, {
     env: c.env,
     user: c.get('user'),
@@ -78,7 +83,11 @@ export async function answerOnce(
     if (!sessionObject(c.env, c.get('user'), asked.id)) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
-    const run = agent.stream(input, { ...call.options, signal: controller.signal });
+    const run = agent.stream(input, {
+      ...call.options,
+      claims: [...claims, ...(call.options.claims ?? [])],
+      signal: controller.signal,
+    });
     if (!face.stream) return wholeAnswer(await run.result, face);
     const requestId = c.get('requestId');
     const answer = await streamed(run, asked, {

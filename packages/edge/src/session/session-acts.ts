@@ -20,7 +20,10 @@ export interface RunningTurn {
 /** A session in its Durable Object or in a process. */
 export interface HostedSession {
   stream(command: Command<'stream'>): Promise<Response>;
-  /** Interrupts the running turn. Resolves with false if no turn is running. */
+  /**
+   * Interrupts the running turn. Resolves with false if no turn is running. The user's reason goes
+   * through the guards and comes after the agent's own words.
+   */
   interrupt(command: Command<'interrupt'>): Promise<boolean>;
   messages(): Promise<readonly UiMessage[]>;
   rename(command: Command<'rename'>): Promise<void>;
@@ -63,11 +66,13 @@ export async function streamTurn(
 export async function interruptTurn(
   running: RunningTurn | undefined,
   turns: TurnRunner,
-  { mode, message }: Command<'interrupt'>,
+  { mode, reason }: Command<'interrupt'>,
 ): Promise<boolean> {
   if (!running) return false;
   if (mode === 'abort') return turns.abort();
-  return (await running.opened.catch(() => undefined))?.agent.interrupt(message) ?? false;
+  const agent = (await running.opened.catch(() => undefined))?.agent;
+  if (reason !== undefined) agent?.interrupt({ mode: 'inject', messages: reason });
+  return agent?.interrupt() ?? false;
 }
 
 /** Returns messages as the page shows them. */

@@ -19,7 +19,7 @@ export interface SessionRequest {
 export type SessionCommand =
   | { readonly type: 'turn'; readonly turn: NewTurn; readonly face: TurnFace }
   | { readonly type: 'stream'; readonly lastEventId?: string; readonly face: StreamFace }
-  | { readonly type: 'interrupt'; readonly mode: InterruptMode; readonly message?: string }
+  | { readonly type: 'interrupt'; readonly mode: InterruptMode; readonly reason?: string }
   | { readonly type: 'messages' }
   | { readonly type: 'rename'; readonly title: string }
   | { readonly type: 'delete' }

@@ -3,7 +3,7 @@ import { checkFields } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { InputStage } from './input-stage.ts';
-import { textsOf } from './message-texts.ts';
+import { addressesOf, textsOf } from './message-texts.ts';
 import { hasTags, tagsOnly, withReadTags } from './tag-characters.ts';
 import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
 
@@ -38,7 +38,7 @@ export function injection(options: InjectionOptions = {}): InputStage {
   return {
     name: 'injection',
     check(input) {
-      const raw = textsOf(input).join('\n');
+      const raw = [...textsOf(input), ...addressesOf(input)].join('\n');
       const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
       return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
         ? { category: 'PROMPT_INJECTION' }

@@ -181,7 +181,7 @@ test('each stage gets the usage of each call, even of a failed call, and a faili
   expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'pass');
 });
 
-test('inputLength() counts trimmed text, accepts media without text, and ignores input without a user message', async () => {
+test('inputLength() counts trimmed text, accepts media without text, and counts tool results', async () => {
   const stage = inputLength({ min: 2, max: 4 });
   const verdict = (text: string) => stage.check([userMessage(text)], context);
   for (const text of ['ab', ' abcd\n', '\ud800\udc00']) expect(verdict(text)).toHaveLength(1);
@@ -199,7 +199,8 @@ test('inputLength() counts trimmed text, accepts media without text, and ignores
     output: 'a long result',
     state: 'success',
   });
-  for (const messages of [[], [result]]) expect(stage.check(messages, context)).toBe(messages);
+  expect(stage.check([], context)).toEqual([]);
+  expect(stage.check([result], context)).toMatchObject({ category: 'INVALID_INPUT' });
   expect(inputLength().check([userMessage('x'.repeat(5000))], context)).toHaveLength(1);
   expect(inputLength().check([userMessage('x'.repeat(5001))], context)).toMatchObject({
     category: 'INVALID_INPUT',

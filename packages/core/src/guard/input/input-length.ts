@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import { textOf } from '../../message/message-text.ts';
 import type { InputStage } from './input-stage.ts';
+import { textsOf } from './message-texts.ts';
 
 export interface InputLengthOptions {
   /**
@@ -14,8 +14,9 @@ export interface InputLengthOptions {
 }
 
 /**
- * Limits the length of an agent call's input. Counts the texts of all messages together, without
- * tool results (Arc Reactor: `DefaultInputValidationStage`).
+ * Limits the length of an agent call's input. Counts all texts together that a client sent and the
+ * model will read, also names, tool results and declarations of tools (Arc Reactor:
+ * `DefaultInputValidationStage`).
  */
 export function inputLength(options: InputLengthOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');
@@ -25,10 +26,9 @@ export function inputLength(options: InputLengthOptions = {}): InputStage {
   return {
     name: 'inputLength',
     check(input) {
-      const said = input.filter(({ role }) => role !== 'tool');
-      const length = said.map(textOf).join('\n').trim().length;
-      const hasMedia = said.some(({ content }) => content.some((block) => 'source' in block));
-      if (length <= max && (length >= min || hasMedia || !said.length)) return input;
+      const length = textsOf(input).join('\n').trim().length;
+      const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));
+      if (length <= max && (length >= min || hasMedia || !input.length)) return input;
       return { category: 'INVALID_INPUT', details: { length, min, max } };
     },
   };

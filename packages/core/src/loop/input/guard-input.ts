@@ -1,6 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
-import { checkNew } from './call-input.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import { checkNew, type CallInput } from './call-input.ts';
+import { decisionClaims } from './claim.ts';
 import type { Run } from '../run/run.ts';
 
 /**
@@ -22,16 +24,40 @@ export async function guardInput(run: Run, input: readonly Msg[]): Promise<reado
   return given;
 }
 
+/** The input of an agent call after the guards. */
+export interface JudgedInput extends CallInput {
+  /** The decisions in the call's options. */
+  readonly beside: readonly Decision[];
+}
+
 /**
- * Passes the instructions and the messages of an agent call through the guards. Adds the
- * instructions to the run and returns the messages.
+ * Passes all that a client sent and the model will read through the guards, once: the messages, the
+ * texts of decisions, the call's instructions and its `claims`. Adds the instructions to the run.
  */
-export async function guardCall(run: Run, messages: readonly Msg[]): Promise<readonly Msg[]> {
-  const { instructions = [] } = run.options;
-  const given = await guardInput(run, [...instructions, ...messages]);
-  const ids = new Set(instructions.map(({ id }) => id));
-  run.recalled.push(...given.filter(({ id }) => ids.has(id)));
-  return given.filter(({ id }) => !ids.has(id));
+export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput> {
+  if (run.guarded) return { ...input, messages: await run.guarded, beside: [] };
+  const { instructions = [], claims = [], decisions: given = [] } = run.options;
+  if (!hasGuards(run)) {
+    run.recalled.push(...instructions);
+    return { ...input, beside: given };
+  }
+  const decisions = [...input.decisions];
+  const beside = [...given];
+  const all = [
+    ...claims,
+    ...decisionClaims(decisions, run.setup),
+    ...decisionClaims(beside, run.setup),
+  ];
+  const others = [...instructions, ...all.map(({ message }) => message)];
+  const judged = await guardInput(run, [...others, ...input.messages]);
+  const byId = new Map(judged.map((message) => [message.id, message]));
+  for (const { message, take } of all) {
+    const left = byId.get(message.id);
+    if (left && left !== message) await take(left);
+  }
+  run.recalled.push(...instructions.flatMap(({ id }) => byId.get(id) ?? []));
+  const ids = new Set(others.map(({ id }) => id));
+  return { messages: judged.filter(({ id }) => !ids.has(id)), decisions, beside };
 }
 
 /**
@@ -40,10 +66,13 @@ export async function guardCall(run: Run, messages: readonly Msg[]): Promise<rea
  * has.
  */
 export function inject(run: Run, messages: readonly Msg[]): void {
-  const { injections, setup } = run;
+  const { injections } = run;
   checkNew(messages, [...run.view, ...injections.waiting]);
-  const hasGuards = setup.use.some(({ guard }) => guard);
   const judging = (): Promise<readonly Msg[]> =>
     injections.opened.then(() => guardInput(run, messages));
-  injections.add(messages, hasGuards ? judging() : undefined);
+  injections.add(messages, hasGuards(run) ? judging() : undefined);
+}
+
+function hasGuards({ setup }: Run): boolean {
+  return setup.use.some(({ guard }) => guard);
 }

@@ -113,6 +113,7 @@ export class Run {
       output: _output,
       decisions: _decisions,
       instructions: _instructions,
+      claims: _claims,
       returnDirect: _direct,
       ...generate
     } = options;
