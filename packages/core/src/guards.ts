@@ -1,4 +1,5 @@
 export type { GuardContext } from './guard/input/input-stage.ts';
+export { decisionClaims } from './guard/input/decision-claims.ts';
 export { memoryCounters, storedCounters } from './guard/input/counter-store.ts';
 export type { Count, CounterStore, CounterWindow } from './guard/input/counter-store.ts';
 export { injectionPatterns } from './guard/input/injection-patterns.ts';

@@ -44,7 +44,7 @@ function checkPart(part: Middleware): void {
 const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
 const partFields =
-  'defaults:object|? tools:array|? guard,recall,fit,count,approve,hold,decide,closeOpenCall,' +
+  'defaults:object|? tools:array|? guard,claims,recall,fit,count,approve,hold,decide,closeOpenCall,' +
   'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer:function|?';
 
 function checkHandlers({ on = {} }: AgentHook): void {

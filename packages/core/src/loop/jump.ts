@@ -29,3 +29,8 @@ export function controlOf(
 export function hookRejection(why = 'A hook rejected the call.'): AgentError {
   return new AgentError('HOOK_REJECTED', why);
 }
+
+/** Returns the first `stop` that hooks asked for, or else the first jump. */
+export function firstOf(asked: readonly Jump[]): Jump | undefined {
+  return asked.find(({ to }) => to === 'stop') ?? asked[0];
+}

@@ -17,7 +17,7 @@ import { startCalls } from './admission/start-calls.ts';
 import { asReply, finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
 import { guardCall } from './input/guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
-import { controlOf, hookRejection, type Jump } from './jump.ts';
+import { controlOf, firstOf, hookRejection, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
 import { preReasoning } from './pre-reasoning.ts';
@@ -158,11 +158,6 @@ function keepDecisions(run: Run, decisions: readonly Decision[]): void {
     const { pending: waited, ...state } = calls.get(decision.toolUseId) ?? {};
     calls.set(decision.toolUseId, { ...state, waited, decision });
   }
-}
-
-/** Returns the first `stop` that hooks asked for, or else the first jump. */
-function firstOf(asked: readonly Jump[]): Jump | undefined {
-  return asked.find(({ to }) => to === 'stop') ?? asked[0];
 }
 
 /**

@@ -315,16 +315,14 @@ test.each(['run', 'completion'])('any connection can interrupt a %s', async (kin
   const answered =
     kind === 'run' ? session.run({ input: 'Tell me' }) : complete(session.id, session.post, true);
   await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
-  const interrupted = await session.post(`/api/chat/${session.id}/interrupt`, {
-    message: 'Stopped.',
-  });
+  const interrupted = await session.post(`/api/chat/${session.id}/interrupt`, {});
   expect(await interrupted.json()).toEqual({ interrupted: true });
   const text = await (await answered).text();
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-  expect(text).toContain('Stopped.');
+  expect(text).toContain('You interrupted me.');
   await expect
     .poll(async () => (await session.messages()).map(textOf))
-    .toEqual(['Tell me', 'So far Stopped.']);
+    .toEqual(['Tell me', 'So far You interrupted me. What now?']);
 });
 
 function complete(

@@ -11,6 +11,7 @@ import { abortable } from '../../model/abortable.ts';
 import { addUsage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
+import { decisionClaims } from './decision-claims.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { UnreportedUsage } from './unreported-usage.ts';
 
@@ -39,12 +40,14 @@ export interface GuardOptions extends ErrorMessageOptions {
 export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Middleware {
   const { check, report } = stagesOf(stages, options);
   const { profile = arc } = options;
-  if (!stages.some(({ after }) => after)) return { name: 'inputGuards', guard: check };
+  if (!stages.some(({ after }) => after))
+    return { name: 'inputGuards', guard: check, claims: decisionClaims };
   const runs = perRun(() => new UnreportedUsage(profile));
   return {
     name: 'inputGuards',
     onError: 'fail',
     guard: check,
+    claims: decisionClaims,
     onEvent(event, _control, context) {
       // After an interrupt, the chunks contain the library's text, not the model's.
       if (!context.cut) runs.get(event.runId)?.see(event, context.usage);

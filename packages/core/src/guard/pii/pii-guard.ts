@@ -5,6 +5,7 @@ import type { ToolResult } from '../../message/content-block.ts';
 import { toolMessage } from '../../message/create-message.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
+import { decisionClaims } from '../input/decision-claims.ts';
 import { stagesOf } from '../input/input-guards.ts';
 import { piiRule, type MaskPiiOptions } from './mask-pii.ts';
 import {
@@ -68,7 +69,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   return {
     name: 'piiGuard',
     onError: 'fail',
-    ...(input && { guard: check }),
+    ...(input && { guard: check, claims: decisionClaims }),
     ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
     // Runs before hooks that read results or store them elsewhere.
     ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),

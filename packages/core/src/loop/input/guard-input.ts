@@ -2,7 +2,6 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { checkNew, type CallInput } from './call-input.ts';
-import { decisionClaims } from './claim.ts';
 import type { Run } from '../run/run.ts';
 
 /**
@@ -31,8 +30,9 @@ export interface JudgedInput extends CallInput {
 }
 
 /**
- * Passes all that a client sent and the model will read through the guards, once: the messages, the
- * texts of decisions, the call's instructions and its `claims`. Adds the instructions to the run.
+ * Passes all that a client sent and the model will read through the guards, once. This is the
+ * messages, the texts of decisions, the call's instructions and its `claims`. Adds the instructions
+ * to the run.
  */
 export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput> {
   if (run.guarded) return { ...input, messages: await run.guarded, beside: [] };
@@ -43,11 +43,9 @@ export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput
   }
   const decisions = [...input.decisions];
   const beside = [...given];
-  const all = [
-    ...claims,
-    ...decisionClaims(decisions, run.setup),
-    ...decisionClaims(beside, run.setup),
-  ];
+  const { claims: claimsOf } = run.setup.use.find((part) => part.claims) ?? {};
+  const all = [...claims];
+  for (const list of [decisions, beside]) all.push(...(claimsOf?.(list, run.setup) ?? []));
   const others = [...instructions, ...all.map(({ message }) => message)];
   const judged = await guardInput(run, [...others, ...input.messages]);
   const byId = new Map(judged.map((message) => [message.id, message]));

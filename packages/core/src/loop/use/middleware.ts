@@ -2,8 +2,9 @@ import type { AgentErrorData } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { Awaitable, Hook } from '../../event/hook.ts';
-import type { PendingCall } from '../../event/pending-call.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
+import type { MessageContext } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
@@ -12,6 +13,7 @@ import type { Tool } from '../../tool/tool.ts';
 import type { Verdict } from '../admission/verdict.ts';
 import type { AgentDefaults } from './agent-defaults.ts';
 import type { CallInput } from '../input/call-input.ts';
+import type { Claim } from '../input/claim.ts';
 import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -49,13 +51,18 @@ export interface Middleware extends AgentHook {
   /**
    * Checks the input before it is stored. Returns the input, changed or not, or a rejection that
    * ends the agent call with reason `rejected`. If a guard throws, the agent call fails. The
-   * context's signal aborts only after an abort; an interrupt waits for the guards. Decisions about
-   * tool calls do not count as input.
+   * context's signal aborts only after an abort; an interrupt waits for the guards.
    */
   guard?(
     input: readonly Msg[],
     context: RunContext,
   ): readonly Msg[] | Rejection | Promise<readonly Msg[] | Rejection>;
+  /**
+   * Returns the texts of decisions as messages, so that the guards judge them too:
+   * `decisionClaims`, which `inputGuards()` and `piiGuard()` set. Only the first middleware with
+   * `claims` counts.
+   */
+  claims?(decisions: Decision[], context: MessageContext): readonly Claim[];
   /**
    * Returns messages to place between the system prompt and the history in all model requests of
    * this agent call. They are never stored. Called once per agent call, before the first model

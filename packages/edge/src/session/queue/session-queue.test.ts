@@ -160,9 +160,7 @@ test.each(names)(
     const first = await ways.run(session, 'A');
     const two = ways[way](session, 'B');
     await untilWaiting(session, 2);
-    const stopped = await session.post(`/api/chat/${session.id}/interrupt`, {
-      message: ' Stopped.',
-    });
+    const stopped = await session.post(`/api/chat/${session.id}/interrupt`, {});
     expect(await stopped.json()).toEqual({ interrupted: true });
     expect(deltasIn(await first.text())).toContain('Half');
     expect(await (await two).text()).toContain('Two.');

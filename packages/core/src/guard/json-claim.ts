@@ -1,0 +1,25 @@
+import type { Claim } from '../loop/input/claim.ts';
+import { createMessage, type MessageContext } from '../message/create-message.ts';
+import type { JsonValue } from '../message/json/json.ts';
+import { mapStrings } from '../message/json/map-strings.ts';
+
+/** Returns a claim with all strings of a JSON value, such as the schema of a client's tool. */
+export function jsonClaim(
+  value: JsonValue,
+  take: (judged: JsonValue) => void,
+  context?: MessageContext,
+): Claim {
+  const texts: string[] = [];
+  mapStrings(value, (text) => {
+    texts.push(text);
+    return text;
+  });
+  const content = texts.map((text) => ({ type: 'text', text }) as const);
+  return {
+    message: createMessage('user', content, context),
+    take({ content: judged }) {
+      const left = judged.map((block) => (block.type === 'text' ? block.text : ''));
+      take(mapStrings(value, (text) => left.shift() ?? text));
+    },
+  };
+}
