@@ -7,6 +7,8 @@ export type {
 } from './testing/scripted-model.ts';
 export { memoryConformance } from './testing/memory-conformance.ts';
 export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
+export { lies, lyingStore } from './testing/lying-store.ts';
+export type { Lie, LyingStore } from './testing/lying-store.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
 export {
   injectFaults,

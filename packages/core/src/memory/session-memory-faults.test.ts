@@ -5,6 +5,7 @@ import type { Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
+import { lies, lyingStore } from '../testing/lying-store.ts';
 
 /** Replaces a store operation. `proceed` executes the original operation. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;
@@ -209,6 +210,52 @@ test('a write that loses every race against other writers is reported', async ()
   });
   expect(await store.keys('')).toEqual([]);
 });
+
+test.for(lies.flatMap((lie) => [false, true].map((atOnce) => [lie, atOnce] as const)))(
+  'if the store %s while a log is compacted, no message is lost or stored twice (setManyIf: %s)',
+  async ([lie, atOnce]) => {
+    const store = new MemoryStore();
+    const inner: KeyValueStore = atOnce ? withSetManyIf(store) : store;
+    for (const id of ['1', '2', '3']) await new SessionMemory(inner, 's').append([message(id)]);
+    const lying = lyingStore(inner, lie, 0);
+    const options = { compactAfter: 2, sleep: async () => {} };
+    const memory = new SessionMemory(lying.store, 's', options);
+    await memory.read();
+    for (const id of ['4', '5']) await memory.append([message(id)]).catch(() => {});
+    await memory.flush().catch(() => {});
+    await memory.flush();
+    expect(lying.hasLied()).toBe(true);
+    expect(idsOf(await new SessionMemory(inner, 's').read())).toEqual(['1', '2', '3', '4', '5']);
+  },
+);
+
+test('with setManyIf, a wrong answer of the store stores no message twice', async () => {
+  for (const lie of lies) {
+    const inner = withSetManyIf(new MemoryStore());
+    const memory = new SessionMemory(lyingStore(inner, lie, 1).store, 's', {
+      sleep: async () => {},
+    });
+    const codes: string[] = [];
+    for (const id of ['1', '2', '3'])
+      await memory.append([message(id)]).catch(({ code }: AgentError) => void codes.push(code));
+    await memory.flush();
+    expect(idsOf(await new SessionMemory(inner, 's').read())).toEqual(['1', '2', '3']);
+    const isSeen = lie === 'lost the answer' || lie === 'said yes but did not write';
+    expect(codes).toEqual(isSeen ? ['STORAGE_FAILED'] : []);
+  }
+});
+
+function withSetManyIf(store: MemoryStore): KeyValueStore {
+  return Object.assign(store, {
+    setManyIf: async (
+      ...[key, expected, entries]: Parameters<NonNullable<KeyValueStore['setManyIf']>>
+    ) => {
+      if ((await store.get(key)) !== expected) return false;
+      await store.setMany(entries);
+      return true;
+    },
+  });
+}
 
 function direct<T>(_operation: string, proceed: () => Promise<T>): Promise<T> {
   return proceed();

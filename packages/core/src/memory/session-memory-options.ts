@@ -1,5 +1,5 @@
 import type { AgentError } from '../error/agent-error.ts';
-import type { SessionLogOptions } from './log/session-log.ts';
+import type { SessionLogOptions } from './log/session-log-options.ts';
 
 export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 'random'> {
   /**

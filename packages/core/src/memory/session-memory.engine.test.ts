@@ -83,7 +83,9 @@ test('an append costs the same at message 10,000 as at message 10, and a read ta
     await memory.append([message(String(n))]);
     costs.push(store.take());
   }
-  expect(new Set(costs.map(({ calls }) => calls))).toEqual(new Set([2]));
+  // The first write is read back. A lost first write would look like a session that was cleared.
+  expect(costs[0]?.calls).toBe(3);
+  expect(new Set(costs.slice(1).map(({ calls }) => calls))).toEqual(new Set([2]));
   expect(Math.max(...costs.map(({ bytes }) => bytes))).toBeLessThan(6_000);
   const average = (some: typeof costs): number =>
     some.reduce((sum, { bytes }) => sum + bytes, 0) / some.length;

@@ -14,12 +14,8 @@ import type { WriteOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
 import { notedReplies } from './noted-replies.ts';
 import { recordsOf } from './log/format/log-record.ts';
 import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
-import {
-  SessionLog,
-  type FlushContext,
-  type Log,
-  type SessionLogOptions,
-} from './log/session-log.ts';
+import { SessionLog, type Log } from './log/session-log.ts';
+import type { FlushContext, SessionLogOptions } from './log/session-log-options.ts';
 import type { SessionMemoryOptions } from './session-memory-options.ts';
 import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 

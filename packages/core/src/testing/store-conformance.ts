@@ -3,6 +3,7 @@ import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
+import { lies, lyingStore, type Lie } from './lying-store.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /**
@@ -127,6 +128,19 @@ export function keyValueStoreConformance(
       expect([...(await store.getMany(names)).values()]).toEqual(['1', '1']);
     });
 
+    for (const lie of lies) {
+      test(`if the store has compareAndSet and ${lie}, a session stores each message once, or reports an error`, async () => {
+        const { store, key } = await setUp();
+        if (!store.compareAndSet) return;
+        for (let at = 0; at < 4; at += 1)
+          expect(await talkWith(store, { sessionId: key(`${lie} ${at}`), lie, at })).toEqual({
+            ids: ['0', '1', '2', '3', '4'],
+            hasError: lie === 'said yes but did not write' || lie === 'lost the answer',
+            codes: [],
+          });
+      });
+    }
+
     test('a session with another format is refused with a code, and nothing is written', async () => {
       const { store, key } = await setUp();
       for (const format of [1, 2, 4]) {
@@ -157,4 +171,32 @@ export function keyValueStoreConformance(
       }
     });
   });
+}
+
+/**
+ * Writes messages to a session while the store lies once, and reads them with another memory.
+ * `codes`: codes of errors other than `STORAGE_FAILED`.
+ */
+async function talkWith(
+  inner: KeyValueStore,
+  { sessionId, lie, at }: { readonly sessionId: string; readonly lie: Lie; readonly at: number },
+): Promise<{
+  readonly ids: readonly string[];
+  readonly hasError: boolean;
+  readonly codes: readonly string[];
+}> {
+  const { store } = lyingStore(inner, lie, at);
+  const memory = new SessionMemory(store, sessionId, { sleep: async () => {} });
+  const codes: string[] = [];
+  const note = (error: unknown): void => void codes.push(AgentError.from(error).code);
+  for (const id of ['0', '1', '2', '3', '4'])
+    await memory.append([userMessage(id, { id })]).catch(note);
+  await memory.flush().catch(note);
+  await memory.flush();
+  const messages = await new SessionMemory(inner, sessionId).read();
+  return {
+    ids: messages.map(({ id }) => id),
+    hasError: codes.length > 0,
+    codes: codes.filter((code) => code !== 'STORAGE_FAILED'),
+  };
 }

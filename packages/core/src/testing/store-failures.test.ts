@@ -6,6 +6,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';
 import { historyFaults } from './history-faults.ts';
+import { lies, lyingStore } from './lying-store.ts';
 import { makeWitness, MortalProcess } from './mortal-process.ts';
 
 /** Creates a store in which one operation fails, before or after it takes effect. */
@@ -29,6 +30,26 @@ function failing(inner: MemoryStore, at: number, takesEffect: boolean, error: Ag
   return { store, failed: () => operations > at };
 }
 
+/** Creates an agent that calls a tool twice at once, and then answers. */
+function stepper(process: MortalProcess): ReActAgent {
+  return new ReActAgent({
+    name: 'a',
+    sessionId: 's',
+    memory: process.memory('s', { sleep: async () => {} }),
+    tools: [process.tool({ name: 'step', description: '', input: {}, execute: () => 'done' })],
+    model: process.model(({ messages }) =>
+      messages.at(-1)?.role === 'tool'
+        ? 'Done.'
+        : {
+            toolCalls: [
+              { name: 'step', id: 'a' },
+              { name: 'step', id: 'b' },
+            ],
+          },
+    ),
+  });
+}
+
 const errors = [
   new AgentError('STORAGE_FAILED', 'lost', { retryable: true }),
   new AgentError('STORAGE_QUOTA', 'full'),
@@ -48,25 +69,7 @@ test.for([
           const { store, failed } = failing(inner, at, takesEffect, error);
           const witness = makeWitness();
           const process = new MortalProcess(store, witness, { generation: 0 });
-          const open = (): ReActAgent =>
-            new ReActAgent({
-              name: 'a',
-              sessionId: 's',
-              memory: process.memory('s'),
-              tools: [
-                process.tool({ name: 'step', description: '', input: {}, execute: () => 'done' }),
-              ],
-              model: process.model(({ messages }) =>
-                messages.at(-1)?.role === 'tool'
-                  ? 'Done.'
-                  : {
-                      toolCalls: [
-                        { name: 'step', id: 'a' },
-                        { name: 'step', id: 'b' },
-                      ],
-                    },
-              ),
-            });
+          const open = (): ReActAgent => stepper(process);
           let agent = open();
           const codes: string[] = [];
           const attempt = async (): Promise<boolean> => {
@@ -103,5 +106,38 @@ test.for([
       }
     }
     expect(tried).toBeGreaterThan(50);
+  },
+);
+
+test.for(lies)(
+  'if the store %s once during a run, no tool runs twice and no message is lost or stored twice',
+  async (lie) => {
+    for (let at = 0, more = true; more; at += 1) {
+      const inner = new MemoryStore();
+      const { store, hasLied } = lyingStore(inner, lie, at);
+      const witness = makeWitness();
+      const process = new MortalProcess(store, witness, { generation: 0 });
+      const agent = stepper(process);
+      const codes: string[] = [];
+      for (let tries = 0; tries < 3; tries += 1) {
+        const messages = await agent.messages();
+        const last = messages.at(-1);
+        if (last?.role === 'assistant' && last.content.every(({ type }) => type === 'text')) break;
+        await agent
+          .call(messages.length > 0 ? undefined : userMessage('Go.', { id: 'go' }))
+          .catch((thrown: unknown) => void codes.push(AgentError.from(thrown).code));
+      }
+      await agent.memory.flush?.().catch(() => {});
+      await agent.memory.flush?.();
+
+      const log = await new SessionMemory(inner, 's').read();
+      const where = `${lie} at ${at}: ${codes.join()}`;
+      expect([where, ...witness.faults, ...historyFaults(log)]).toEqual([where]);
+      const ids = log.map(({ id }) => id);
+      expect([where, ...ids]).toEqual([where, ...new Set(ids)]);
+      for (const id of witness.kept.get('s') ?? []) expect(ids).toContain(id);
+      expect(codes.filter((code) => code !== 'STORAGE_FAILED')).toEqual([]);
+      more = hasLied();
+    }
   },
 );

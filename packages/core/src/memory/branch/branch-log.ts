@@ -9,7 +9,8 @@ import { fullLevels } from '../log/format/place-ref.ts';
 import { retryStale } from './retry-stale.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { SessionKeys } from '../log/format/session-format.ts';
-import type { FlushContext, Log, SessionLogOptions } from '../log/session-log.ts';
+import type { Log } from '../log/session-log.ts';
+import type { FlushContext, SessionLogOptions } from '../log/session-log-options.ts';
 import { makeTurnBatch } from './turn-batch.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {

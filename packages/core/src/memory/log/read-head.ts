@@ -14,6 +14,8 @@ export interface HeadReading {
    * Collects errors for a repair. A repair also rebuilds a missing head, and works in any store.
    */
   readonly errors?: AgentError[] | undefined;
+  /** Names of batches that a rebuilt head leaves out, because the reader will write them again. */
+  readonly without?: readonly string[] | undefined;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface HeadReading {
 export async function readHead(
   store: KeyValueStore,
   keys: SessionKeys,
-  { text, onDamage, errors }: HeadReading,
+  { text, onDamage, errors, without }: HeadReading,
 ): Promise<Head | undefined> {
   if (text === undefined) return errors && findHead(store, keys, errors);
   try {
@@ -33,7 +35,7 @@ export async function readHead(
     const isOtherFormat = error.details?.['format'] !== undefined;
     // A store with `compareAndSet` also has a current key list.
     if (isOtherFormat || !(errors || store.features.compareAndSet)) throw error;
-    const head = await rebuildHead(store, keys, { guesses: errors !== undefined });
+    const head = await rebuildHead(store, keys, { guesses: errors !== undefined, without });
     if (errors) errors.push(error);
     else if (!head) throw error;
     else onDamage?.(error);
@@ -65,9 +67,10 @@ async function findHead(
 async function rebuildHead(
   store: KeyValueStore,
   keys: SessionKeys,
-  { guesses }: { readonly guesses: boolean },
+  { guesses, without = [] }: { readonly guesses: boolean } & Pick<HeadReading, 'without'>,
 ): Promise<Head | undefined> {
-  const refs = keys.refs(await store.keys(keys.prefix)).toSorted();
+  const stored = keys.refs(await store.keys(keys.prefix)).toSorted();
+  const refs = stored.filter((ref) => !without.includes(ref));
   const last = refs.at(-1);
   if (last === undefined) return undefined;
   const version = versionOf(last);

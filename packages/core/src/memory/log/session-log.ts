@@ -1,9 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
 import { flushesOf, inOrder, replacedBy } from './flushes-of.ts';
-import { maxAttempts, pause, type ContentionOptions } from '../contention.ts';
+import { maxAttempts, pause } from '../contention.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from './format/log-record.ts';
+import type { FlushContext, SessionLogOptions } from './session-log-options.ts';
 import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
 import { formatVersion, makeRef, SessionKeys, suffixOf } from './format/session-format.ts';
@@ -12,6 +13,8 @@ import { rejoin } from './rejoin.ts';
 import { seal } from './integrity/seal.ts';
 import { splitValue } from './format/split-value.ts';
 import { StoreReads } from './store-reads.ts';
+import { UnsureWrites } from './unsure-writes.ts';
+import { lostWrite, writeBatch } from './write-batch.ts';
 
 /**
  * Maximum number of batches that one level of the head names. The next batch takes over the names.
@@ -22,33 +25,6 @@ export const levelWidth = 32;
  * snapshot.
  */
 const maxReads = 3;
-
-export interface SessionLogOptions extends ContentionOptions {
-  readonly generateId: () => string;
-  readonly now: () => number;
-  /** Number of batches from which a log is compacted, at the first flush after a read. */
-  readonly compactAfter: number;
-  /**
-   * Receives the error of each batch that can't be read. The log then leaves out this batch.
-   * Without `onDamage`, reading such a log rejects.
-   */
-  readonly onDamage?: ((error: AgentError) => void) | undefined;
-}
-
-/** Functions of the caller that a flush uses. */
-export interface FlushContext {
-  /**
-   * Receives all records after the flush had to read the log again, because another writer has
-   * written.
-   */
-  onReread(records: Flushes): void;
-  /**
-   * Returns the shortest list of records that describes the session. Returns `undefined` if some
-   * records can't be read.
-   */
-  compacted(): readonly LogRecord[] | undefined;
-  title(): string | undefined;
-}
 
 /** The log of a session, as `SessionMemory` uses it. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'repair' | 'clear'> &
@@ -75,8 +51,9 @@ export class SessionLog {
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
   readonly #reads = new StoreReads();
-  /** Batch of a failed write whose outcome is unknown, and its number of pending records. */
-  #unsure: { readonly ref: string; readonly records: number } | undefined;
+  readonly #unsure = new UnsureWrites();
+  /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
+  #hasLost = false;
   /**
    * Whether the next flush compacts the log, because the log was long and complete when it was
    * read.
@@ -112,7 +89,10 @@ export class SessionLog {
    * pending records that were refused before.
    */
   async claim(): Promise<Flushes> {
-    if (this.#lead === 'lost') this.#pending.length = 0;
+    if (this.#lead === 'lost') {
+      this.#pending.length = 0;
+      this.#unsure.clear();
+    }
     this.#lead = 'claimed';
     const records = await this.load();
     this.#before = this.#head?.leader;
@@ -139,17 +119,35 @@ export class SessionLog {
     const { text, head, known, batches, unread, wantsSnapshot } = found;
     errors?.push(...(found.errors ?? []));
     this.#wantsSnapshot = wantsSnapshot;
+    const isSafe = this.#store.compareAndSet !== undefined;
     const replaced = replacedBy(batches);
-    const lost = [...known.keys()].filter((ref) => !batches.has(ref) && !replaced.has(ref));
+    const snapshot = [...batches].findLast(([, { replaces }]) => replaces)?.[0] ?? '';
+    const lost = [...known.keys()].filter(
+      (ref) => !batches.has(ref) && !replaced.has(ref) && !(isSafe && ref < snapshot),
+    );
+    await this.#settle(text, (ref) => batches.has(ref) || replaced.has(ref));
     for (const ref of lost) batches.set(ref, known.get(ref)!);
 
-    this.#head = head && rejoin(head, lost, this.version);
+    // With `compareAndSet`, no other writer can have hidden these batches, so the store may not have
+    // them. The next flush writes their records again instead of their names.
+    const isNew = isSafe && lost.length > 0 && !this.#hasLost;
+    if (isSafe) this.#hasLost = lost.length > 0;
+    if (this.#hasLost) this.#wantsSnapshot = true;
+    this.#head = head && rejoin(head, isSafe ? [] : lost, this.version);
     this.#seen = text;
     this.#batches = batches;
-    if (this.#unsure && batches.has(this.#unsure.ref))
-      this.#pending.splice(0, this.#unsure.records);
-    this.#unsure = undefined;
+    if (isNew) this.#report(lostWrite(this.#keys.head), errors);
     return [...flushesOf(batches, unread), [...this.#pending]];
+  }
+
+  /**
+   * Removes the pending records of a write that took effect, whatever the store answered. Deletes
+   * the batches of writes that can't take effect any more, because the head has changed.
+   */
+  async #settle(text: string | undefined, isStored: (ref: string) => boolean): Promise<void> {
+    const { records, gone } = this.#unsure.settle(text, isStored);
+    this.#pending.splice(0, records);
+    if (this.#store.compareAndSet && gone.length > 0) await this.#delete(gone);
   }
 
   /**
@@ -173,15 +171,18 @@ export class SessionLog {
   async flush(context: FlushContext, takesLead = false): Promise<void> {
     this.#checkLead();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (this.#pending.length === 0 && !takesLead) return;
+      if (this.#isIdle && !takesLead) return;
       if (attempt > 0) await pause(attempt, this.#options);
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
         if (takesLead) this.#before = this.#head?.leader;
         this.#checkLead();
       }
-      if ((this.#pending.length === 0 && !takesLead) || (await this.#write(context))) return;
+      if ((this.#isIdle && !takesLead) || (await this.#write(context))) return;
     }
+    const { refs } = this.#unsure;
+    this.#unsure.clear();
+    await this.#deleteUnnamed(refs);
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', {
       retryable: true,
     });
@@ -202,8 +203,14 @@ export class SessionLog {
     this.#seen = undefined;
     this.#batches.clear();
     this.#pending.length = 0;
-    this.#unsure = undefined;
+    this.#unsure.clear();
+    this.#hasLost = false;
     this.#wantsSnapshot = false;
+  }
+
+  /** Whether there is nothing to write. */
+  get #isIdle(): boolean {
+    return this.#pending.length === 0 && !this.#hasLost;
   }
 
   #checkLead(): void {
@@ -233,7 +240,12 @@ export class SessionLog {
     for (let attempt = 1; ; attempt++) {
       const text = await this.#store.get(this.#keys.head);
       const { onDamage } = this.#options;
-      const head = await readHead(this.#store, this.#keys, { text, errors, onDamage });
+      const head = await readHead(this.#store, this.#keys, {
+        text,
+        errors,
+        onDamage,
+        without: this.#unsure.refs,
+      });
       const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
       const found = await readBatches(this.#store, this.#keys, head?.refs.flat() ?? [], known);
       const { batches } = found;
@@ -260,12 +272,14 @@ export class SessionLog {
   }
 
   #tell(unread: readonly UnreadBatch[], errors: AgentError[] | undefined): void {
+    for (const { error } of unread) this.#report(error, errors);
+  }
+
+  #report(error: AgentError, errors: AgentError[] | undefined): void {
     const { onDamage } = this.#options;
-    for (const { error } of unread) {
-      if (errors) errors.push(error);
-      else if (onDamage) onDamage(error);
-      else throw error;
-    }
+    if (errors) errors.push(error);
+    else if (onDamage) onDamage(error);
+    else throw error;
   }
 
   /** Returns whether another writer has written since the last read or write of this writer. */
@@ -290,14 +304,14 @@ export class SessionLog {
    * other writers.
    */
   async #isOutdated(): Promise<boolean> {
-    if (this.#unsure) return true;
+    if (this.#unsure.refs.length > 0) return true;
     if (this.#store.compareAndSet) return false;
     return this.hasChanged();
   }
 
   /**
-   * Writes one batch, then the head. If another writer changed the head, returns false and leaves
-   * the log as it was.
+   * Writes one batch, then the head. If the store refuses the write, returns false. The next `load`
+   * finds out whether the write took effect nevertheless.
    */
   async #write(context: FlushContext): Promise<boolean> {
     const count = this.#pending.length;
@@ -339,31 +353,15 @@ export class SessionLog {
     const keys = this.#keys.batch(ref);
     const entries = keys.map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
-    const { head: headKey } = this.#keys;
-    const all = [...entries, [headKey, text] as const];
-    if (this.#store.setManyIf) {
-      this.#unsure = { ref, records: count };
-      if (!(await this.#store.setManyIf(headKey, this.#seen, all))) {
-        this.#unsure = undefined;
-        return false;
-      }
-    } else if (this.#store.compareAndSet) {
-      await this.#store.setMany(entries);
-      this.#unsure = { ref, records: count };
-      if (!(await this.#store.compareAndSet(headKey, this.#seen, text))) {
-        this.#unsure = undefined;
-        await this.#store.delete(keys);
-        return false;
-      }
-    } else {
-      this.#unsure = { ref, records: count };
-      await this.#store.setMany(all);
-    }
-    this.#unsure = undefined;
+    const expected = this.#seen;
+    this.#unsure.add({ ref, records: count, expected });
+    const headEntry = [this.#keys.head, text] as const;
+    if (!(await writeBatch(this.#store, { entries, headEntry, expected }))) return false;
+    this.#hasLost = false;
+    await this.#settle(text, (each) => each === ref);
     this.#head = head;
     this.#seen = text;
     this.#before = undefined;
-    this.#pending.splice(0, count);
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
     return true;
@@ -379,7 +377,21 @@ export class SessionLog {
     const earlier = replacedBy(this.#batches);
     const gone = this.#store.compareAndSet ? [...refs, ...earlier] : [...earlier];
     this.#batches.clear();
-    // A failure here does no harm: the batches only take up space.
-    await this.#store.delete(gone.flatMap((each) => this.#keys.batch(each))).catch(() => {});
+    await this.#deleteUnnamed(gone);
+  }
+
+  /** Deletes batches if the head in the store is the one that this writer knows. */
+  async #deleteUnnamed(refs: readonly string[]): Promise<void> {
+    const isCurrent = await this.hasChanged().then(
+      (changed) => !changed,
+      () => false,
+    );
+    if (isCurrent) await this.#delete(refs);
+  }
+
+  /** Deletes batches. A failure does no harm: the batches only take up space. */
+  async #delete(refs: readonly string[]): Promise<void> {
+    if (refs.length === 0) return;
+    await this.#store.delete(refs.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
 }
