@@ -44,6 +44,8 @@ export interface TabsFixtureOptions {
   readonly slow?: string;
   /** The agent uses the page's model. */
   readonly pageModel?: boolean;
+  /** The store of the memory has no `compareAndSet`. */
+  readonly weak?: boolean;
   /** Names of tools whose calls need the page's approval. */
   readonly approvalOn?: readonly string[];
 }
@@ -118,11 +120,13 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     noKey,
     slow,
     pageModel,
+    weak,
     approvalOn = [],
   } = options as unknown as TabsFixtureOptions;
   if (slow) await gate(slow);
   if (noKey) throw new AgentError('CREDENTIALS_REQUIRED', 'Enter your key.');
   tell({ built: sessionId });
+  const store = new IndexedDbStore({ database });
   const model = new ScriptedModel(
     replies.map((reply) =>
       typeof reply === 'string'
@@ -136,7 +140,7 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     name: 'tab',
     sessionId,
     model: pageModel ? page.model : model,
-    memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
+    memory: new IndexedDbMemory(sessionId, { store: weak ? weakStore(database) : store }),
     tools: joinTools([note, ask], page.tools),
     use: [
       humanInTheLoop({
@@ -146,6 +150,13 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     ],
   });
 };
+/** Returns a store without `compareAndSet`. */
+function weakStore(database: string): IndexedDbStore {
+  const store = new IndexedDbStore({ database });
+  const features = { ...store.features, compareAndSet: false };
+  return Object.assign(store, { features, compareAndSet: undefined });
+}
+
 const inMemory: AgentFactory = ({ sessionId, options }) =>
   new ReActAgent({
     name: 'other',

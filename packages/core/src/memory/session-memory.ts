@@ -8,7 +8,7 @@ import { notedSummaries } from './noted-summaries.ts';
 import { KeptGroups } from './log/kept-groups.ts';
 import { shortId } from './log/format/short-id.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import type { KeyValueStore } from './key-value-store.ts';
+import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { WriteOptions, Memory, ReplyStore, RunEnd } from './memory.ts';
 import { notedReplies } from './noted-replies.ts';
@@ -34,6 +34,8 @@ import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/se
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
+  /** Features of the store. `compareAndSet`: the store refuses a write of a second writer. */
+  readonly features: StoreFeatures;
   readonly #log: Log;
   readonly #durability: 'step' | 'turn';
   #view: LogFold | undefined;
@@ -65,6 +67,7 @@ export class SessionMemory implements Memory {
       ...others
     } = options;
     this.sessionId = sessionId;
+    this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
     this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;

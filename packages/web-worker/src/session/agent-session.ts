@@ -2,6 +2,7 @@ import { AgentError, messageOf } from '@isoloop/core';
 import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { entitle } from './entitle.ts';
+import { canLock } from './session-lock.ts';
 import type { PageSide, SessionPages } from './page/session-pages.ts';
 
 /** Argument of the factory that creates an agent. */
@@ -114,7 +115,7 @@ export class AgentSession {
     const agent = await this.#open();
     if (this.#runs.size) return undefined;
     const run = async (): Promise<T | undefined> => job(agent);
-    const locks = this.#options.alone ? navigator.locks : undefined;
+    const locks = this.#options.alone && (await canLock()) ? navigator.locks : undefined;
     return this.#track(
       controller,
       locks

@@ -45,7 +45,7 @@ interface Line {
 export class DirectHost implements SessionHost {
   readonly #options: DirectHostOptions;
   readonly #id: string = crypto.randomUUID();
-  readonly #line: Line | undefined;
+  #line: Line | undefined;
   #runs: SessionRuns | undefined;
   #isClosing = false;
 
@@ -63,6 +63,7 @@ export class DirectHost implements SessionHost {
       onLead: () => this.#lead(),
       onFollow: () => this.#share()?.onFollow(),
       onLost: () => this.#share()?.onLost(),
+      onRefused: () => this.#leadAlone(),
     });
     this.#line = { tabs, channel, lock };
   }
@@ -109,6 +110,13 @@ export class DirectHost implements SessionHost {
     this.#line?.lock.stop();
     this.#line?.channel.close();
     pending.close();
+  }
+
+  /** Shares the session with no other tab, because no lock can decide which tab leads. */
+  #leadAlone(): void {
+    this.#line?.channel.close();
+    this.#line = undefined;
+    this.#lead();
   }
 
   /** Creates the runs of this worker and serves the pending requests. */

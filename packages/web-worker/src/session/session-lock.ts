@@ -7,12 +7,11 @@ export interface LockListener {
   onFollow(): void;
   /** Called when another worker has taken the lock away. */
   onLost(): void;
+  /** Called when the browser refuses locks, as in an opaque origin. */
+  onRefused(): void;
 }
 
-/**
- * Web Lock of a session. The worker that holds the lock is the leader. If the browser refuses
- * locks, as in an opaque origin, this worker leads at once.
- */
+/** Web Lock of a session. The worker that holds the lock is the leader. */
 export class SessionLock {
   /** Object to notify: the present host of the session in this worker. */
   listener: LockListener;
@@ -73,10 +72,17 @@ export class SessionLock {
         this.listener.onLost();
       } else if (!release) {
         this.#waiting = undefined;
-        this.listener.onLead(false);
+        this.listener.onRefused();
         return true;
       }
     }
     return release !== undefined;
   }
+}
+
+/** Returns whether the browser has Web Locks and grants them. */
+export async function canLock(): Promise<boolean> {
+  const { locks } = navigator as { readonly locks?: LockManager };
+  const name = `isoloop:probe:${crypto.randomUUID()}`;
+  return locks ? locks.request(name, () => true).catch(() => false) : false;
 }

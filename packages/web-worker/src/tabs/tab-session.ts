@@ -43,8 +43,8 @@ export class TabSession implements SharedHost {
   #stopped: string | undefined;
   /** Id of a term that another tab used in a message while this tab follows a different term. */
   #doubted: string | undefined;
-  /** Whether the leader is a tab with another version of `TabMessage`. */
-  #isRefused = false;
+  /** Reason why this tab refuses all requests. `undefined`: it passes them to the leader. */
+  #refusal: AgentError | undefined;
   #isAwake = true;
   #isClosing = false;
 
@@ -57,7 +57,7 @@ export class TabSession implements SharedHost {
       isNeeded: () =>
         this.#isAwake &&
         this.#isHearing &&
-        !this.#isRefused &&
+        !this.#refusal &&
         (pending.size > 0 || readers.isWaiting),
       ask: () => this.#post({ type: 'ping' }),
       onStalled: () => void lock.steal(),
@@ -74,7 +74,7 @@ export class TabSession implements SharedHost {
 
   /** Passes a request to the leader, once for each leader. */
   give(request: PendingRequest): void {
-    if (this.#isRefused) return request.settle({ ok: false, error: otherVersion().toJSON() });
+    if (this.#refusal) return request.settle({ ok: false, error: this.#refusal.toJSON() });
     const role = this.#role;
     const { id, asked, controller } = request;
     const again = request.givenTo !== undefined;
@@ -123,6 +123,10 @@ export class TabSession implements SharedHost {
 
   onLost(): void {
     void this.#stepDown();
+  }
+
+  onRefused(): void {
+    this.#refuseAll(noLocks());
   }
 
   /** Lets another tab become the leader, because the page may be frozen at any moment. */
@@ -180,7 +184,7 @@ export class TabSession implements SharedHost {
   #lead(takesOver: boolean): void {
     const leader = this.#leaderOf(this.#options.createRuns(takesOver), takesOver);
     const { runs, term } = leader;
-    this.#isRefused = false;
+    this.#refusal = undefined;
     this.#role = { type: 'leading', leader };
     this.#pages.leave();
     const begin = (): void => {
@@ -240,7 +244,7 @@ export class TabSession implements SharedHost {
     this.#hasPeers = true;
     // A tab of another version that joins gets an announcement, so that it refuses its requests.
     if (message.v !== tabVersion && (this.#isHearing || message.type !== 'join'))
-      return this.#refuse(message);
+      return this.#refuseVersion(message);
     if (this.#isHearing) this.#hearLeader(message);
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
     // The earlier leader was only slow and has now ended the run, so the request must not run
@@ -275,9 +279,12 @@ export class TabSession implements SharedHost {
   }
 
   /** Refuses all requests until the leader of another version has ended. */
-  #refuse({ type }: TabMessage): void {
-    if (type !== 'lead' || !this.#isHearing) return;
-    this.#isRefused = true;
+  #refuseVersion({ type }: TabMessage): void {
+    if (type === 'lead' && this.#isHearing) this.#refuseAll(otherVersion());
+  }
+
+  #refuseAll(reason: AgentError): void {
+    this.#refusal = reason;
     this.#role = { type: 'waiting' };
     this.#giveAll();
   }
@@ -300,7 +307,7 @@ export class TabSession implements SharedHost {
     if (to !== undefined && to !== this.#options.id) return;
     this.#stallWatch.heard();
     this.#hasPassed = false;
-    this.#isRefused = false;
+    this.#refusal = undefined;
     if (this.#role.type === 'following' && this.#role.term === term) return;
     this.#role = { type: 'following', term };
     this.#options.readers.catchUp(run);
@@ -317,5 +324,10 @@ export class TabSession implements SharedHost {
 
 function otherVersion(): AgentError {
   const message = 'Another tab leads this session with another version of the library. Reload it.';
+  return new AgentError('SESSION_CONFLICT', message, { retryable: true });
+}
+
+function noLocks(): AgentError {
+  const message = 'The browser refuses Web Locks, so this tab cannot share the session. Reload it.';
   return new AgentError('SESSION_CONFLICT', message, { retryable: true });
 }

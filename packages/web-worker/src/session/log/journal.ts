@@ -51,6 +51,20 @@ export async function claimedJournal(memory: Memory, now: boolean): Promise<Jour
 }
 
 /**
+ * Returns the memory as a `Journal` that this worker claims before each run, because no lock decides
+ * which tab writes. Returns `undefined` if other tabs do not have this memory. Throws
+ * `CONFIGURATION` if the memory's store cannot refuse a second writer.
+ */
+export function claimableJournal(memory: Memory): Journal | undefined {
+  const { claim, features } = memory as Partial<SessionMemory>;
+  if (!claim) return undefined;
+  if (features?.compareAndSet !== false) return memory as Journal;
+  const message =
+    'The browser refuses Web Locks, and the store has no compareAndSet. Tabs could overwrite each other.';
+  throw new AgentError('CONFIGURATION', message);
+}
+
+/**
  * Stores the data about a run in the log, with the next write of the run. With `now`, writes at
  * once.
  */

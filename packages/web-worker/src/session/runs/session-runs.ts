@@ -2,12 +2,20 @@ import { AgentError } from '@isoloop/core';
 import type { AgentEvent, AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
 import { isCutOff } from '@isoloop/core/adapter';
 import { EndedRuns } from '../log/ended-runs.ts';
-import { claimedJournal, notedRun, noteRun, type Journal, type NotedRun } from '../log/journal.ts';
+import {
+  claimableJournal,
+  claimedJournal,
+  notedRun,
+  noteRun,
+  type Journal,
+  type NotedRun,
+} from '../log/journal.ts';
 import { resultOf } from '../log/logged-result.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/outcome.ts';
 import { AgentSession, type AgentSessionOptions } from '../agent-session.ts';
 import { answerQuestion, doWork } from '../session-work.ts';
+import { canLock } from '../session-lock.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
@@ -107,6 +115,8 @@ export class SessionRuns {
   readonly #options: SessionRunsOptions;
   readonly #session: AgentSession;
   readonly #queue = new RunQueue();
+  /** Log of the session that this worker claims before each run, because the browser has no locks. */
+  #unlocked: Journal | undefined;
   /** Requests whose runs have not started. */
   readonly #starting: WaitGroup = new WaitGroup();
   /** Requests whose readers have not received events yet. */
@@ -180,20 +190,16 @@ export class SessionRuns {
           onStart();
           onShown();
         },
-        () =>
-          doWork(this.#session, work, controller, this.#options.outputs, (stream, turn) =>
-            this.forward(stream, {
-              id,
-              controller,
-              turn,
-              attempts: 0,
-              gap: 0,
-              output,
-              asker: work.asker,
-              onStart,
-              onShown,
-            }),
-          ),
+        async () => {
+          const resumes = work.type === 'resume';
+          if (!resumes) await this.#claimUnlocked();
+          const { outputs } = this.#options;
+          const course = { id, controller, attempts: 0, gap: 0, output, onStart, onShown };
+          return doWork(this.#session, work, controller, outputs, async (stream, turn) => {
+            if (resumes) await this.#claimUnlocked();
+            return this.forward(stream, { ...course, turn, asker: work.asker });
+          });
+        },
       );
     } finally {
       onStart();
@@ -209,6 +215,7 @@ export class SessionRuns {
       // macrotasks.
       await nextMacrotask();
     }
+    if (question.type === 'clear') await this.#claimUnlocked();
     return answerQuestion(this.#session, question);
   }
 
@@ -227,6 +234,10 @@ export class SessionRuns {
       () => this.#session.run(controller, (agent) => job(agent, onStart)),
     );
     result.then(onStart, onStart);
+    // The requesting tab may be gone, so `settle` may never see this result.
+    void toOutcome(result).then((outcome) => {
+      if (codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
+    });
     return result;
   }
 
@@ -311,9 +322,19 @@ export class SessionRuns {
   async #claim({ memory }: ReActAgent): Promise<void> {
     if (this.#options.shared && !this.#over)
       this.journal = await claimedJournal(memory, this.#options.takesOver);
+    if (!this.#options.shared && !(await canLock())) this.#unlocked = claimableJournal(memory);
     if (!this.#over) return this.#lookBack();
     await this.journal?.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
+  }
+
+  /**
+   * Makes this worker the only writer of a log without locks. A run of another tab then ends with
+   * `SESSION_CONFLICT`.
+   */
+  async #claimUnlocked(): Promise<void> {
+    await this.agent();
+    await this.#unlocked?.claim({ now: true });
   }
 
   /** Reads from the log how earlier runs ended, because a tab may request such a run again. */
