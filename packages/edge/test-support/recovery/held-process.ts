@@ -1,0 +1,68 @@
+import { MemoryStore } from '@isoloop/core';
+import { makeWitness, MortalProcess, type Witness } from '@isoloop/core/testing';
+
+export interface HeldProcessOptions {
+  readonly witness?: Witness;
+  /** Index of the point at which the process waits. Default: it does not wait. */
+  readonly holdAt?: number;
+}
+
+/**
+ * Isolate that waits at one point, until the test lets it continue or kills it. The points are each
+ * event of a run, model request, delta, start and end of a tool, and write to KV. Points count only
+ * after `watch`.
+ */
+export class HeldProcess extends MortalProcess {
+  readonly #holdAt: number;
+  readonly #released: Promise<void>;
+  #release!: () => void;
+  readonly #started: Promise<void>;
+  #start!: () => void;
+  #isWatched = false;
+  #isDead = false;
+  #isHeld = false;
+
+  constructor({ witness = makeWitness(), holdAt = Infinity }: HeldProcessOptions = {}) {
+    super(new MemoryStore(), witness, { generation: 0 });
+    this.#holdAt = holdAt;
+    this.#released = new Promise((resolve) => (this.#release = resolve));
+    this.#started = new Promise((resolve) => (this.#start = resolve));
+  }
+
+  /** Whether the process has reached the point at which it waits. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Begins to count the points. The first one waits for `start`. */
+  watch(): void {
+    this.#isWatched = true;
+  }
+
+  start(): void {
+    this.#start();
+  }
+
+  release(): void {
+    this.#release();
+  }
+
+  /** Ends the process. Everything that it awaits at a point stays pending. */
+  die(): void {
+    this.#isDead = true;
+    this.#release();
+  }
+
+  override async point(name: string): Promise<void> {
+    if (this.#isWatched) await this.#count(name);
+    if (this.#isDead) await new Promise<never>(() => {});
+  }
+
+  async #count(name: string): Promise<void> {
+    const index = this.points.push(name) - 1;
+    if (index === 0) await this.#started;
+    if (index < this.#holdAt) return;
+    this.#isHeld = true;
+    await this.#released;
+  }
+}
