@@ -100,7 +100,7 @@ export class SessionHost implements HostedSession {
     if (!identity) return [];
     const { memory, turns } = await this.#open(identity);
     const stored = await memory.read();
-    const missing = turns.resumedMessages.filter(
+    const missing = turns.runningMessages.filter(
       (message) => isQuestion(message) && !stored.some(({ id }) => id === message.id),
     );
     const shown = await shownMessages([...stored, ...missing], memory, turns);

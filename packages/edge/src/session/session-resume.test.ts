@@ -105,6 +105,16 @@ test.each(rows)('a resumed turn %s', async (_, turn, shown) => {
   expect(session.script.model.requests.length).toBe(shown.length / 2);
 });
 
+test('a resumed turn without input answers the message whose earlier run failed', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const session = open(['One.', { error: new Error('The model is down.') }, 'Two.']);
+  await session.chat([ask('A')]);
+  await (await session.run({ input: 'B' })).text();
+  await die(session, { kind: 'continue' });
+  expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
+  log.mockRestore();
+});
+
 test('a resumed turn stores the messages of a completion, but no system message in a session that has begun', async () => {
   const session = open(['One.', 'Two.', 'Three.']);
   await session.chat([ask('A')]);

@@ -96,7 +96,8 @@ export async function resumeTurn(
     case 'decide':
       return (await waitingCalls(memory)).length ? beginTurn(agent, turn, settings) : undefined;
     case 'continue':
-      return undefined;
+      // The isolate may have died before its run was in the log. An interrupt may be of that run.
+      return type === 'nothing' || type === 'interrupted' ? undefined : { input: undefined };
     default: {
       if (isMissing) return beginTurn(agent, turn, settings);
       const isAsked = type === 'unanswered' && stored.at(-1)?.role === 'user';

@@ -10,6 +10,7 @@ import { answer, chat, first, say, textIn, userActions } from './recovery-action
 interface Connection {
   readonly conversation: EdgeConversation;
   readonly abort: AbortController;
+  readonly cell: EdgeCell;
 }
 
 /** What happens at the point where the process waits. Resolves when no turn runs. */
@@ -17,9 +18,9 @@ type Failure = (connection: Connection) => Promise<void>;
 
 /** The failures that can happen at the endpoint. */
 export const failures: Readonly<Partial<Record<RecoveryFailure, Failure>>> = {
-  async reload({ conversation, abort }) {
+  async reload({ conversation, abort, cell }) {
     abort.abort();
-    await conversation.history();
+    checkAsked(cell, await conversation.history());
     const rest = await conversation.reconnect();
     conversation.process.release();
     if (rest) expect([answer, '']).toContain(await rest.text);
@@ -30,7 +31,8 @@ export const failures: Readonly<Partial<Record<RecoveryFailure, Failure>>> = {
     conversation.process.release();
     await conversation.rest();
   },
-  async 'second tab takes over'({ conversation, abort }) {
+  async 'second tab takes over'({ conversation, abort, cell }) {
+    checkAsked(cell, await conversation.history());
     const rest = await conversation.reconnect();
     abort.abort();
     conversation.process.release();
@@ -43,6 +45,18 @@ export const failures: Readonly<Partial<Record<RecoveryFailure, Failure>>> = {
     await conversation.rest();
   },
 };
+
+/**
+ * Checks that a page sees what the user wrote while a Durable Object answers. A message that waits
+ * for its turn is not there yet.
+ */
+function checkAsked({ store, action }: EdgeCell, history: readonly UIMessage[]): void {
+  if (store === 'KV') return;
+  const asked = history.filter(({ role }) => role === 'user').map(textIn);
+  const isAnswer = (text: string): boolean => /\./.test(text);
+  const written = userActions[action].texts.filter((text) => !isAnswer(text));
+  expect(asked).toEqual(written.slice(0, action === 'inject' ? asked.length : undefined));
+}
 
 /** Returns the number of points in a cell's action without a failure, and checks the action. */
 export async function pointsOf(cell: EdgeCell): Promise<number> {
@@ -64,8 +78,7 @@ export async function driveCell(cell: EdgeCell, holdAt: number): Promise<void> {
   const acting = act(conversation, cell, abort.signal).catch(() => {});
   await expect.poll(() => conversation.process.isHeld).toBe(true);
   const before = conversation.process;
-  console.log('HELD', cell.store, cell.action, cell.failure, holdAt, before.points.at(-1));
-  await fail({ conversation, abort });
+  await fail({ conversation, abort, cell });
   if (before === conversation.process) await acting;
   const isLost = cell.store === 'KV' && cell.failure === 'isolate dies';
   await finish(conversation, cell, { mayRepeat: isLost });
@@ -130,7 +143,7 @@ async function finish(
   { action, failure }: EdgeCell,
   { mayRepeat }: Repeat,
 ): Promise<void> {
-  const { next, texts, runs, during } = userActions[action];
+  const { next, texts, runs } = userActions[action];
   const isDead = failure === 'isolate dies';
   for (;;) {
     const request = next(await conversation.history());

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { ReActAgent, tool, type JsonObject, type Memory } from '@isoloop/core';
 import { DefaultChatTransport, type UIMessage } from 'ai';
-import { expect } from 'vitest';
+import { vi } from 'vitest';
 import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
 import { TurnQueue } from '../../src/session/queue/turn-queue.ts';
@@ -11,6 +11,9 @@ import { testEndpoint, type TestEndpoint } from '../endpoint.ts';
 import { given, read } from '../session-client.ts';
 import { HeldProcess } from './held-process.ts';
 import { replyTo, textIn, type ClientRequest, type UserAction } from './recovery-actions.ts';
+
+/** Time until a test counts as hanging, in milliseconds, as for `expect.poll`. */
+const patience = { timeout: 120_000, interval: 5 };
 
 /** A conversation at an endpoint, its client, and the process that runs its agents. */
 export class EdgeConversation {
@@ -63,7 +66,7 @@ export class EdgeConversation {
   /** Reads the conversation, as a page does that is loaded. */
   async history(): Promise<readonly UIMessage[]> {
     const response = await this.#fetch(`/api/chat/${this.id}/messages`);
-    expect(response.status).toBe(200);
+    if (!response.ok) throw new Error(await response.text());
     const { messages, echo } = (await response.json()) as {
       readonly messages: readonly UIMessage[];
       readonly echo?: string;
@@ -86,9 +89,9 @@ export class EdgeConversation {
   /** Resolves when no turn runs. No client asks the session for it. */
   async rest(): Promise<void> {
     if (this.#store === 'KV') return void (await this.#endpoint.settled());
-    const waiting = (): Promise<number> =>
-      runInDurableObject(this.#stub, (_, { storage }) => new TurnQueue(storage).size);
-    await expect.poll(waiting).toBe(0);
+    const hasEnded = (): Promise<boolean> =>
+      runInDurableObject(this.#stub, (_, { storage }) => new TurnQueue(storage).size === 0);
+    await vi.waitUntil(hasEnded, patience);
   }
 
   /** Ends the isolate. The next one continues from what is stored. */
@@ -110,7 +113,8 @@ export class EdgeConversation {
   /** Lets the alarm of the session ring, as it does if no client comes back. */
   async ring(): Promise<void> {
     if (this.#store === 'KV') return;
-    expect(await runDurableObjectAlarm(this.#stub)).toBe(true);
+    const hasAlarm = await runDurableObjectAlarm(this.#stub);
+    if (!hasAlarm) throw new Error('The session has no alarm, so nobody continues its turn.');
   }
 
   get #stub(): DurableObjectStub {
@@ -143,9 +147,9 @@ export class EdgeConversation {
   #agent(memory: Memory, session: string): ReActAgent {
     const process = this.#process;
     const input = z.object({ sum: z.number() });
-    const execute = (given: { readonly sum: number }): string => {
-      this.#ran.push(given);
-      return `did ${given.sum}`;
+    const execute = (asked: { readonly sum: number }): string => {
+      this.#ran.push(asked);
+      return `did ${asked.sum}`;
     };
     const step = process.tool({ name: 'step', description: 'Works', input, execute });
     const pay = process.tool({

@@ -136,12 +136,12 @@ export class TurnRunner {
   }
 
   /**
-   * The messages of a resumed turn. The log may not have them yet, because the last isolate may
-   * have died before it wrote them.
+   * The messages of the running turn. The log does not have them before the guards have accepted
+   * them, or if the last isolate died before it wrote them.
    */
-  get resumedMessages(): readonly Msg[] {
+  get runningMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
-    return turn?.begun && turn.attempts > 1 ? newMessages(turn.turn) : [];
+    return turn?.begun ? newMessages(turn.turn) : [];
   }
 
   /** Aborts the running turn. Returns false if no turn is running. */
