@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import type { RecoveryCell, RecoveryStore } from '../test/recovery/recovery-cell.ts';
-import { recoveryCells } from '../test/recovery/recovery-cells.ts';
+import type { RecoveryCell } from '../test/recovery/recovery-cell.ts';
+import { recoveryHosts, type HostCells } from '../test/recovery/recovery-cells.ts';
 import { root } from './root.ts';
 
 // `npm run recovery` writes docs/recovery.md from the cells that the tests drive.
@@ -8,10 +8,10 @@ import { root } from './root.ts';
 /** Path of the page with the recovery matrix. */
 export const recoveryPage: string = `${root}/docs/recovery.md`;
 
-const stores: readonly RecoveryStore[] = ['IndexedDB', 'KV', 'Durable Object'];
-
 /** Returns the page for the cells. Has one row for each action and failure. */
-export function toRecoveryPage(cells: readonly RecoveryCell[]): string {
+export function toRecoveryPage(hosts: readonly Pick<HostCells, 'cells' | 'stores'>[]): string {
+  const cells = hosts.flatMap((host) => host.cells);
+  const stores = hosts.flatMap((host) => host.stores);
   const rows = new Map<string, readonly string[]>();
   for (const { action, failure } of cells)
     rows.set(`${action}, ${failure}`, [
@@ -61,4 +61,4 @@ function toTable(rows: readonly (readonly string[])[]): string {
   return [line(rows[0]!), line(rule), ...rows.slice(1).map(line)].join('\n');
 }
 
-if (import.meta.main) writeFileSync(recoveryPage, toRecoveryPage(recoveryCells));
+if (import.meta.main) writeFileSync(recoveryPage, toRecoveryPage(recoveryHosts));

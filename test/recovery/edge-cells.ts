@@ -47,6 +47,22 @@ function inKv(shown: string, afterDeath: string): Row {
   };
 }
 
+/** Returns the row of an action that this store does not have. */
+function never(reason: string): Row {
+  const cannot = impossible(reason);
+  return {
+    reload: cannot,
+    'closed tab': cannot,
+    'killed worker': noWorker,
+    'second tab takes over': cannot,
+    'isolate dies': cannot,
+  };
+}
+
+function refusesEdits(): Row {
+  return never('An endpoint refuses other arguments, so no run begins and the call still waits.');
+}
+
 const notStarted = 'A tool call that had started is interrupted, and never runs again.';
 const continues = (kept: string): string =>
   `Another isolate continues the run, and ${kept}. ${notStarted}`;
@@ -61,7 +77,7 @@ const inObjects: Readonly<Record<RecoveryAction, Row>> = {
   ),
   regenerate: inObject('the question once', continues('the new answer replaces the old one')),
   approve: inObject('the approval', continues('the approval holds')),
-  'edit an approval': inObject('the edited call', continues('the tool gets the edited arguments')),
+  'edit an approval': refusesEdits(),
   deny: inObject('the denial', continues('the tool never runs')),
   inject: inObject(
     'both messages',
@@ -74,9 +90,6 @@ const inObjects: Readonly<Record<RecoveryAction, Row>> = {
   'call without input': inObject('the message once', continues('the message gets its answer')),
 };
 
-const noInject = impossible(
-  'No connection can reach a run in KV, so a message cannot join it. A Durable Object is needed.',
-);
 const inKvs: Readonly<Record<RecoveryAction, Row>> = {
   send: inKv(
     'the message once',
@@ -91,18 +104,11 @@ const inKvs: Readonly<Record<RecoveryAction, Row>> = {
     resend('the old answer is still there', 'asks for another answer again'),
   ),
   approve: inKv('the approval', resend('the call waits again', 'sends the approval again')),
-  'edit an approval': inKv(
-    'the edited call',
-    resend('the call waits again', 'sends the edited call again'),
-  ),
+  'edit an approval': refusesEdits(),
   deny: inKv('the denial', resend('the call waits again', 'sends the denial again')),
-  inject: {
-    reload: noInject,
-    'closed tab': noInject,
-    'killed worker': noWorker,
-    'second tab takes over': noInject,
-    'isolate dies': noInject,
-  },
+  inject: never(
+    'No connection can reach a run in KV, so a message cannot join it. A Durable Object is needed.',
+  ),
   'page tool': inKv(
     'the open call until a page sends its result,',
     resend('the conversation is as it was before', 'sends its last request again'),
