@@ -1,5 +1,7 @@
 import * as vitest from 'vitest';
 import { keyValueStoreConformance } from '../testing/store-conformance.ts';
+import { weakStore } from '../../test-support/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
 
 keyValueStoreConformance(vitest, 'MemoryStore', () => new MemoryStore());
+keyValueStoreConformance(vitest, 'a store without compareAndSet', () => weakStore());

@@ -25,4 +25,14 @@ export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 
    * such a session rejects with `STORAGE_FAILED`.
    */
   readonly onDamage?: (error: AgentError) => void;
+  /**
+   * Whether to refuse a store without `compareAndSet`, which may lose records of concurrent writers.
+   * The constructor then throws `CONFIGURATION`. Default: false.
+   */
+  readonly requireCompareAndSet?: boolean;
+  /**
+   * Receives `SESSION_CONFLICT` once, when this memory sees that another writer has changed the
+   * session in a store without `compareAndSet`. Default: `console.warn`.
+   */
+  readonly onWarning?: (warning: AgentError) => void;
 }

@@ -25,12 +25,12 @@ import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/se
  * Records (messages and notes) that could not be written stay pending: `read` includes them, and
  * the next flush writes them. If `append` rejects, call `flush`; do not append the messages again.
  *
- * Two writers on one session never overwrite each other's records. If another writer has written, a
- * flush reads the log again and adds its own records at the end. A store with `compareAndSet`
- * guarantees this. In another store, if two writers flush at the same moment, the second write
- * hides the records of the first writer. The first writer restores its records at its next flush.
- * Without a next flush, they stay unread. After another writer clears the session, the log starts
- * again from empty.
+ * In a store with `compareAndSet`, two writers on one session lose no record. If another writer has
+ * written, a flush reads the log again and adds its own records at the end. In another store, if two
+ * writers flush at the same moment, the second write hides the records of the first writer. The
+ * first writer restores its records at its next flush. Without a next flush, they are lost.
+ * `requireCompareAndSet` refuses such a store. After another writer clears the session, the log
+ * starts again from empty.
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
@@ -57,15 +57,19 @@ export class SessionMemory implements Memory {
     makeLog?: (options: SessionLogOptions) => Log | undefined,
   ) {
     const fields =
-      'durability:step|turn|? generateId,now,onDamage,sleep,random:function|? compactAfter:count|?';
+      'durability:step|turn|? generateId,now,onDamage,onWarning,sleep,random:function|? ' +
+      'compactAfter:count|? requireCompareAndSet:boolean|?';
     checkFields('CONFIGURATION', 'SessionMemory', options, fields);
     const {
       durability = 'step',
       generateId = shortId,
       now = Date.now,
       compactAfter = 256,
+      requireCompareAndSet = false,
       ...others
     } = options;
+    if (requireCompareAndSet && !store.compareAndSet)
+      throw new AgentError('CONFIGURATION', 'The store of the session has no compareAndSet.');
     this.sessionId = sessionId;
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };

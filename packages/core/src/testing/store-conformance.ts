@@ -128,6 +128,41 @@ export function keyValueStoreConformance(
       expect([...(await store.getMany(names)).values()]).toEqual(['1', '1']);
     });
 
+    test('with compareAndSet, concurrent writers of a session lose nothing; without it, a writer restores its records at its next write and warns once', async () => {
+      const { store, key } = await setUp();
+      const sessionId = key('writers');
+      const warnings: string[] = [];
+      const open = (): SessionMemory =>
+        new SessionMemory(store, sessionId, { onWarning: ({ code }) => void warnings.push(code) });
+      const writers = [open(), open()];
+      const write = async (writer: SessionMemory, id: string): Promise<void> =>
+        writer.append([userMessage(id, { id })]);
+      await Promise.all(writers.map((writer) => writer.read()));
+      await Promise.all(writers.map((writer, index) => write(writer, `at once ${index}`)));
+      if (!store.compareAndSet)
+        for (const round of [1, 2])
+          for (const [index, writer] of writers.entries()) await write(writer, `${round} ${index}`);
+      const ids = (await open().read()).map(({ id }) => id);
+      const isSafe = store.compareAndSet !== undefined;
+      expect(ids.filter((id) => id.startsWith('at once')).toSorted()).toEqual([
+        'at once 0',
+        'at once 1',
+      ]);
+      expect(ids.length).toBe(isSafe ? 2 : 6);
+      expect(warnings).toEqual(isSafe ? [] : ['SESSION_CONFLICT', 'SESSION_CONFLICT']);
+    });
+
+    test('a host can refuse a store without compareAndSet', async () => {
+      const { store, key } = await setUp();
+      const open = async (): Promise<SessionMemory> =>
+        new SessionMemory(store, key('refused'), { requireCompareAndSet: true });
+      const code = await open().then(
+        ({ features }) => (features.compareAndSet ? 'none' : 'opened'),
+        (error: unknown) => AgentError.from(error).code,
+      );
+      expect(code).toBe(store.compareAndSet ? 'none' : 'CONFIGURATION');
+    });
+
     for (const lie of lies) {
       test(`if the store has compareAndSet and ${lie}, a session stores each message once, or reports an error`, async () => {
         const { store, key } = await setUp();

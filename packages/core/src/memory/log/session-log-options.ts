@@ -12,6 +12,8 @@ export interface SessionLogOptions extends ContentionOptions {
    * Without `onDamage`, reading such a log rejects.
    */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
+  /** See `SessionMemoryOptions`. */
+  readonly onWarning?: ((warning: AgentError) => void) | undefined;
 }
 
 /** Functions of the caller that a flush uses. */

@@ -9,7 +9,8 @@ import { fullLevels, takeOver } from './format/place-ref.ts';
 import { readHead } from './read-head.ts';
 import { formatVersion, makeRef, SessionKeys, suffixOf } from './format/session-format.ts';
 import type { Batch, Head } from './format/session-format.ts';
-import { rejoin } from './rejoin.ts';
+import { knownBatches, rejoin } from './rejoin.ts';
+import { secondWriterWarning } from './second-writer.ts';
 import { seal } from './integrity/seal.ts';
 import { splitValue } from './format/split-value.ts';
 import { StoreReads } from './store-reads.ts';
@@ -52,6 +53,7 @@ export class SessionLog {
   readonly #pending: LogRecord[] = [];
   readonly #reads = new StoreReads();
   readonly #unsure = new UnsureWrites();
+  readonly #warn: () => void;
   /** Whether the store has lost a write that it acknowledged. The next flush writes it again. */
   #hasLost = false;
   /**
@@ -69,6 +71,7 @@ export class SessionLog {
     this.#keys = new SessionKeys(sessionId);
     this.#options = options;
     this.#writer = options.generateId();
+    this.#warn = secondWriterWarning(options.onWarning);
   }
 
   get version(): number {
@@ -78,10 +81,6 @@ export class SessionLog {
   /** The records of each known batch by the name of the batch, the oldest first. */
   get flushes(): ReadonlyMap<string, readonly LogRecord[]> {
     return new Map(inOrder(this.#batches).map((ref) => [ref, this.#batches.get(ref)!.records]));
-  }
-
-  get head(): Head | undefined {
-    return this.#head;
   }
 
   /**
@@ -246,7 +245,8 @@ export class SessionLog {
         onDamage,
         without: this.#unsure.refs,
       });
-      const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
+      const own = { isSameLog: head?.chain === this.#head?.chain, batches: this.#batches };
+      const known = await knownBatches(this.#store, this.#keys, own);
       const found = await readBatches(this.#store, this.#keys, head?.refs.flat() ?? [], known);
       const { batches } = found;
       let { unread } = found;
@@ -285,7 +285,9 @@ export class SessionLog {
   /** Returns whether another writer has written since the last read or write of this writer. */
   async hasChanged(): Promise<boolean> {
     const text = await this.#reads.take(() => this.#store.get(this.#keys.head));
-    return text !== this.#seen;
+    const hasChanged = text !== this.#seen;
+    if (hasChanged && !this.#store.compareAndSet) this.#warn();
+    return hasChanged;
   }
 
   /** Drops the records in memory, so that the next `load` reads all of them. */

@@ -12,6 +12,9 @@ const framework = { describe, expect, test };
 keyValueStoreConformance(framework, 'unstorageStore() in memory', () =>
   unstorageStore(memoryDriver(), { singleProcess: true }),
 );
+keyValueStoreConformance(framework, 'unstorageStore() for several processes', () =>
+  unstorageStore(memoryDriver()),
+);
 
 /** Driver that dies in the write with this number and leaves half of the value. */
 function dyingDriver(driver: Driver, dieAt: number): Driver {

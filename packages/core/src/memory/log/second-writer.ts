@@ -1,0 +1,17 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+
+/** Returns a function whose first call warns of a second writer in a store without `compareAndSet`. */
+export function secondWriterWarning(
+  onWarning: ((warning: AgentError) => void) | undefined,
+): () => void {
+  let isFirst = true;
+  return () => {
+    if (!isFirst) return;
+    isFirst = false;
+    const message =
+      'Another writer changed the session, and the store has no compareAndSet. ' +
+      'If both write at the same moment, records of one writer are missing until it writes again.';
+    reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
+  };
+}
