@@ -1,8 +1,9 @@
 import { AgentError } from '@isoloop/core';
-import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
+import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { isLocalHost } from './http/access.ts';
 import { readBearer } from './http/bearer-token.ts';
+import { issuerKeys, keysUnavailable } from './http/issuer-keys.ts';
 import type { Caller } from './handler-options.ts';
 
 export type JwtOptions<Env extends object = object> = JwtClaims & (JwtByKeySet | JwtBySecret<Env>);
@@ -26,14 +27,25 @@ interface JwtClaims {
 
 interface JwtByKeySet {
   /**
-   * URL of the JWKS document with the issuer's public keys. The document is fetched when needed,
-   * and cached.
+   * URL of the JWKS document with the issuer's public keys, of at most 256 KiB. It is fetched when
+   * needed, kept for 10 minutes, and fetched again for an unknown key id, at most every 30 seconds.
    */
   readonly jwksUrl: string;
   /** Accepted signature algorithms. Default: `RS256`, `PS256`, `ES256` and `EdDSA`. */
   readonly algorithms?: readonly string[];
   /** Function that fetches the keys. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
+  /**
+   * Time limit for the document, in milliseconds.
+   * @default 5_000
+   */
+  readonly timeoutMs?: number;
+  /**
+   * Time for which the last good keys serve while the document cannot be read, in milliseconds. A
+   * key that the issuer withdraws during an outage is accepted for that long.
+   * @default 3_600_000 (one hour)
+   */
+  readonly keepKeysMs?: number;
 }
 
 interface JwtBySecret<Env> {
@@ -47,8 +59,9 @@ interface JwtBySecret<Env> {
 /**
  * Creates an `authorize` function that reads a JSON Web Token from `Authorization: Bearer …`. The
  * package jose checks the token's signature, issuer, audience and expiry time. A token without an
- * expiry time is invalid. A request with an invalid token is refused. Throws `CONFIGURATION` for
- * invalid options.
+ * expiry time is invalid. A request with an invalid token is refused. If the issuer's keys cannot be
+ * read, and the last good ones are too old, rejects with `OVERLOADED`: the endpoint answers 503 and
+ * counts no failed login. Throws `CONFIGURATION` for invalid options.
  *
  * @example
  * authorize: jwt({
@@ -79,7 +92,8 @@ export function jwt<Env extends object = object>(
         );
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
-    const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'], fetch: send } = options;
+    const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] } = options;
+    const { fetch: send = fetch, timeoutMs = 5_000, keepKeysMs: keepMs = 3_600_000 } = options;
     // With an HS algorithm, anybody could sign a token with the public key as the secret.
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
       throw new AgentError(
@@ -91,7 +105,7 @@ export function jwt<Env extends object = object>(
     // Over plain http, an attacker on the network could replace the keys.
     if (url.protocol !== 'https:' && !isLocalHost(url.hostname))
       throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
-    keys ??= createRemoteJWKSet(url, send && { [customFetch]: send });
+    keys ??= issuerKeys({ url, send: (...given) => send(...given), timeoutMs, keepMs });
     return (await jwtVerify(token, keys, { ...checks, algorithms: [...algorithms] })).payload;
   };
 
@@ -102,14 +116,15 @@ export function jwt<Env extends object = object>(
       const name: unknown = user(await verify(token, env));
       return typeof name === 'string' && name ? { user: name } : null;
     } catch (error) {
-      // Other errors of jose mean that the token is invalid. Errors of the issuer's keys are
-      // rethrown, so that the Worker's log shows them.
-      if (
-        error instanceof errors.JOSEError &&
-        !/^ERR_(JWKS_INVALID|JWKS_TIMEOUT|JWK_INVALID|JOSE_GENERIC)$/.test(error.code)
-      )
-        return null;
-      throw error;
+      if (!(error instanceof errors.JOSEError)) throw error;
+      // Other errors of jose mean that the token is invalid.
+      if (!isOfKeys(error)) return null;
+      throw keysUnavailable(error);
     }
   };
+}
+
+/** Returns whether the issuer's keys cannot be used, so that nothing is known about the token. */
+function isOfKeys({ code }: errors.JOSEError): boolean {
+  return /^ERR_(JWKS_INVALID|JWK_INVALID|JOSE_GENERIC)$/.test(code);
 }

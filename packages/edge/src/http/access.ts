@@ -11,7 +11,8 @@ export function isLocalHost(hostname: string): boolean {
 
 /**
  * Returns a function that identifies the caller of a request and sets `user`. The function rejects
- * with `UNAUTHORIZED` if `authorize` does not identify the caller.
+ * with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
+ * `authorize` cannot tell at the moment.
  */
 export function access({
   authorize,
@@ -36,6 +37,8 @@ async function identify(
     const user: unknown = caller?.user;
     if (typeof user === 'string' && user) return checkUser(user);
   } catch (cause) {
+    // Whether the caller may enter is not known, so this is no failed login.
+    if (AgentError.is(cause) && cause.code === 'OVERLOADED') throw cause;
     logError(cause, requestId);
     const isUnset = AgentError.is(cause) && cause.code === 'CONFIGURATION';
     const hint = isUnset ? ' The endpoint is set up wrongly; its log says what to write.' : '';

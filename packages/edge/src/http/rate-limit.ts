@@ -30,7 +30,8 @@ export function rateLimited(
       await identify(c);
     } catch (error) {
       // Counted only after the login has failed, so that nobody can lock out users of an address.
-      await count(c, `login:${senderOf(c.req.raw)}`);
+      const isRefused = AgentError.is(error) && error.code === 'UNAUTHORIZED';
+      if (isRefused) await count(c, `login:${senderOf(c.req.raw)}`);
       throw error;
     }
     await count(c, c.get('user'));

@@ -67,13 +67,20 @@ export function checkModel(model: unknown, models: readonly string[], option = '
   );
 }
 
-async function readText(request: Request, maxBytes: number): Promise<string> {
+/**
+ * Reads a body as UTF-8. Rejects with `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`, and with
+ * `INVALID_INPUT` if it cannot be read.
+ */
+export async function readText(request: Request | Response, maxBytes: number): Promise<string> {
   // Creates the error only when it is needed, because an error captures the stack.
   const tooLarge = (): AgentError =>
     new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
   const { headers } = request;
   const length = Number(headers.get('content-length') ?? Number.NaN);
-  if (length > maxBytes) throw tooLarge();
+  if (length > maxBytes) {
+    void request.body?.cancel().catch(() => {});
+    throw tooLarge();
+  }
   // With these headers, the body can be longer than its `content-length`.
   const mayBeLonger = headers.has('transfer-encoding') || headers.has('content-encoding');
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });

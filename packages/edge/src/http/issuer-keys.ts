@@ -1,0 +1,102 @@
+import { AgentError } from '@isoloop/core';
+import { createLocalJWKSet, errors } from 'jose';
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import { readText } from './request-body.ts';
+
+export interface IssuerKeysOptions {
+  readonly url: URL;
+  readonly send: typeof fetch;
+  /** Time limit of one request, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Time for which the last good keys serve while no newer ones can be read, in milliseconds. */
+  readonly keepMs: number;
+}
+
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** Age at which keys are read again, in milliseconds (as in jose). */
+const freshMs = 600_000;
+/** Minimum age of the keys before an unknown key id makes the endpoint read them again (as in jose). */
+const cooldownMs = 30_000;
+/** Time without a further request after a failed one, in milliseconds. */
+const retryMs = 10_000;
+/** Maximum length of the document, in bytes. */
+const maxBytes = 262_144;
+
+/**
+ * Returns a function that finds the issuer's key for a token. It reads the keys when needed and
+ * keeps them. If they cannot be read, the last good keys serve for `keepMs`. Without such keys, it
+ * rejects with `OVERLOADED`: whether the token is valid is not known.
+ *
+ * Requests do not share one read, because a Worker cannot wait for the I/O of another request.
+ */
+export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
+  const { keepMs } = options;
+  let known: { readonly keys: KeySet; readonly at: number } | undefined;
+  let failed: { readonly cause: unknown; readonly at: number } | undefined;
+
+  /** Returns keys that are younger than `maxAgeMs`, or the last good ones during an outage. */
+  const keysWithin = async (maxAgeMs: number, useOld: boolean): Promise<KeySet> => {
+    const now = Date.now();
+    if (known && now - known.at < maxAgeMs) return known.keys;
+    if (!failed || now - failed.at >= retryMs) {
+      try {
+        known = { keys: createLocalJWKSet(await readKeys(options)), at: now };
+        failed = undefined;
+        return known.keys;
+      } catch (cause) {
+        failed = { cause, at: Date.now() };
+      }
+    }
+    if (useOld && known && now - known.at < keepMs) return known.keys;
+    throw keysUnavailable(failed.cause);
+  };
+
+  return async (header, token) => {
+    const keys = await keysWithin(freshMs, true);
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      // A key that cannot be imported says nothing about the token.
+      if (!(error instanceof errors.JOSEError)) throw keysUnavailable(error);
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      // The issuer may have begun to use a new key.
+      const newer = await keysWithin(cooldownMs, false);
+      if (newer === keys) throw error;
+      return newer(header, token);
+    }
+  };
+}
+
+/** Returns the error for a token that cannot be checked, because the issuer's keys are missing. */
+export function keysUnavailable(cause: unknown): AgentError {
+  const message = "The keys of the tokens' issuer cannot be read right now; try again later.";
+  return new AgentError('OVERLOADED', message, {
+    cause,
+    retryable: true,
+    details: { retryAfterMs: retryMs },
+  });
+}
+
+async function readKeys({ url, send, timeoutMs }: IssuerKeysOptions): Promise<JSONWebKeySet> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const reading = read(url, send, signal);
+  // `send` may ignore the signal.
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+  return Promise.race([reading, late]);
+}
+
+async function read(url: URL, send: typeof fetch, signal: AbortSignal): Promise<JSONWebKeySet> {
+  const response = await send(url.href, {
+    headers: { accept: 'application/json, application/jwk-set+json' },
+    redirect: 'manual',
+    signal,
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The server of the keys answered with HTTP ${response.status}.`);
+  }
+  return JSON.parse(await readText(response, maxBytes)) as JSONWebKeySet;
+}
