@@ -7,11 +7,13 @@ import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-opti
  * limit that is not a number would limit nothing.
  */
 export function checkOptions(settings: HandlerSettings): void {
-  const { models, sessions, limits, cors, llm, approvals, store, memory } = settings;
+  const { models, sessions, limits, cors, llm, approvals, store, memory, secrets } = settings;
   if (approvals !== undefined && approvals !== 'at-least-once')
     throw wrong("approvals must be 'at-least-once', or not set");
   if (!models.length)
     throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
+  if (secrets !== undefined && typeof secrets !== 'function' && !Array.isArray(secrets))
+    throw wrong("secrets must be a list of bindings, such as ['OPENAI_API_KEY'], or a function");
   if (store && memory) throw wrong('give either store or memory');
   if (store !== undefined && typeof Object(store).setMany !== 'function')
     throw wrong('store must be a KeyValueStore, such as unstorageStore(driver)');

@@ -134,6 +134,11 @@ export interface AgentHandlerOptions<
    * bound as `RATE_LIMITER`, if any.
    */
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
+  /**
+   * Secrets that the Worker's log must never show, beside what looks like a key: names of bindings,
+   * or a function that returns the values. Values of less than 4 characters are ignored.
+   */
+  readonly secrets?: readonly string[] | ((env: Env) => readonly string[]);
   /** Options of the model proxy at `/llm/v1`. Default: no proxy. */
   readonly llm?: LlmOptions<Env>;
   /** Options for sessions in Durable Objects. */

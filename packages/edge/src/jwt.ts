@@ -59,9 +59,9 @@ interface JwtBySecret<Env> {
 /**
  * Creates an `authorize` function that reads a JSON Web Token from `Authorization: Bearer …`. The
  * package jose checks the token's signature, issuer, audience and expiry time. A token without an
- * expiry time is invalid. A request with an invalid token is refused. If the issuer's keys cannot be
- * read, and the last good ones are too old, rejects with `OVERLOADED`: the endpoint answers 503 and
- * counts no failed login. Throws `CONFIGURATION` for invalid options.
+ * expiry time is invalid. A request with an invalid token is refused. Rejects with `OVERLOADED`
+ * if the issuer's keys cannot be read and the last good ones are too old. The endpoint then answers
+ * 503 and counts no failed login. Throws `CONFIGURATION` for invalid options.
  *
  * @example
  * authorize: jwt({

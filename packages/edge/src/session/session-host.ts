@@ -40,7 +40,8 @@ interface Parts {
 const retryMs = 10 * 60_000;
 
 /** Handler settings that the Durable Object of a session needs. */
-export type SessionSettings = RunnerSettings & Pick<HandlerSettings, 'memory' | 'models'>;
+export type SessionSettings = RunnerSettings &
+  Pick<HandlerSettings, 'memory' | 'models' | 'secrets'>;
 
 /**
  * Session in its Durable Object. The turns are queued on disk and run one after the other, with or
