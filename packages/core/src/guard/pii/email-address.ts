@@ -24,8 +24,47 @@ export function emailDomain(): RegExp {
   return new RegExp(`@(?:${labels}${top}|${labels}[${unspaced}]{2,5})`, 'giu');
 }
 
+/** Signs that stand for `@` and for a period in text that hides addresses from programs. */
+const bracketed = (word: string): string => `[([{<]\\s{0,2}${word}\\s{0,2}[)\\]}>]`;
+const encodedAt = '(?:%40|&#0{0,4}64;|&#x0{0,4}40;|&commat;)';
+const encodedDot = '(?:\\.|%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
+
+/** Creates the pattern of an address with a bracketed `at`, such as `ann (at) example [dot] com`. */
+export function bracketedDomain(): RegExp {
+  const dot = `(?:${bracketed('dot')}|${bracketed('\\.')}|\\.)`;
+  const labels = `(?:[\\p{L}\\d-]{1,63}\\s{0,2}${dot}\\s{0,2}){1,6}`;
+  const at = `${bracketed('at')}|${bracketed('@')}`;
+  return new RegExp(`\\s{0,2}(?:${at})\\s{0,2}${labels}\\p{L}{2,63}(?![\\p{L}\\d])`, 'giu');
+}
+
+/** Creates the pattern of an address whose `@` is encoded for a URL or for HTML. */
+export function encodedDomain(): RegExp {
+  const labels = `(?:[\\p{L}\\d-]{1,63}${encodedDot}){1,6}`;
+  return new RegExp(`${encodedAt}${labels}\\p{L}{2,63}(?![\\p{L}\\d])`, 'giu');
+}
+
+/** Creates the pattern of an address at an IP address: `ann@[10.0.0.1]`. */
+export function literalDomain(): RegExp {
+  return /@\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]{2,45})\]/gi;
+}
+
+/**
+ * Top-level domains of addresses with blanks around the `@`. Without this list, `thanks @ann.lee`
+ * would be an address.
+ */
+const usualTops =
+  'com|net|org|edu|gov|info|biz|co|io|de|uk|fr|jp|kr|cn|tw|hk|ru|br|nl|ch|se|fi|dk|pl|eu|ca|au';
+
+/** Creates the pattern of an address with blanks around its `@`. */
+export function spacedDomain(): RegExp {
+  const labels = '(?:[a-z][a-z\\d-]{0,62}\\.){1,4}';
+  return new RegExp(`(?: {1,2}@ {0,2}|@ {1,2})${labels}(?:${usualTops})(?![\\p{L}\\d-])`, 'giu');
+}
+
 /** Returns the length of the part of an address before its `@`. */
 export function localPartLength(text: string, at: number): number {
+  const quoted = quotedLength(text, at);
+  if (quoted) return quoted;
   // A long vowel mark at the end of a word has become a hyphen.
   const word = text.slice(Math.max(0, at - longestUnspaced), at).replace(/-{1,64}$/, '');
   const isTouching = unspacedLetter.test(charBefore(word, word.length));
@@ -40,6 +79,15 @@ export function localPartLength(text: string, at: number): number {
   return at - start;
 }
 
+/** Returns the length of a quoted local part, such as `"ann lee"`, before an index. */
+function quotedLength(text: string, at: number): number {
+  if (text[at - 1] !== '"') return 0;
+  const before = text.slice(Math.max(0, at - longestUnspaced - 2), at - 1);
+  const open = before.lastIndexOf('"');
+  const quoted = before.slice(open + 1);
+  return open < 0 || !quoted || quoted.includes('\n') ? 0 : quoted.length + 2;
+}
+
 /**
  * Returns where the end of a text begins that more text could make an address. Expects a text
  * without disguises.
@@ -52,7 +100,7 @@ export function openAddress(text: string): number {
     hasAt ||= char === '@';
     run -= char.length;
   }
-  return hasAt ? run : text.length - localRunLength(text);
+  return hasAt ? run - quotedLength(text, run) : text.length - localRunLength(text);
 }
 
 const inAddress = /^[\p{L}\p{M}\p{N}_.%+@\u3002-]$/u;

@@ -134,11 +134,12 @@ function straightforward(raw: string): string {
       if (!match) break;
       const { index } = match;
       const local = kind === 'email' ? localPart(text.slice(0, index)) : '';
-      // Uses the real `cardLength`, because the digit groups of cards have no simple definition.
-      // `cardLength` has its own tests.
+      // Uses the real check of cards, because their digit groups have no simple definition, and of
+      // numbers that need a name before them. These checks have their own tests.
+      const isReal = kind === 'card' || kind === 'ssn' || pattern.source.includes('0x');
       const length =
-        kind === 'card'
-          ? accept!(match[0], text, index)
+        isReal && accept
+          ? accept(match[0], text, index)
           : lengthOf(kind, match[0], pattern.source.includes('00)'));
       const isFound = length > 0 && (local !== '' || kind !== 'email');
       if (isFound) matches.push({ kind, start: index - local.length, end: index + length });

@@ -9,6 +9,7 @@ import { sha256 } from './sha256.ts';
 import { hasTags } from '../input/tag-characters.ts';
 import { isUnseen, withoutDisguise, type Undisguised } from '../input/undisguised.ts';
 import { charBefore, openAddress } from './email-address.ts';
+import { inlineTag, withoutMarkup } from './without-markup.ts';
 
 export interface MaskPiiOptions {
   /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
@@ -72,6 +73,7 @@ export function piiRule(
     if (!searchesAll && !mayHave.test(text)) return [];
     const readings = [withoutDisguise(text)];
     if (hasTags(text)) readings.push(withoutDisguise(text, true));
+    if (inlineTag.test(text)) readings.push(withoutMarkup(text));
     return apart(readings.flatMap((reading) => matchesIn(reading, finders))).map(
       ({ kind, start, end, value }): Finding =>
         strategy === 'block'
@@ -106,12 +108,19 @@ interface Match {
  * Characters that finders with `needs` look for, disguised ones too. These finders cannot match a
  * text without them.
  */
-const mayHave = /[\d@:\ufe13\ufe55\ufe6b\uff1a\uff20]|\p{N}|[\u{e0020}-\u{e007e}]/u;
+const mayHave =
+  /[\d@:\ufe13\ufe55\ufe6b\uff1a\uff20]|\p{N}|[([{<\ufe59\ufe5b\ufe64\uff08\uff1c\uff3b\uff5b]\s{0,2}\S{0,3}at|&commat;|[\u{e0020}-\u{e007e}]/iu;
 
 function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
   const { text, written } = reading;
   const found: Match[] = [];
-  const has = { '@': text.includes('@'), ':': text.includes(':'), digit: /\d/.test(text) };
+  const has = {
+    '@': text.includes('@'),
+    ':': text.includes(':'),
+    digit: /\d/.test(text),
+    bracket: /[([{<]\s{0,2}(?:at|@)\s{0,2}[)\]}>]/i.test(text),
+    code: /%40|&#|&commat;/i.test(text),
+  };
   for (const { kind, pattern, needs, accept, before } of finders) {
     if (needs && !has[needs]) continue;
     pattern.lastIndex = 0;

@@ -1,5 +1,12 @@
 import { cardLength } from './card-number.ts';
-import { emailDomain, localPartLength } from './email-address.ts';
+import {
+  bracketedDomain,
+  emailDomain,
+  encodedDomain,
+  literalDomain,
+  localPartLength,
+  spacedDomain,
+} from './email-address.ts';
 import { cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 
 export type PiiKind =
@@ -25,7 +32,7 @@ export interface PiiFinder {
    * Character that every match contains. A text without this character is not searched. Default:
    * every text is searched.
    */
-  readonly needs?: '@' | ':' | 'digit';
+  readonly needs?: '@' | ':' | 'digit' | 'bracket' | 'code';
   /**
    * Returns how many characters of the match are personal data, or 0 to reject the match. Default:
    * all characters.
@@ -42,6 +49,10 @@ export interface PiiFinder {
 export function piiFinders(): readonly PiiFinder[] {
   return [
     { kind: 'email', needs: '@', pattern: emailDomain(), before: localPartLength },
+    { kind: 'email', needs: '@', pattern: literalDomain(), before: localPartLength },
+    { kind: 'email', needs: '@', pattern: spacedDomain(), before: localPartLength },
+    { kind: 'email', needs: 'bracket', pattern: bracketedDomain(), before: localPartLength },
+    { kind: 'email', needs: 'code', pattern: encodedDomain(), before: localPartLength },
     {
       kind: 'iban',
       needs: 'digit',
@@ -73,6 +84,14 @@ export function piiFinders(): readonly PiiFinder[] {
       needs: 'digit',
       pattern:
         /(?<![\d-]|\d[._/·])(?!000|666|9)\d{3}([-._/·])(?!00)\d{2}\1(?!0000)\d{4}(?!-|[._/·]?\d)/g,
+    },
+    {
+      kind: 'ssn',
+      needs: 'digit',
+      // Without hyphens, nine digits have many meanings, so the name has to stand before them.
+      pattern: /(?<!\d)(?!000|666|9)\d{3} ?(?!00)\d{2} ?(?!0000)\d{4}(?!\d)/g,
+      accept: (match, text, at) =>
+        ssnNamed.test(text.slice(Math.max(0, at - 48), at)) ? match.length : 0,
     },
     {
       kind: 'phone',
@@ -116,7 +135,14 @@ export function piiFinders(): readonly PiiFinder[] {
       kind: 'ip',
       needs: 'digit',
       pattern:
-        /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|\.\d)/g,
+        /(?<![\d.\u3002])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)[.\u3002]){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|[.\u3002]\d)/g,
+    },
+    {
+      kind: 'ip',
+      needs: 'digit',
+      pattern: /(?<![\w.])(?:0x[\da-f]{7,8}|\d{8,10})(?![\w.]*\w)/gi,
+      accept: (match, text, at) =>
+        isIpNumber(match, text.slice(Math.max(0, at - 24), at)) ? match.length : 0,
     },
     {
       kind: 'ip',
@@ -129,4 +155,14 @@ export function piiFinders(): readonly PiiFinder[] {
 
 function all(ok: (match: string) => boolean): (match: string) => number {
   return (match) => (ok(match) ? match.length : 0);
+}
+
+/** The name of a US social security number at the end of a text. */
+const ssnNamed = /(?:\bssn\b|social[ -]security)[^\d\n]{0,24}$/i;
+
+/** Returns whether a number is an IPv4 address: in range, and after `//` or the word `IP`. */
+function isIpNumber(match: string, before: string): boolean {
+  const value = Number(match);
+  if (value < 0x1000000 || value > 0xffffffff) return false;
+  return /\/\/$|\bip(?:v4)?(?: address)?(?: is)?[ :=]{1,3}$/i.test(before);
 }
