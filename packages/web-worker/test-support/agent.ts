@@ -47,7 +47,7 @@ let open: () => void;
 const opened = new Promise<void>((resolve) => (open = resolve));
 
 class GatedMemory extends InMemoryMemory {
-  flush(): Promise<void> {
+  override flush(): Promise<void> {
     return opened;
   }
 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory, type InMemoryOptions } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import type { Memory } from '../memory/memory.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { humanInTheLoop } from '../middleware/approval/human-in-the-loop.ts';
@@ -114,6 +115,63 @@ test.each(deferring)(
     expect(states).toEqual(['success', 'success', 'success', 'success']);
   },
 );
+
+test.each([
+  ['a result, so its tools may have started and do not run', 'success', 'interrupted', ['pay']],
+  ['only a rejection, so its tools run after the decision', 'denied', 'success', ['free', 'pay']],
+] as const)(
+  'a deferred round in a memory without notes has %s',
+  async (_, state, expected, runs) => {
+    const known = { toolUseId: 'known', name: 'free', output: 'known', state };
+    const memory = new InMemoryMemory([
+      userMessage('Go.'),
+      assistantMessage([
+        { type: 'tool_use', id: 'known', name: 'free', input: {} },
+        { type: 'tool_use', id: 'free', name: 'free', input: {} },
+        { type: 'tool_use', id: 'pay', name: 'pay', input: {} },
+      ]),
+      toolMessage({ type: 'tool_result', ...known }),
+    ]);
+    const { agent, ran } = setUp(memory, [humanInTheLoop({ holdRound: true })]);
+    expect((await agent.call()).pending).toMatchObject([{ toolUseId: 'pay', kind: 'approval' }]);
+    await agent.call([{ toolUseId: 'pay', type: 'approve' }]);
+    expect(ran).toEqual(runs);
+    const results = (await agent.messages()).flatMap(toolResultsOf);
+    expect(results.find(({ toolUseId }) => toolUseId === 'free')?.state).toBe(expected);
+  },
+);
+
+test("with `openCalls: 'run'`, a second agent does not run a tool that the first one started", async () => {
+  let starts = 0;
+  const fails = tool({
+    name: 'fails',
+    description: '',
+    input: {},
+    execute: () => {
+      starts += 1;
+      throw new AgentError('TOOL_ERROR', 'The host is down.');
+    },
+  });
+  const call = { type: 'tool_use', id: '1', name: 'fails', input: {} } as const;
+  const messages = [userMessage('Go.'), assistantMessage([call])];
+  const memory = new InMemoryMemory(messages, { openCalls: 'run' });
+  const model = new ScriptedModel(['Done.']);
+  const [one, two] = ['a', 'b'].map(
+    (name) => new ReActAgent({ name, model, memory, tools: [fails] }),
+  );
+  await expect(one!.call()).rejects.toMatchObject({ code: 'TOOL_ERROR' });
+  expect((await two!.call()).text).toBe('Done.');
+  expect(starts).toBe(1);
+  const results = (await memory.read()).flatMap(toolResultsOf);
+  expect(results).toMatchObject([{ toolUseId: '1', state: 'interrupted' }]);
+});
+
+test("with `openCalls: 'run'`, the tool calls still run after a call that failed before it read them", async () => {
+  const { agent, ran } = setUp(new InMemoryMemory(transcript, { openCalls: 'run' }));
+  await expect(agent.call('Go on.')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
+  expect((await agent.call()).reason).toBe('suspended');
+  expect(ran.toSorted()).toEqual(['asks', 'free', 'safe']);
+});
 
 test('InMemoryMemory refuses an unknown value of `openCalls`', () => {
   const wrong = { openCalls: 'yes' } as unknown as InMemoryOptions;

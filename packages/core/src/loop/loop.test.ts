@@ -49,7 +49,7 @@ class Refusing extends InMemoryMemory {
     if (this.refused === 'delete') throw new Error('full');
     await super.delete(ids);
   }
-  async flush(): Promise<void> {
+  override async flush(): Promise<void> {
     if (this.refused === 'flush') throw new Error('full');
     this.log.push('flush');
   }

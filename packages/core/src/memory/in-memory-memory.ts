@@ -2,14 +2,15 @@ import { checkFields } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../message/tool-pairs.ts';
-import type { Memory } from './memory.ts';
+import type { Memory, RunEnd } from './memory.ts';
 
 export interface InMemoryOptions {
   /**
-   * What an agent does with the open tool calls of the given messages. Nobody noted whether they
-   * have started. `run`: their tools run. `interrupt`: they get an `interrupted` result, unless
+   * What the first agent does with the open tool calls of the given messages. Nobody noted whether
+   * they have started. `run`: their tools run. `interrupt`: they get an `interrupted` result, unless
    * their tool has `replay: 'safe'` or `'ask'`. A tool call that needs approval suspends in both
-   * cases. Default: `interrupt`.
+   * cases. After an agent call that leaves tool calls open, `interrupt` applies to other agents.
+   * Default: `interrupt`.
    */
   readonly openCalls?: 'run' | 'interrupt';
 }
@@ -17,7 +18,7 @@ export interface InMemoryOptions {
 /** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
 export class InMemoryMemory implements Memory {
   readonly state: Record<string, JsonValue> = {};
-  readonly openCalls: 'run' | 'interrupt';
+  openCalls: 'run' | 'interrupt';
   #messages: readonly Msg[];
   /** Messages after those. A copy of all messages for each one would take quadratic time. */
   #appended: Msg[] = [];
@@ -50,6 +51,11 @@ export class InMemoryMemory implements Memory {
 
   async clear(): Promise<void> {
     this.#edit([]);
+  }
+
+  async flush(end?: RunEnd): Promise<void> {
+    // The agent may have started these calls, so another agent must not start them again.
+    if (end?.calls.size) this.openCalls = 'interrupt';
   }
 
   #edit(messages: readonly Msg[]): void {

@@ -276,7 +276,7 @@ test.for(['append', 'clear', 'flush'] as const)(
         if (this.refused === 'clear') throw new Error('full');
         return super.clear();
       }
-      async flush(): Promise<void> {
+      override async flush(): Promise<void> {
         if (this.refused === 'flush') throw new Error('full');
       }
     }

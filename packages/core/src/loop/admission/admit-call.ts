@@ -110,6 +110,17 @@ export async function needsDecision(run: Run, toolUse: ToolUse): Promise<boolean
   return call.ok && Boolean(call.needs);
 }
 
+/**
+ * Returns the tool call with its state. One rule says whether the tool counts as started:
+ *
+ * - The agent or the log has a state of the tool call: as the state says.
+ * - No state, and the round is deferred: no. `admitRound` sets this state.
+ * - No state, and the memory has `openCalls: 'run'`: no, because the caller says so.
+ * - No state, and any other memory: yes, unless the tool call needs approval.
+ *
+ * A tool call that has not started runs, or suspends if it needs approval. One that has started
+ * follows its tool's `replay`.
+ */
 function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): OpenCall {
   const { status, use, memory } = run.setup;
   const known = status.calls.get(toolUse.id);

@@ -1,5 +1,6 @@
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
 import type { Jump } from '../jump.ts';
 import { rest } from '../run/rest.ts';
 import type { Run } from '../run/run.ts';
@@ -28,7 +29,6 @@ export async function admitRound(
   const pending: PendingCall[] = [];
   const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
   const decided = new Map(decisions?.map((decision) => [decision.toolUseId, decision]));
-  const decisionOf = ({ id }: ToolUse): Decision | undefined => decided.get(id);
   const take = async (admission: Admission): Promise<void> => {
     if (admission.type === 'stopped') asked.push({ at: 'pre-acting', to: 'stop' });
     if (admission.type === 'ready') ready.push(admission);
@@ -40,28 +40,26 @@ export async function admitRound(
     for (const call of calls) {
       const turn = rest(run);
       if (turn) await turn;
-      if (!isStopped()) await take(await admitCall(run, call, decisionOf(call)));
+      if (!isStopped()) await take(await admitCall(run, call, decided.get(call.id)));
     }
   };
   await refuseCalls(run, new Set(decided.keys()));
 
   const calls = run.openCalls();
-  const states = run.setup.status.calls;
-  const unknown = calls.filter(({ id }) => !states.has(id));
-  const undecided = calls.filter((call) => !decisionOf(call));
   const holding = run.setup.use.findLast(({ hold }) => hold);
-  const named = await run.waits.code(
-    holding?.hold?.(unknown.length > 0 ? calls : undecided, run.context),
-  );
+  const named = await run.waits.code(holding?.hold?.(calls, run.context));
   if (!named) {
     await admit(calls);
     return { ready, pending };
   }
-  // The round was deferred, so none of its tools has started.
-  if (named.length > 0) for (const { id } of unknown) states.set(id, {});
+  // No tool of a deferred round has started. Its only results are rejections.
+  if (named.length > 0 && !hasResult(run)) {
+    const { calls: states } = run.setup.status;
+    for (const { id } of calls) if (!states.has(id)) states.set(id, {});
+  }
   const first = named.filter(({ id }) => !decided.has(id));
-  const isHeld = (call: ToolUse): boolean =>
-    first.length > 0 && undecided.includes(call) && !first.some(({ id }) => id === call.id);
+  const isHeld = ({ id }: ToolUse): boolean =>
+    first.length > 0 && !decided.has(id) && !first.some((call) => call.id === id);
   // Hooks may change any tool call so that it needs a decision, even one that `hold` did not name.
   for (const part of [calls.filter((call) => !isHeld(call)), calls.filter(isHeld)]) {
     await admit(part);
@@ -70,9 +68,15 @@ export async function admitRound(
     for (const admission of await Promise.all(asking)) await take(admission);
     if (pending.some(({ kind }) => kind === 'approval')) return { ready: [], pending };
   }
-  const ids = calls.map(({ id }) => id);
-  const place = ({ call }: ReadyAdmission): number => ids.indexOf(call.toolUse.id);
-  return { ready: ready.toSorted((one, other) => place(one) - place(other)), pending };
+  const sorted = calls.flatMap(({ id }) => ready.filter(({ call }) => call.toolUse.id === id));
+  return { ready: sorted, pending };
+}
+
+/** Returns whether a tool call of the last reply has a result that is not a rejection. */
+function hasResult({ view }: Run): boolean {
+  const reply = view.findLastIndex(({ role }) => role === 'assistant');
+  const results = view.slice(reply + 1).flatMap(toolResultsOf);
+  return results.some(({ state }) => state !== 'denied');
 }
 
 function isDecided({ call, decision }: ReadyAdmission): boolean {

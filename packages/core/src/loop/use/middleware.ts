@@ -87,7 +87,7 @@ export interface Middleware extends AgentHook {
    */
   approve?(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
   /**
-   * Gets open tool calls, and returns those that need a decision. Until
+   * Gets all open tool calls, and returns those that need a decision. Until
    * these have decisions, no open tool call runs, and hooks do not see the other tool calls. After
    * `undefined`, each tool call waits only for its own decision. Only the last middleware with
    * `hold` counts.
