@@ -20,7 +20,7 @@ export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 
    */
   readonly compactAfter?: number;
   /**
-   * Receives an error for each stored record that is damaged, missing or of a newer version of the
+   * Receives an error for each stored record that is damaged, missing or of another version of the
    * library. The memory then reads the rest of the session and overwrites nothing. Default: reading
    * such a session rejects with `STORAGE_FAILED`.
    */

@@ -278,7 +278,7 @@ export class SessionMemory implements Memory {
    * results may be lost get `interrupted` results. Also restores a session whose main record is
    * missing; `read` shows such a session as empty. Writes nothing if nothing is damaged. Damaged
    * records stay in the store, unused, until `clear`. If reads of the store may lag behind writes,
-   * call `repair` only while nobody writes. Rejects with `STORAGE_FAILED` if a newer version of the
+   * call `repair` only while nobody writes. Rejects with `STORAGE_FAILED` if another version of the
    * library wrote the session.
    */
   repair(): Promise<readonly AgentError[]> {

@@ -10,8 +10,7 @@ export function secondWriterWarning(
     if (!isFirst) return;
     isFirst = false;
     const message =
-      'Another writer changed the session, and the store has no compareAndSet. ' +
-      'If both write at the same moment, records of one writer are missing until it writes again.';
+      'Another writer changed the session. The store has no compareAndSet, so records can be lost.';
     reportFailure('SessionMemory:', onWarning, new AgentError('SESSION_CONFLICT', message));
   };
 }
