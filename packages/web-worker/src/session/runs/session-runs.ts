@@ -196,7 +196,8 @@ export class SessionRuns {
           const { outputs } = this.#options;
           const course = { id, controller, attempts: 0, gap: 0, output, onStart, onShown };
           return doWork(this.#session, work, controller, outputs, async (stream, turn) => {
-            if (resumes) await this.#claimUnlocked();
+            // `agent()` would wait for this run if it is aborted.
+            if (resumes) await this.#unlocked?.claim({ now: true });
             return this.forward(stream, { ...course, turn, asker: work.asker });
           });
         },
