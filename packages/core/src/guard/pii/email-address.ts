@@ -24,17 +24,29 @@ export function emailDomain(): RegExp {
   return new RegExp(`@(?:${labels}${top}|${labels}[${unspaced}]{2,5})`, 'giu');
 }
 
+/**
+ * Top-level domains of addresses that are not written as usual. Without this list, `thanks @ann.lee`
+ * would be an address.
+ */
+const usualTops =
+  'com|net|org|edu|gov|info|biz|co|io|de|uk|fr|jp|kr|cn|tw|hk|ru|br|nl|ch|se|fi|dk|pl|eu|ca|au';
+
 /** Signs that stand for `@` and for a period in text that hides addresses from programs. */
 const bracketed = (word: string): string => `[([{<]\\s{0,2}${word}\\s{0,2}[)\\]}>]`;
 const encodedAt = '(?:%40|&#0{0,4}64;|&#x0{0,4}40;|&commat;)';
 const encodedDot = '(?:\\.|%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
 
-/** Creates the pattern of an address with a bracketed `at`, such as `ann (at) example [dot] com`. */
+/**
+ * Creates the pattern of an address with a bracketed `at`, such as `ann (at) example [dot] com`.
+ * Without a bracketed `dot`, only usual top-level domains count: `look (at) main.rs` is no address.
+ */
 export function bracketedDomain(): RegExp {
-  const dot = `(?:${bracketed('dot')}|${bracketed('\\.')}|\\.)`;
-  const labels = `(?:[\\p{L}\\d-]{1,63}\\s{0,2}${dot}\\s{0,2}){1,6}`;
-  const at = `${bracketed('at')}|${bracketed('@')}`;
-  return new RegExp(`\\s{0,2}(?:${at})\\s{0,2}${labels}\\p{L}{2,63}(?![\\p{L}\\d])`, 'giu');
+  const at = `\\s{0,2}(?:${bracketed('at')}|${bracketed('@')})\\s{0,2}`;
+  const dot = `\\s{0,2}(?:${bracketed('dot')}|${bracketed('\\.')})\\s{0,2}`;
+  const label = '[a-z\\d-]{1,63}';
+  const hidden = `(?:${label}(?:${dot}|\\.)){0,5}${label}${dot}(?:${label}\\.){0,3}[a-z]{2,63}`;
+  const open = `(?:${label}\\.){1,6}(?:${usualTops})`;
+  return new RegExp(`${at}(?:${hidden}|${open})(?![\\p{L}\\d-])`, 'giu');
 }
 
 /** Creates the pattern of an address whose `@` is encoded for a URL or for HTML. */
@@ -47,13 +59,6 @@ export function encodedDomain(): RegExp {
 export function literalDomain(): RegExp {
   return /@\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]{2,45})\]/gi;
 }
-
-/**
- * Top-level domains of addresses with blanks around the `@`. Without this list, `thanks @ann.lee`
- * would be an address.
- */
-const usualTops =
-  'com|net|org|edu|gov|info|biz|co|io|de|uk|fr|jp|kr|cn|tw|hk|ru|br|nl|ch|se|fi|dk|pl|eu|ca|au';
 
 /** Creates the pattern of an address with blanks around its `@`. */
 export function spacedDomain(): RegExp {

@@ -52,6 +52,8 @@ test.each([
   'We meet @ the café. Come along!',
   'look (at the corner) first',
   'look (at) this dot com bubble',
+  'look (at) main.rs and README.md',
+  '请查看（at）第258行的main.rs。',
   'the function f(at) returns example.com',
   '100%40 of them',
   'order 123456789 has shipped',
