@@ -1,6 +1,7 @@
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
+import { ReplyCalls } from './reply-calls.ts';
 import { ReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
@@ -13,7 +14,8 @@ export interface ModelBounds {
 /**
  * Returns a model whose replies end when the request's signal aborts, even if `model` ignores the
  * signal. Code that reads a reply can then clean up. Timers can run even between endless batches.
- * A reply that is too long fails here, before other code collects it in memory.
+ * A reply that is too long fails here, before other code collects it in memory. So does an
+ * incomplete reply, so that middleware can try again.
  */
 export function boundedModel(model: ChatModel, bounds: ModelBounds): ChatModel {
   return withStream(model, (request, context) => ({
@@ -30,6 +32,7 @@ function boundedReply(
   const within = abortables(context.signal);
   const pace = new Pace(now());
   const length = new ReplyLength(replyLength);
+  const calls = new ReplyCalls();
   const batches = model.stream(request, context)[Symbol.asyncIterator]();
   // Nobody waits for the cleanup, because it may hang.
   const leave = (): void => void batches.return?.()?.catch(() => {});
@@ -39,7 +42,11 @@ function boundedReply(
       if (turn) await turn;
       try {
         const next = await within(batches.next());
-        if (!next.done) length.add(next.value);
+        if (next.done) calls.end();
+        else {
+          length.add(next.value);
+          calls.add(next.value);
+        }
         return next;
       } catch (error) {
         leave();

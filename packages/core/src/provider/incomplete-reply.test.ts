@@ -5,7 +5,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { dashscope } from '../dashscope.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { retry } from '../middleware/resilience/retry.ts';
-import type { ChatModel } from '../model/chat-model.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { openai, openaiResponses, type Fetch } from '../openai.ts';
 import { tool } from '../tool/tool.ts';
 import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
@@ -182,6 +182,55 @@ test.each(['other', 'unknown'])(
     expect(ran).toEqual([]);
   },
 );
+
+/** Creates a model without a provider. Its first reply has no `finish` delta. */
+const ownModel = (calls: Arguments): ChatModel => {
+  let requests = 0;
+  return {
+    provider: 'p',
+    modelId: 'm',
+    features: { tools: true, media: [] },
+    async *stream() {
+      requests += 1;
+      const first = calls.map((delta, index): ModelDelta => ({
+        type: 'tool-input',
+        index,
+        id: `c${index}`,
+        name: 'act',
+        delta,
+      }));
+      const last: ModelDelta[] = [
+        { type: 'text', id: 't', delta: 'Done.' },
+        { type: 'finish', reason: 'stop' },
+      ];
+      yield requests === 1 ? first : last;
+    },
+  };
+};
+
+test.each(cutReplies)(
+  "a user's model: the calls of an incomplete reply do not run",
+  async (...calls) => {
+    const { agent, ran } = setUp({ ...providers[0]!, model: () => ownModel(calls) }, []);
+    await expect(agent.call('Go.')).rejects.toMatchObject({
+      code: 'MODEL_BAD_RESPONSE',
+      retryable: true,
+    });
+    expect(ran).toEqual([]);
+  },
+);
+
+test("a user's model: retry() asks again after an incomplete reply", async () => {
+  const { agent, ran } = setUp({ ...providers[0]!, model: () => ownModel(['']) }, [], true);
+  expect((await agent.call('Go.')).text).toBe('Done.');
+  expect(ran).toEqual([]);
+});
+
+test("a user's model: complete calls run without a finish reason", async () => {
+  const { agent, ran } = setUp({ ...providers[0]!, model: () => ownModel(['{"a":1}']) }, []);
+  expect((await agent.call('Go.')).text).toBe('Done.');
+  expect(ran).toEqual([{ a: 1 }]);
+});
 
 const emptyUsage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },

@@ -4,6 +4,7 @@ import { withoutPreviousResponse } from '../../message/edited-call.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { abortables } from '../../model/abortable.ts';
+import { ReplyCalls } from '../../model/reply-calls.ts';
 import { ReplyLength, usualReplyLength } from '../../model/reply-length.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from '../run/run.ts';
@@ -36,6 +37,7 @@ export async function readReply(
   const within = abortables(signal);
   const { replyLength = usualReplyLength } = run.setup.options.limits ?? {};
   const length = new ReplyLength(replyLength);
+  const calls = new ReplyCalls();
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
@@ -46,6 +48,7 @@ export async function readReply(
       const next = await within(iterator.next());
       if (next.done) break;
       length.add(next.value);
+      calls.add(next.value);
       const events: AgentEvent[] = [];
       const at = run.setup.now();
       const turn = run.pace.step(at);
@@ -63,6 +66,7 @@ export async function readReply(
       if (events.length) await run.push(events);
       if (run.cut) return cutReply(run, assembler, messageId);
     }
+    calls.end();
   } catch (error) {
     if (run.cut) return cutReply(run, assembler, messageId);
     throw AgentError.from(error);
