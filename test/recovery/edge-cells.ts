@@ -59,10 +59,6 @@ function never(reason: string): Row {
   };
 }
 
-function refusesEdits(): Row {
-  return never('An endpoint refuses other arguments, so no run begins and the call still waits.');
-}
-
 const notStarted = 'A tool call that had started is interrupted, and never runs again.';
 const continues = (kept: string): string =>
   `Another isolate continues the run, and ${kept}. ${notStarted}`;
@@ -77,7 +73,7 @@ const inObjects: Readonly<Record<RecoveryAction, Row>> = {
   ),
   regenerate: inObject('the question once', continues('the new answer replaces the old one')),
   approve: inObject('the approval', continues('the approval holds')),
-  'edit an approval': refusesEdits(),
+  'edit an approval': inObject('the new arguments', continues('the new arguments hold')),
   deny: inObject('the denial', continues('the tool never runs')),
   inject: inObject(
     'both messages',
@@ -104,7 +100,10 @@ const inKvs: Readonly<Record<RecoveryAction, Row>> = {
     resend('the old answer is still there', 'asks for another answer again'),
   ),
   approve: inKv('the approval', resend('the call waits again', 'sends the approval again')),
-  'edit an approval': refusesEdits(),
+  'edit an approval': inKv(
+    'the new arguments',
+    resend('the call waits again', 'sends the new arguments again'),
+  ),
   deny: inKv('the denial', resend('the call waits again', 'sends the denial again')),
   inject: never(
     'No connection can reach a run in KV, so a message cannot join it. A Durable Object is needed.',

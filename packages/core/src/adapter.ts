@@ -27,6 +27,7 @@ export { isError } from './error/agent-error.ts';
 export { hostedToolOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json/json-form.ts';
 export { isQuestion, titleOf } from './message/title-of.ts';
+export { prepareCall } from './tool/prepare-call.ts';
 export { parseHistory } from './message/validation/validate-history.ts';
 export { parseMessages } from './message/validation/validate-message.ts';
 export { addUsage, noUsage } from './model/usage.ts';

@@ -11,6 +11,12 @@ export interface Caller {
    * read only their own sessions.
    */
   readonly user: string;
+  /**
+   * Whether the user may approve a tool call with other arguments. The tool's schema has to accept
+   * them.
+   * @default true
+   */
+  readonly mayEdit?: boolean;
 }
 
 /** Identity of a session, which is one stored conversation of a user. */
@@ -251,6 +257,8 @@ export interface RequestVariables {
   /** API whose error format the response uses. */
   face: 'isoloop' | 'openai';
   user: string;
+  /** Whether the user may approve a tool call with other arguments. */
+  mayEdit: boolean;
 }
 
 /** Options of the handler with the defaults filled in. */

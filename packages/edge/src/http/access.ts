@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
-import type { AgentHandlerOptions, EdgeEnv } from '../handler-options.ts';
+import type { AgentHandlerOptions, Caller, EdgeEnv } from '../handler-options.ts';
 
 const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -10,7 +10,7 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Returns a function that identifies the caller of a request and sets `user`. The function rejects
+ * Returns a function that identifies the caller of a request and sets `user` and `mayEdit`. The function rejects
  * with `UNAUTHORIZED` if `authorize` does not identify the caller, and with `OVERLOADED` if
  * `authorize` cannot tell at the moment.
  */
@@ -18,24 +18,23 @@ export function access({
   authorize,
 }: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<void> {
   return async (c) => {
-    c.set(
-      'user',
-      authorize
-        ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId'))
-        : localUser(c.req.raw),
-    );
+    const caller = authorize
+      ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId'))
+      : { user: localUser(c.req.raw) };
+    c.set('user', caller.user);
+    c.set('mayEdit', caller.mayEdit !== false);
   };
 }
 
 async function identify(
   authorize: () => ReturnType<NonNullable<AgentHandlerOptions['authorize']>>,
   requestId: string,
-): Promise<string> {
+): Promise<Caller> {
   const refused = 'This request is not authorized.';
   try {
     const caller = await authorize();
     const user: unknown = caller?.user;
-    if (typeof user === 'string' && user) return checkUser(user);
+    if (typeof user === 'string' && user) return { ...caller, user: checkUser(user) };
   } catch (cause) {
     // Whether the caller may enter is not known, so this is no failed login.
     if (AgentError.is(cause) && cause.code === 'OVERLOADED') throw cause;

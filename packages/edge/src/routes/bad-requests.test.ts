@@ -444,7 +444,7 @@ const rows: readonly Row[] = [
   [
     'a decision that edits the arguments',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'edit', toolUseId: 'c', input: {} }] },
+    { id: 'a', decisions: [{ type: 'edit', toolUseId: 'c' }] },
     400,
     'INVALID_INPUT',
   ],

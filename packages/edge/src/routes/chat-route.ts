@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
 import { readTurn, type Turn } from '../turn/chat-turn.ts';
+import { checkEdits } from '../turn/decisions.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -26,6 +27,7 @@ export async function chatRoute(
   const session = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
+  if ('decisions' in turn) checkEdits(turn.decisions, c.get('mayEdit'));
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
   return turnHost(c, settings, session).answer({
     turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },

@@ -50,7 +50,13 @@ const rows: readonly Row[] = [
   ['a result with the name of another tool', { ...result, name: 'pay' }, 'INVALID_DECISION'],
   ['a result with a reason', { ...result, reason: 'x' }],
   ['a result with an interrupted state', { ...result, state: 'interrupted' }],
-  ['an edit', { ...yes, type: 'edit', input: { sum: 1 } }],
+  ['an edit without arguments', { ...yes, type: 'edit' }],
+  [
+    'an edit whose arguments do not fit',
+    { ...yes, type: 'edit', input: { sum: 'x' } },
+    'INVALID_DECISION',
+  ],
+  ['an edit with a reason', { ...yes, type: 'edit', input: { sum: 1 }, reason: 'x' }],
   ['an approval with an inherited property as type', { ...yes, type: 'constructor' }],
   [
     'an approval with the field __proto__',

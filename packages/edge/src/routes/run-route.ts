@@ -6,6 +6,7 @@ import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
+import { checkEdits } from '../turn/decisions.ts';
 import { readDecisions } from '../turn/read-decisions.ts';
 import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
@@ -33,6 +34,7 @@ export async function runRoute(
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readRun(body, limits);
+  if (turn.kind === 'decide') checkEdits(turn.decisions, c.get('mayEdit'));
   const messageId = crypto.randomUUID();
   return host.answer({
     turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { edgeCells, type EdgeCell } from '../../../../test/recovery/edge-cells.ts';
 import { extent } from '../../../../test/test-extent.ts';
-import { driveCell, expectRefusal, pointsOf } from '../../test-support/recovery/drive-cell.ts';
+import { driveCell, pointsOf } from '../../test-support/recovery/drive-cell.ts';
 
 // Drives each promised cell of docs/recovery.md. In `npm test`, the failure comes at one event of
 // the action, which differs between cells. In `npm run test:long`, it comes at each event.
@@ -29,15 +29,6 @@ test('a promise without a driver fails', async () => {
   const cell = edgeCells.find(({ failure }) => failure === 'killed worker')!;
   await expect(driveCell(cell, 0)).rejects.toThrow('No driver: send, killed worker, KV.');
 });
-
-test.each(['KV', 'Durable Object'] as const)(
-  '%s: other arguments are refused and the call still waits, as the cells of an edited approval say',
-  async (store) => {
-    const cells = edgeCells.filter((cell) => cell.action === 'edit an approval');
-    expect(cells.map(({ outcome }) => outcome.kind)).not.toContain('promise');
-    await expectRefusal({ ...cells[0]!, store });
-  },
-);
 
 /** Counts the events of an action without a failure, once per store. */
 function countOf(cell: EdgeCell): Promise<number> {

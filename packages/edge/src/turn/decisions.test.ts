@@ -65,7 +65,11 @@ const refused: readonly (readonly [string, readonly Decision[]])[] = [
   ['one call twice', [approve('c1'), { type: 'reject', toolUseId: 'c1' }]],
   ['a call of the agent’s own tool, by a result', [result('c1')]],
   ['a call that waits for a result, by an approval', [approve('c2')]],
-  ['an open call, with other arguments', [{ type: 'edit', toolUseId: 'c1', input: {} }]],
+  [
+    'a call that waits for a result, with other arguments',
+    [{ type: 'edit', toolUseId: 'c2', input: {} }],
+  ],
+  ['a finished call, with other arguments', [{ type: 'edit', toolUseId: 'c0', input: {} }]],
 ];
 
 test.each(refused)(

@@ -1,5 +1,6 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, ReActAgent } from '@isoloop/core';
+import { prepareCall } from '@isoloop/core/adapter';
 import type { EdgeLimits } from '../handler-options.ts';
 
 /** Parts of an agent that are needed to check decisions. */
@@ -15,7 +16,8 @@ export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
  * - is a result for a tool that the agent runs itself, or for a tool call that waits for an
  *   approval;
  * - is an approval for a tool call that waits for a result;
- * - changes the model's arguments.
+ * - changes the arguments of a tool call that waits for no approval, or to arguments that do not fit
+ *   the tool's schema.
  *
  * A tool that asked the user a question takes a result, which is its answer.
  *
@@ -33,7 +35,8 @@ export async function acceptDecisions(
   const decided = new Set<string>();
   for (const decision of decisions) {
     const { toolUseId } = decision;
-    const problem = decided.has(toolUseId) ? 'is decided twice' : problemOf(decision);
+    let problem = decided.has(toolUseId) ? 'is decided twice' : problemOf(decision);
+    if (!problem && decision.type === 'edit') problem = await editProblem(agent, decision);
     if (problem) throw refused(decision, problem, params[claims.indexOf(decision)]);
     decided.add(toolUseId);
   }
@@ -64,7 +67,13 @@ export async function usableDecisions(
 ): Promise<readonly Decision[]> {
   if (!claims.length) return [];
   const problemOf = await decisionCheck(agent);
-  return claims.filter((claim) => problemOf(claim) === undefined);
+  const usable: Decision[] = [];
+  for (const claim of claims) {
+    let problem = problemOf(claim);
+    if (!problem && claim.type === 'edit') problem = await editProblem(agent, claim);
+    if (!problem) usable.push(claim);
+  }
+  return usable;
 }
 
 const notOpen = 'is not open';
@@ -90,7 +99,7 @@ async function decisionCheck({
     const likely = runsHere ? 'approval' : 'external';
     const kind = pending?.kind ?? (memory.restore ? undefined : likely);
     if (kind === undefined) return 'waits for no decision';
-    if (type === 'edit') return 'takes no other arguments from its client';
+    if (type === 'edit' && kind !== 'approval') return 'takes no other arguments from its client';
     // The tool gets the answer to its question. The answer is not the result of the tool call.
     const isAsked = pending?.details && typeof tool === 'object' && tool.takesDecisions;
     if (type === 'result' && !isAsked && (runsHere || kind !== 'external'))
@@ -100,8 +109,26 @@ async function decisionCheck({
   };
 }
 
+/** Throws `INVALID_DECISION` for an edit by a user whom `authorize` does not allow to edit. */
+export function checkEdits(decisions: readonly Decision[] = [], mayEdit: boolean): void {
+  const edit = decisions.find(({ type }) => type === 'edit');
+  if (edit && !mayEdit) throw refused(edit, 'takes no other arguments from this user');
+}
+
+/** Returns why the arguments of an edit do not fit the tool, or `undefined`. */
+async function editProblem(
+  { memory, tools }: Deciding,
+  { toolUseId, input }: Extract<Decision, { type: 'edit' }>,
+): Promise<string | undefined> {
+  const calls = (await memory.read()).flatMap(toolUsesOf);
+  const call = calls.find(({ id }) => id === toolUseId)!;
+  const { raw: _raw, ...asked } = call;
+  const prepared = await prepareCall(tools, { ...asked, input });
+  return prepared.ok ? undefined : `cannot run with these arguments. ${prepared.problem}`;
+}
+
 /**
- * Throws `PAYLOAD_TOO_LARGE` if a result or a rejection reason has more than `toolResultChars`
+ * Throws `PAYLOAD_TOO_LARGE` if a result, a rejection reason or edited arguments have more than `toolResultChars`
  * characters. `param` returns the field's name for the index of a decision.
  */
 export function checkSizes(
@@ -121,9 +148,10 @@ export function checkSizes(
   }
 }
 
-/** Returns the length of a decision's result or rejection reason, in characters. */
+/** Returns the length of what a decision tells the model, in characters. */
 export function sizeOf(decision: Decision): number {
   if (decision.type === 'reject') return decision.reason?.length ?? 0;
+  if (decision.type === 'edit') return JSON.stringify(decision.input).length;
   if (decision.type !== 'result') return 0;
   const { output } = decision;
   return typeof output === 'string' ? output.length : JSON.stringify(output).length;

@@ -7,6 +7,7 @@ import { checkSizes } from './decisions.ts';
 /** Fields that only one type of decision has, for each type that a client may send. */
 const fieldsOf: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['approve', []],
+  ['edit', ['input']],
   ['reject', ['reason']],
   ['result', ['output', 'state']],
 ]);
@@ -30,9 +31,10 @@ export function readDecisions(given: unknown, limits: EdgeLimits): readonly Deci
 
 function readDecision(item: unknown, param: string): Decision {
   const given = Object(item) as Readonly<Record<string, unknown>>;
-  const { type, toolUseId, name, reason, output, state } = given;
+  const { type, toolUseId, name, reason, output, state, input } = given;
   const fields = fieldsOf.get(type);
-  if (!fields) throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
+  if (!fields)
+    throw invalidField(`${param}.type`, 'must be "approve", "edit", "reject" or "result"');
   const known = ['type', 'toolUseId', 'name', ...fields];
   const unknown = Object.keys(given).find((field) => !known.includes(field));
   if (unknown !== undefined)
@@ -46,6 +48,8 @@ function readDecision(item: unknown, param: string): Decision {
     throw invalidField(`${param}.name`, 'must be the name of a tool');
   if (reason !== undefined && typeof reason !== 'string')
     throw invalidField(`${param}.reason`, 'must be a text');
+  if (type === 'edit' && input === undefined)
+    throw invalidField(`${param}.input`, 'must be the new arguments');
   if (type === 'result' && typeof output !== 'string')
     throw invalidField(`${param}.output`, 'must be a text');
   if (state !== undefined && state !== 'success' && state !== 'error')

@@ -84,18 +84,6 @@ export async function driveCell(cell: EdgeCell, holdAt: number): Promise<void> {
   await finish(conversation, cell, { mayRepeat: isLost });
 }
 
-/** Checks that the endpoint refuses the request of an action, and that nothing changes. */
-export async function expectRefusal(cell: EdgeCell): Promise<void> {
-  const conversation = await begin(cell);
-  const before = await conversation.history();
-  const response = await conversation.send(userActions[cell.action].next(before)!);
-  expect(response.status).toBe(400);
-  expect((await conversation.history()).map(({ parts }) => parts)).toEqual(
-    before.map(({ parts }) => parts),
-  );
-  expect(conversation.ran).toEqual([]);
-}
-
 async function begin({ store, action }: EdgeCell, holdAt?: number): Promise<EdgeConversation> {
   const given = userActions[action];
   const conversation = new EdgeConversation(store, given, holdAt);

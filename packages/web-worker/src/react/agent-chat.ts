@@ -18,6 +18,8 @@ export interface AgentChatState {
   readonly events: readonly AgentTimelineEvent[];
   /** Stored conversations. `undefined` until they are loaded. */
   readonly sessions: readonly AgentSessionEntry[] | undefined;
+  /** Failure of the last action that is not a message. */
+  readonly error: Error | undefined;
 }
 
 /** Pauses before the attempts to reach an endpoint again, in milliseconds. */
@@ -67,7 +69,12 @@ export class AgentChat {
   /** `isNew`: no stored conversation has this id, so there is nothing to load. */
   constructor(id: string, open: () => AgentLink, isNew = false) {
     this.#open = open;
-    this.state = { phase: isNew ? 'idle' : 'loading', events: [], sessions: undefined };
+    this.state = {
+      phase: isNew ? 'idle' : 'loading',
+      events: [],
+      sessions: undefined,
+      error: undefined,
+    };
     this.chat = new Chat<UIMessage>({
       id,
       transport: {
@@ -130,9 +137,11 @@ export class AgentChat {
   }
 
   /** Calls a method of the chat when no stream is being resumed. */
-  async whenResumed<T>(act: () => PromiseLike<T>): Promise<T> {
-    await this.#resumed;
-    return act();
+  async whenResumed(act: () => PromiseLike<void>): Promise<void> {
+    await this.attempt(async () => {
+      await this.#resumed;
+      await act();
+    });
   }
 
   /** Sends a message when the answers to earlier messages have ended. */
@@ -162,12 +171,24 @@ export class AgentChat {
     if (isReplay && this.#link) await this.resume('look');
   }
 
-  /** Approves a tool call with other arguments. Resolves when its run has ended. */
-  edit(toolCallId: string, input: unknown): Promise<void> {
-    return this.whenResumed(() => {
+  /** Approves a tool call with other arguments. `approve` sends its approval with a message. */
+  async edit(toolCallId: string, input: unknown, approve: () => Promise<void>): Promise<void> {
+    await this.attempt(async () => {
+      await this.#resumed;
       this.#isOwn = true;
-      return this.#connected.edit(toolCallId, input);
+      if ((await this.#connected.edit(toolCallId, input)) === 'send') await approve();
     });
+  }
+
+  /** Does something that the person asked for. A failure becomes `error` of the hook. */
+  async attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
+    this.#set({ error: undefined });
+    try {
+      return await act();
+    } catch (error) {
+      this.#set({ error: error as Error });
+      return undefined;
+    }
   }
 
   /** Loads the list of conversations, and keeps it up to date from now on. */
@@ -178,10 +199,12 @@ export class AgentChat {
   }
 
   /** Uses the stored conversations, and then loads their list again. */
-  async withStore<T>(job: (store: SessionStore) => Promise<T>): Promise<T> {
-    const result = await job(await this.#connected.sessions());
-    void this.#loadSessions();
-    return result;
+  withStore<T>(job: (store: SessionStore) => Promise<T>): Promise<T | undefined> {
+    return this.attempt(async () => {
+      const result = await job(await this.#connected.sessions());
+      void this.#loadSessions();
+      return result;
+    });
   }
 
   get #connected(): AgentLink {

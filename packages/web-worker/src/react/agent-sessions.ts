@@ -11,8 +11,8 @@ export interface SessionStore {
   list(): Promise<readonly AgentSessionEntry[]>;
   rename(id: string, title: string): Promise<void>;
   delete(id: string): Promise<void>;
-  /** Returns a conversation as JSON. */
-  export(id: string): Promise<object>;
+  /** Returns a conversation as JSON. In the hook, `undefined` after a failure. */
+  export(id: string): Promise<object | undefined>;
 }
 
 /** What `useAgentChat` returns as `sessions`. */

@@ -12,10 +12,7 @@ export interface AgentApproval {
   approve(): Promise<void>;
   /** The model reads the reason. */
   deny(reason?: string): Promise<void>;
-  /**
-   * Approves the call with other arguments. Resolves when its run has ended. An endpoint refuses
-   * this with `INVALID_DECISION`.
-   */
+  /** Approves the call with other arguments. The tool's schema has to accept them. */
   edit(input: unknown): Promise<void>;
 }
 
@@ -40,7 +37,7 @@ export function approvalsIn(
       reason: requestReason,
       approve: () => respond(true),
       deny: (reason) => respond(false, reason),
-      edit: (input) => conversation.edit(part.toolCallId, input),
+      edit: (input) => conversation.edit(part.toolCallId, input, () => respond(true)),
     };
   });
 }

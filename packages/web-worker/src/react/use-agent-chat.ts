@@ -113,7 +113,7 @@ export function useAgentChat<Source = unknown>(
   useEffect(() => {
     if (listSessions) conversation.wantSessions();
   }, [conversation, listSessions]);
-  const { phase, sessions: list } = useAgentChatState(conversation);
+  const { phase, sessions: list, error } = useAgentChatState(conversation);
   const helpers = useChat({ chat: conversation.chat, throttle });
   const { messages, status: own } = helpers;
   const status = phase === 'idle' ? own : phase;
@@ -135,7 +135,7 @@ export function useAgentChat<Source = unknown>(
     ...methods,
     id: sessionId,
     status,
-    error: phase === 'idle' ? helpers.error : undefined,
+    error: phase === 'idle' ? (helpers.error ?? error) : undefined,
     isBusy,
     approvals,
     conversation,
@@ -171,6 +171,7 @@ type Methods = Pick<
   | 'sendMessage'
   | 'regenerate'
   | 'stop'
+  | 'clearError'
   | 'resumeStream'
   | 'addToolOutput'
   | 'addToolApprovalResponse'
@@ -185,6 +186,7 @@ function methodsOf(conversation: AgentChat): Methods {
     addToolOutput: (...given) => conversation.whenResumed(async () => chat.addToolOutput(...given)),
     addToolApprovalResponse: (...given) =>
       conversation.whenResumed(async () => chat.addToolApprovalResponse(...given)),
+    clearError: () => void conversation.attempt(async () => chat.clearError()),
     stop: () => conversation.stop(),
     resumeStream: () => conversation.resume(),
   };

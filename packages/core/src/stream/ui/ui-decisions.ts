@@ -1,4 +1,5 @@
 import type { Decision } from '../../event/pending-call.ts';
+import type { JsonValue } from '../../message/json/json.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
 
@@ -29,7 +30,9 @@ function toDecision(part: Readonly<Record<string, unknown>>): Decision | undefin
   if (typeof name !== 'string') return undefined;
   const call = { toolUseId: toolCallId, name };
   if (state === 'approval-responded') {
-    const { approved, reason } = isRecord(approval) ? approval : {};
+    const { approved, reason, input } = isRecord(approval) ? approval : {};
+    if (approved === true && input !== undefined)
+      return { ...call, type: 'edit', input: input as JsonValue };
     if (approved === true) return { ...call, type: 'approve' };
     return approved === false
       ? { ...call, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) }
