@@ -20,7 +20,6 @@ import type {
   SessionAgent,
 } from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
-import { llmResponsesRoute, llmRoute } from './routes/llm-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { modelsRoute } from './routes/models-route.ts';
 import { renameRoute } from './routes/rename-route.ts';
@@ -49,8 +48,7 @@ import { streamRoute } from './routes/stream-route.ts';
  *
  * Throws `CONFIGURATION` if `models` is empty, an entry of `cors` is not an origin, or `store` is
  * not a store. Throws
- * `CONFIGURATION` also for invalid values in `sessions`, `limits`, `llm.maxTokens` and
- * `llm.timeoutMs`.
+ * `CONFIGURATION` also for invalid values in `sessions` and `limits`.
  *
  * @example
  * export default createAgentHandler<Env>({
@@ -102,11 +100,6 @@ export function createAgentHandler<
     '/v1/responses': { POST: allowed((c) => responsesRoute(c, settings)) },
     '/v1/models': { GET: allowed(() => modelsRoute(settings)) },
     '/healthz': { GET: () => Response.json({ ok: true }) },
-    ...(llm && {
-      '/llm/v1/chat/completions': { POST: allowed((c) => llmRoute(c, settings, llm)) },
-      '/llm/v1/responses': { POST: allowed((c) => llmResponsesRoute(c, settings, llm)) },
-      '/llm/v1/models': { GET: allowed(() => modelsRoute(llm)) },
-    }),
   };
   const app = new Hono<EdgeEnv>();
   const checkOrigin = crossOrigin(options.cors ?? [], [echoHeader]);
@@ -116,6 +109,8 @@ export function createAgentHandler<
     app.all(path, endpoint(faceOf(path), checkOrigin, route));
   };
   for (const [path, methods] of Object.entries(routes)) serve(path, byMethod(methods));
+  for (const [path, methods] of Object.entries(llm?.routes(settings) ?? {}))
+    serve(path, allowed(byMethod(methods)));
   for (const path of ['/v1/responses/:id', '/v1/responses/:id/:part'])
     serve(path, noStoredResponse);
   app.notFound((c) => endpoint(faceOf(c.req.path), checkOrigin, noRoute)(c));

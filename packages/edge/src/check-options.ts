@@ -20,11 +20,8 @@ export function checkOptions(settings: HandlerSettings): void {
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);
-  const { maxTokens = 1, timeoutMs = 1 } = llm ?? {};
-  if (!(Number.isInteger(maxTokens) && maxTokens > 0))
-    throw wrong('llm.maxTokens must be a whole number above 0');
-  if (!(typeof timeoutMs === 'number' && timeoutMs > 0))
-    throw wrong('llm.timeoutMs must be a number above 0');
+  if (llm !== undefined && typeof Object(llm).routes !== 'function')
+    throw wrong('llm must be llmProxy({ … }) of @isoloop/edge/llm');
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
-import type { LlmOptions } from './proxy/llm-options.ts';
+import type { LlmProxy } from './proxy/llm-options.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
 import type { SchemaChecker } from './completions/response-format.ts';
 
@@ -145,8 +145,8 @@ export interface AgentHandlerOptions<
    * or a function that returns the values. Values of less than 4 characters are ignored.
    */
   readonly secrets?: readonly string[] | ((env: Env) => readonly string[]);
-  /** Options of the model proxy at `/llm/v1`. Default: no proxy. */
-  readonly llm?: LlmOptions<Env>;
+  /** The model proxy at `/llm/v1`: `llmProxy()` of `@isoloop/edge/llm`. Default: no proxy. */
+  readonly llm?: LlmProxy<Env>;
   /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
 }

@@ -21,7 +21,6 @@ export { KvStore } from './store/kv-store.ts';
 export type { KvStoreOptions } from './store/kv-store.ts';
 export { bearerToken } from './http/bearer-token.ts';
 export type { UserTokens } from './http/bearer-token.ts';
-export type { LlmOptions, LlmSetup, LlmUpstream } from './proxy/llm-options.ts';
 export { publicFetch } from './proxy/public-fetch.ts';
 export type { PublicFetchOptions } from './proxy/public-fetch.ts';
 export type { RateLimiter } from './http/rate-limit.ts';

@@ -52,9 +52,13 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
 
 /**
  * Returns the model name. Throws `INVALID_INPUT` if it is not a string, and `NOT_FOUND` if it is
- * not in the list. `option` is the name of the handler option with this list, for the error message.
+ * not in the list. `owner`: function whose option `models` is this list, for the error message.
  */
-export function checkModel(model: unknown, models: readonly string[], option = 'models'): string {
+export function checkModel(
+  model: unknown,
+  models: readonly string[],
+  owner = 'createAgentHandler',
+): string {
   if (typeof model === 'string' && models.includes(model)) return model;
   const known = models.map((name) => JSON.stringify(name)).join(', ');
   if (typeof model !== 'string')
@@ -62,7 +66,7 @@ export function checkModel(model: unknown, models: readonly string[], option = '
   const asked = JSON.stringify(model.slice(0, 100));
   throw new AgentError(
     'NOT_FOUND',
-    `This endpoint does not list the model ${asked}. Ask for one of ${known}, or add the name to the option ${option} of createAgentHandler.`,
+    `This endpoint does not list the model ${asked}. Ask for one of ${known}, or add the name to the option models of ${owner}.`,
     { details: { param: 'model' } },
   );
 }

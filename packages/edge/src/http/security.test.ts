@@ -7,6 +7,7 @@ import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 import { jwt } from '../jwt.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { llmProxy } from '../routes/llm-proxy.ts';
 
 const ann = 'ann-0123456789abcdef';
 const ci = 'ci-0123456789abcdef0';
@@ -492,15 +493,22 @@ test.each([
   [{ limits: { toolResultChars: '1' } }],
   [{ limits: { outputTokens: -1 } }],
   [{ limits: { keepAliveMs: 0 } }],
-  [{ llm: { models: [], upstream: () => ({}), maxTokens: NaN } }],
-  [{ llm: { models: [], upstream: () => ({}), maxTokens: 0 } }],
-  [{ llm: { models: [], upstream: () => ({}), timeoutMs: NaN } }],
-  [{ llm: { models: [], upstream: () => ({}), timeoutMs: '5000' } }],
+  [{ llm: { models: [], upstream: () => ({}) } }],
 ])('createAgentHandler() rejects a limit that would have no effect: %j', (options) => {
   expect(() => testEndpoint([], {}, options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
+
+test.each([{ maxTokens: NaN }, { maxTokens: 0 }, { timeoutMs: NaN }, { timeoutMs: '5000' }])(
+  'llmProxy() rejects a limit that would have no effect: %j',
+  (limits) => {
+    const options = { models: [], upstream: () => ({}), ...limits };
+    expect(() => llmProxy(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);
 
 test('a preflight allows only listed origins, compared in full and without credentials', async () => {
   const target = testEndpoint([], {}, { cors: ['https://app.test', 'https://two.test:8443'] });
@@ -580,10 +588,10 @@ test.each([
   '/llm/v1/responses',
   '/api/chat/a/interrupt',
 ])('%s: the endpoint stops reading a body without a length at the limit', async (path) => {
-  const llm = {
+  const llm = llmProxy({
     models: ['small'],
     upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
-  };
+  });
   const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
   let pulls = 0;
   const body = new ReadableStream<Uint8Array>({

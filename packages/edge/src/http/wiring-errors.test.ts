@@ -2,6 +2,7 @@ import { InMemoryMemory, MemoryStore } from '@isoloop/core';
 import { expect, onTestFinished, test, vi, type Mock } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
+import { llmProxy } from '../routes/llm-proxy.ts';
 
 function spyOn(method: 'error' | 'warn'): Mock {
   const spy = vi.spyOn(console, method).mockImplementation(() => {});
@@ -166,19 +167,22 @@ test('cors that is a text says that it must be a list', () => {
 const question = { messages: [{ role: 'user', content: 'Hi' }], input: 'Hi', id: 'chat-1' };
 
 test.each([
-  ['/api/chat', 'models'],
-  ['/api/run', 'models'],
-  ['/v1/chat/completions', 'models'],
-  ['/v1/responses', 'models'],
-  ['/llm/v1/chat/completions', 'llm.models'],
-  ['/llm/v1/responses', 'llm.models'],
+  ['/api/chat', 'createAgentHandler'],
+  ['/api/run', 'createAgentHandler'],
+  ['/v1/chat/completions', 'createAgentHandler'],
+  ['/v1/responses', 'createAgentHandler'],
+  ['/llm/v1/chat/completions', 'llmProxy'],
+  ['/llm/v1/responses', 'llmProxy'],
 ])(
-  '%s: a model that is not listed gets the listed names and the option %s',
-  async (path, option) => {
+  '%s: a model that is not listed gets the listed names and the place of the option: %s',
+  async (path, owner) => {
     const target = testEndpoint(
       [],
       {},
-      { models: ['small', 'large'], llm: { models: ['small', 'large'], upstream: () => ({}) } },
+      {
+        models: ['small', 'large'],
+        llm: llmProxy({ models: ['small', 'large'], upstream: () => ({}) }),
+      },
     );
     const [status, error] = await refusalOf(
       target.post(path, { ...question, model: 'gpt-5-mini' }),
@@ -186,7 +190,7 @@ test.each([
     expect([status, error.code]).toEqual([404, 'NOT_FOUND']);
     expect(error.message).toContain('does not list the model "gpt-5-mini"');
     expect(error.message).toContain('"small", "large"');
-    expect(error.message).toContain(`the option ${option} of createAgentHandler`);
+    expect(error.message).toContain(`the option models of ${owner}.`);
   },
 );
 

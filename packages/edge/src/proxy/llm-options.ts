@@ -1,5 +1,6 @@
 import type { Awaitable } from '@isoloop/core';
-import type { Caller } from '../handler-options.ts';
+import type { Caller, HandlerSettings } from '../handler-options.ts';
+import type { Route } from '../http/endpoint.ts';
 
 /**
  * Options of the model proxy at `/llm/v1`, for agents that run in a page. The page has no API key;
@@ -28,6 +29,16 @@ export interface LlmOptions<Env = object> {
    * minutes.
    */
   readonly timeoutMs?: number;
+}
+
+/** The model proxy of an endpoint, for the option `llm` of `createAgentHandler`. */
+export interface LlmProxy<Env = object> {
+  /** Type marker of the bindings, never set. */
+  readonly of?: (env: Env) => void;
+  /** Returns the proxy's routes, by path and method. */
+  readonly routes: (
+    settings: Pick<HandlerSettings, 'limits'>,
+  ) => Readonly<Record<string, Readonly<Record<string, Route>>>>;
 }
 
 export interface LlmSetup<Env = object> extends Caller {

@@ -1,6 +1,7 @@
 import { tool } from '@isoloop/core';
 import { describe, expect, test, vi } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
+import { llmProxy } from './llm-proxy.ts';
 
 type Body = object | string;
 type Row = readonly [
@@ -685,10 +686,10 @@ const rows: readonly Row[] = [
 ];
 
 function target(place: Place = 'KV'): Bound {
-  const llm = {
+  const llm = llmProxy({
     models: ['small'],
     upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
-  };
+  });
   return boundEndpoint(place, ['Never said.'], { tools: [pay] }, { llm }, { id: 'a', user: 'ann' });
 }
 

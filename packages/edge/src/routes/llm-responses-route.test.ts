@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import { expect, inject, test, vi } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
+import { llmProxy } from './llm-proxy.ts';
 
 const key = 'sk-very-secret-key-0123456789';
 const path = '/llm/v1/responses';
@@ -16,7 +17,7 @@ function proxy(upstream: LlmUpstream, options: Partial<LlmOptions> = {}): TestEn
     upstream: () => ({ apiKey: key, ...upstream }),
     ...options,
   };
-  return testEndpoint([], {}, { llm });
+  return testEndpoint([], {}, { llm: llmProxy(llm) });
 }
 
 /** Fakes a model server that records its requests. */

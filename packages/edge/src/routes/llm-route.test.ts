@@ -6,6 +6,7 @@ import { expect, inject, test, vi } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import type { TestEndpoint } from '../../test-support/endpoint.ts';
 import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
+import { llmProxy } from './llm-proxy.ts';
 
 const key = 'sk-very-secret-key-0123456789';
 const path = '/llm/v1/chat/completions';
@@ -16,11 +17,11 @@ function proxy(upstream: LlmUpstream, options: Partial<LlmOptions> = {}): TestEn
     [],
     {},
     {
-      llm: {
+      llm: llmProxy({
         models: ['small', 'large'],
         upstream: () => ({ apiKey: key, ...upstream }),
         ...options,
-      },
+      }),
     },
   );
 }

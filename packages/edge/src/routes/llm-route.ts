@@ -45,7 +45,7 @@ async function forward(
 ): Promise<Response> {
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  const model = checkModel(body['model'], options.models, 'llm.models');
+  const model = checkModel(body['model'], options.models, 'llmProxy');
   const upstream = await options.upstream({ env: c.env, user: c.get('user'), model });
   const url = (upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '') + api.path;
   const { maxTokens = 4096, fields = [] } = options;

@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { SessionMemory } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler, DurableStore } from '@isoloop/edge';
+import { llmProxy } from '@isoloop/edge/llm';
 import { Hono } from 'hono';
 import { assistant } from '../src/assistant.ts';
 import { remoteStore } from '../src/remote-store.ts';
@@ -66,14 +67,14 @@ const handler = createAgentHandler<Env>({
       session,
     ),
   // The model for the agent in the tab.
-  llm: {
+  llm: llmProxy({
     models: ['default'],
     upstream: ({ env }) => ({
       apiKey: env.OPENAI_API_KEY,
       baseURL: env.MODEL_URL,
       model: env.MODEL,
     }),
-  },
+  }),
 });
 
 const app = new Hono<{ Bindings: Env }>();

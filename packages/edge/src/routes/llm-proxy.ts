@@ -1,0 +1,38 @@
+import { AgentError } from '@isoloop/core';
+import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
+import { llmResponsesRoute, llmRoute } from './llm-route.ts';
+import { modelsRoute } from './models-route.ts';
+
+/**
+ * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key; the
+ * proxy adds the key. Throws `CONFIGURATION` if `maxTokens` or `timeoutMs` is no limit.
+ *
+ * @example
+ * createAgentHandler<Env>({
+ *   agent,
+ *   llm: llmProxy({
+ *     models: ['gpt-5-mini'],
+ *     upstream: ({ env }) => ({ apiKey: env.OPENAI_API_KEY }),
+ *   }),
+ * });
+ */
+export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy<Env> {
+  const { maxTokens = 1, timeoutMs = 1 } = options;
+  if (!(Number.isInteger(maxTokens) && maxTokens > 0))
+    throw wrong('maxTokens must be a whole number above 0');
+  if (!(typeof timeoutMs === 'number' && timeoutMs > 0))
+    throw wrong('timeoutMs must be a number above 0');
+  // The routes get the bindings without their type.
+  const llm = options as unknown as LlmOptions;
+  return {
+    routes: (settings) => ({
+      '/llm/v1/chat/completions': { POST: (c) => llmRoute(c, settings, llm) },
+      '/llm/v1/responses': { POST: (c) => llmResponsesRoute(c, settings, llm) },
+      '/llm/v1/models': { GET: () => modelsRoute(llm) },
+    }),
+  };
+}
+
+function wrong(problem: string): AgentError {
+  return new AgentError('CONFIGURATION', `llmProxy(): ${problem}.`);
+}
