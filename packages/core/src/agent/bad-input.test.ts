@@ -95,7 +95,7 @@ test.each<[part: object, message: string]>([
 
 test('addHook rejects middleware that is not a hook', () => {
   expect(() => setUp().agent.addHook(wrong({ wrapRun: () => {} }))).toThrow(
-    failure('CONFIGURATION', 'Use `use: [middleware]`'),
+    failure('CONFIGURATION', 'addHook() has no option `wrapRun`'),
   );
 });
 

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions, keysIn } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { isMessage } from '../loop/input/call-input.ts';
 import { checkDecision } from '../loop/input/check-decision.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
@@ -67,13 +67,7 @@ const eventNames =
  * Throws `CONFIGURATION` unless the value is a hook. Middleware with other fields belongs in `use`.
  */
 export function checkHook(hook: AgentHook): void {
-  checkFields('CONFIGURATION', 'addHook()', hook, hookFields);
-  for (const name of keysIn(partFields)) {
-    if (name in hook && name !== 'count') {
-      const message = `A hook has no part \`${name}\`. Use \`use: [middleware]\`.`;
-      throw new AgentError('CONFIGURATION', message);
-    }
-  }
+  checkOptions('CONFIGURATION', 'addHook()', hook, hookFields);
   checkHandlers(hook);
 }
 

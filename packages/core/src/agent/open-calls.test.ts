@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { InMemoryMemory, type InMemoryOptions } from '../memory/in-memory-memory.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import type { Memory } from '../memory/memory.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
@@ -171,13 +171,6 @@ test("with `openCalls: 'run'`, the tool calls still run after a call that failed
   await expect(agent.call('Go on.')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
   expect((await agent.call()).reason).toBe('suspended');
   expect(ran.toSorted()).toEqual(['asks', 'free', 'safe']);
-});
-
-test('InMemoryMemory refuses an unknown value of `openCalls`', () => {
-  const wrong = { openCalls: 'yes' } as unknown as InMemoryOptions;
-  expect(() => new InMemoryMemory([], wrong)).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION' }),
-  );
 });
 
 test('observe() refuses a message whose tool call has no result', async () => {

@@ -165,7 +165,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
    */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     const given = toMessages(messages, this.#setup);
-    checkRounds(given, 'To keep only what was said, pass assistantMessage(text, { name }).');
+    checkRounds(given, 'To keep its text, pass assistantMessage(text, { name }).');
     checkNew(given, await this.memory.read());
     await this.memory.append(given);
     await this.memory.flush?.();

@@ -66,9 +66,7 @@ const alternatives: Readonly<Record<string, string>> = {
   // This key exists if a preset was spread into the options.
   0: 'use: […]',
   hooks: 'use: […]',
-  extensions: 'use: […]',
   middleware: 'use: […]',
-  context: 'use: […]',
 };
 
 /**

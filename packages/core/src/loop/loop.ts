@@ -125,7 +125,7 @@ async function settle(run: Run, input: CallInput): Step {
   ];
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await run.writes.wait(memory.note?.(notes, { now: more.length === 0 }));
+  await run.writes.wait(memory.note?.(notes, { now: !more.length }));
   status.suspendedRun = run.id;
   run.injections.open();
   const first = firstOf(asked);

@@ -1,4 +1,3 @@
-import { checkFields } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../message/tool-pairs.ts';
@@ -26,7 +25,6 @@ export class InMemoryMemory implements Memory {
   #settled = 0;
 
   constructor(messages: readonly Msg[] = [], { openCalls = 'interrupt' }: InMemoryOptions = {}) {
-    checkFields('CONFIGURATION', 'InMemoryMemory', { openCalls }, 'openCalls:run|interrupt');
     this.#messages = messages;
     this.openCalls = openCalls;
   }

@@ -1,7 +1,8 @@
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { CallState } from '../event/call-state.ts';
-import type { JsonObject, JsonValue } from '../message/json/json.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
+import type { KeptReply } from '../model/chat-model.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { RunNote } from './log/format/log-record.ts';
 
@@ -12,18 +13,19 @@ export interface RunEnd {
   readonly calls: ReadonlyMap<string, CallState>;
 }
 
-/** State of the reply that answers the message `after`, the last one of the conversation. */
-export interface StoredReply {
-  readonly after: string;
-  readonly state?: JsonObject;
+/** The waits of a run for its memory, which end soon after an abort. */
+export interface ReplyWaits {
+  readonly waits: { read<T>(work: PromiseLike<T>): Promise<T> };
+  readonly writes: { wait(work: Promise<unknown>): Promise<void> };
 }
 
 /** Store for the state of the conversation's current reply. */
 export interface ReplyStore {
-  /** Returns what `set` has stored, until the conversation has an answer. */
-  get(): Promise<StoredReply | undefined>;
-  /** Stores the state before the promise resolves. `undefined` removes it. */
-  set(after: string, state: JsonObject | undefined): Promise<void>;
+  /**
+   * Returns the place for the state of the reply to the message `after`, the last one of the
+   * conversation.
+   */
+  keptAfter(after: string, run: ReplyWaits): KeptReply;
 }
 
 export interface WriteOptions {

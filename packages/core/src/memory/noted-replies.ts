@@ -1,3 +1,4 @@
+import type { JsonObject } from '../message/json/json.ts';
 import type { RunNote } from './log/format/log-record.ts';
 import type { SessionView } from './log/session-view.ts';
 import type { ReplyStore } from './memory.ts';
@@ -10,8 +11,22 @@ interface NotedLog {
 /** Returns a store that keeps the state of the current reply in a session's log. */
 export function notedReplies(log: NotedLog): ReplyStore {
   return {
-    get: async () => (await log.view()).reply,
-    set: (after, state) =>
-      log.note([{ kind: 'reply', after, ...(state && { state }) }], { now: true }),
+    keptAfter(after, { waits, writes }) {
+      let isOwn = false;
+      const set = (state?: JsonObject): Promise<void> => {
+        isOwn = true;
+        return log.note([{ kind: 'reply', after, ...(state && { state }) }], { now: true });
+      };
+      return {
+        async load() {
+          // A later request of the step, such as a retry, must not continue the reply of an earlier
+          // one.
+          const found = isOwn ? undefined : (await waits.read(log.view())).reply;
+          return found?.state && { state: found.state, isCurrent: found.after === after };
+        },
+        save: (state) => writes.wait(set(state)),
+        clear: () => set(),
+      };
+    },
   };
 }

@@ -1,5 +1,5 @@
 import type { ToolUse } from './content-block.ts';
-import type { JsonObject, JsonValue } from './json/json.ts';
+import type { JsonValue } from './json/json.ts';
 import { toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
 import { jsonCopy } from './json/parse-json.ts';
@@ -23,12 +23,4 @@ export function withEditedCall(message: Msg, toolUseId: string, input: JsonValue
     content: message.content.map((block) => (block === call ? { ...kept, input } : block)),
     metadata: { ...metadata, edited: originals as unknown as JsonValue },
   };
-}
-
-/**
- * Returns the options without the id of an earlier response. The provider would otherwise read the
- * old arguments from that response.
- */
-export function withoutPreviousResponse(options: JsonObject): JsonObject {
-  return jsonCopy(options, (key) => /^previous_?response_?id$/i.test(key)) as JsonObject;
 }

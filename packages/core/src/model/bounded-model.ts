@@ -1,7 +1,6 @@
 import { abortables } from './abortable.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Pace } from './pace.ts';
-import { ReplyCalls } from './reply-calls.ts';
 import { ReplyLength } from './reply-length.ts';
 import { withStream } from './wrap-model.ts';
 
@@ -32,7 +31,6 @@ function boundedReply(
   const within = abortables(context.signal);
   const pace = new Pace(now());
   const length = new ReplyLength(replyLength);
-  const calls = new ReplyCalls();
   const batches = model.stream(request, context)[Symbol.asyncIterator]();
   // Nobody waits for the cleanup, because it may hang.
   const leave = (): void => void batches.return?.()?.catch(() => {});
@@ -42,11 +40,7 @@ function boundedReply(
       if (turn) await turn;
       try {
         const next = await within(batches.next());
-        if (next.done) calls.end();
-        else {
-          length.add(next.value);
-          calls.add(next.value);
-        }
+        if (!next.done) length.add(next.value);
         return next;
       } catch (error) {
         leave();

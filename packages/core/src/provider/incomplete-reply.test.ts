@@ -220,12 +220,6 @@ test.each(cutReplies)(
   },
 );
 
-test("a user's model: retry() asks again after an incomplete reply", async () => {
-  const { agent, ran } = setUp({ ...providers[0]!, model: () => ownModel(['']) }, [], true);
-  expect((await agent.call('Go.')).text).toBe('Done.');
-  expect(ran).toEqual([]);
-});
-
 test("a user's model: complete calls run without a finish reason", async () => {
   const { agent, ran } = setUp({ ...providers[0]!, model: () => ownModel(['{"a":1}']) }, []);
   expect((await agent.call('Go.')).text).toBe('Done.');

@@ -5,9 +5,6 @@ import { parseJson } from '../message/json/parse-json.ts';
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
-const responsesAdvice =
-  " Use openaiResponses(), or generate: { providerOptions: { reasoning_effort: 'none' } }.";
-
 /** Returns the error for an HTTP status that is not a success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
   const wait = headers.get('retry-after') || 'none';
@@ -19,10 +16,7 @@ export function errorOfResponse(status: number, headers: Headers, text: string):
   ].find((ms) => ms >= 0);
   const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   const title = `HTTP ${status} from the model server`;
-  const error = providerError(title, parseJson(text), text, details);
-  // OpenAI's current models refuse tools on chat completions and name the other endpoint.
-  if (status === 400 && text.includes('/v1/responses')) error.message += responsesAdvice;
-  return error;
+  return providerError(title, parseJson(text), text, details);
 }
 
 /**

@@ -19,7 +19,7 @@ export interface AgentChatState {
   /** Stored conversations. `undefined` until they are loaded. */
   readonly sessions: readonly AgentSessionEntry[] | undefined;
   /** Failure of the last action that is not a message. */
-  readonly error: Error | undefined;
+  readonly error?: Error | undefined;
 }
 
 /** Pauses before the attempts to reach an endpoint again, in milliseconds. */
@@ -55,8 +55,6 @@ export class AgentChat {
   #willLook = false;
   /** Run whose events the present stream has. */
   #run: string | undefined;
-  /** Whether this page has begun the next run that the chat hears of. */
-  #isOwn = false;
   #isRegaining = false;
   /** Settles when no lost answer is being read on, and no answer is being stopped. */
   #regained: Promise<void> = Promise.resolve();
@@ -73,7 +71,6 @@ export class AgentChat {
       phase: isNew ? 'idle' : 'loading',
       events: [],
       sessions: undefined,
-      error: undefined,
     };
     this.chat = new Chat<UIMessage>({
       id,
@@ -137,11 +134,8 @@ export class AgentChat {
   }
 
   /** Calls a method of the chat when no stream is being resumed. */
-  async whenResumed(act: () => PromiseLike<void>): Promise<void> {
-    await this.attempt(async () => {
-      await this.#resumed;
-      await act();
-    });
+  whenResumed(act: () => PromiseLike<void>): Promise<void> {
+    return this.attempt(() => this.#resumed.then(act));
   }
 
   /** Sends a message when the answers to earlier messages have ended. */
@@ -169,15 +163,6 @@ export class AgentChat {
     await Promise.all([this.#regained, this.#link?.stop(), this.chat.stop()]);
     // The stream may have ended before it repeated the answer so far.
     if (isReplay && this.#link) await this.resume('look');
-  }
-
-  /** Approves a tool call with other arguments. `approve` sends its approval with a message. */
-  async edit(toolCallId: string, input: unknown, approve: () => Promise<void>): Promise<void> {
-    await this.attempt(async () => {
-      await this.#resumed;
-      this.#isOwn = true;
-      if ((await this.#connected.edit(toolCallId, input)) === 'send') await approve();
-    });
   }
 
   /** Does something that the person asked for. A failure becomes `error` of the hook. */
@@ -332,9 +317,7 @@ export class AgentChat {
     // After an error the chat may have a question that is not in the history.
     if (runId === undefined) return this.chat.status === 'error' ? undefined : this.resume('look');
     if (this.#runs.has(runId)) return;
-    const reason = this.#isOwn ? 'idle' : 'other-tab';
-    this.#isOwn = false;
-    await this.resume(reason);
+    await this.resume('other-tab');
   }
 
   /** Reads the answer on after the connection to its endpoint was lost. */

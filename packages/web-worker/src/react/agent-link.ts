@@ -18,10 +18,5 @@ export interface AgentLink {
   watch(listener: (runId?: string) => void): () => void;
   /** Stops the turn where it runs. The chat itself stops reading. */
   stop(): Promise<void>;
-  /**
-   * Approves a tool call with other arguments. Resolves when its run has ended, or with `send` if
-   * the next message, which approves the tool call, has the arguments.
-   */
-  edit(toolCallId: string, input: unknown): Promise<'send' | void>;
   close(): void;
 }

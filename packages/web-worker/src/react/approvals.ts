@@ -37,7 +37,11 @@ export function approvalsIn(
       reason: requestReason,
       approve: () => respond(true),
       deny: (reason) => respond(false, reason),
-      edit: (input) => conversation.edit(part.toolCallId, input, () => respond(true)),
+      edit(input) {
+        // AI SDK keeps further fields of an approval. `fromUiDecisions` reads this one.
+        Object.assign(part.approval, { input });
+        return respond(true);
+      },
     };
   });
 }

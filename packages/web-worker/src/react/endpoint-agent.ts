@@ -78,8 +78,6 @@ function linkEndpoint(
     };
     return messages;
   };
-  /** New arguments of approved tool calls, by the id of the tool call. */
-  const edits = new Map<string, unknown>();
   const http = new DefaultChatTransport<UIMessage>({
     api,
     headers,
@@ -88,7 +86,7 @@ function linkEndpoint(
     // The endpoint has the history. The last answer may have decisions that are not sent yet.
     prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => {
       const last = messages.findLastIndex(({ role, parts }) => role === 'assistant' && parts[0]);
-      const sent = withEdits(messages.slice(Math.max(last, 0)), edits);
+      const sent = messages.slice(Math.max(last, 0));
       return {
         body: { ...latest().body, ...body, id, trigger, messageId, messages: sent, events: true },
       };
@@ -137,33 +135,8 @@ function linkEndpoint(
       await ask(`${path}/interrupt`, 'POST', { mode: 'abort' }).catch(() => {});
       tell();
     },
-    async edit(toolCallId, input) {
-      edits.set(toolCallId, input);
-      return 'send';
-    },
     close: () => otherTabs.close(),
   };
-}
-
-/** Adds edited arguments to the approvals of their tool calls. */
-function withEdits(
-  messages: readonly UIMessage[],
-  edits: ReadonlyMap<string, unknown>,
-): readonly object[] {
-  return messages.map(({ parts, ...message }) => ({
-    ...message,
-    parts: parts.map((part) => {
-      const { toolCallId = '', approval } = part as Approved;
-      return approval?.approved && edits.has(toolCallId)
-        ? { ...part, approval: { ...approval, input: edits.get(toolCallId) } }
-        : part;
-    }),
-  }));
-}
-
-interface Approved {
-  readonly toolCallId?: string;
-  readonly approval?: { readonly approved?: boolean };
 }
 
 /** Returns the error in the answer of an endpoint, or an error that says what may be wrong. */
@@ -176,7 +149,7 @@ async function refusal(response: Response, url: string): Promise<AgentError> {
   } catch {
     return new AgentError(
       'INTERNAL',
-      `${url} answered with ${response.status}, not as an endpoint does. Is it running? Give agentEndpoint() the address of its chat route, such as "/api/chat".`,
+      `${url} answered with ${response.status}. Give agentEndpoint() the address of a chat route, such as "/api/chat".`,
     );
   }
 }

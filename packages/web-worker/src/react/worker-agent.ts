@@ -1,4 +1,3 @@
-import type { JsonValue } from '@isoloop/core';
 import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { connectAgent } from '../page/connect-agent.ts';
 import type { RemoteAgent } from '../page/remote-agent.ts';
@@ -20,9 +19,6 @@ export function linkWorkerAgent(worker: Worker | SharedWorker, options: LinkOpti
     history: async () => typedMessages<UIMessage>([...(await agent.uiMessages())]),
     watch: (listener) => watchRuns(agent, listener),
     stop: async () => {},
-    async edit(toolUseId, input) {
-      await agent.decide({ type: 'edit', toolUseId, input: input as JsonValue });
-    },
     close: () => agent.close(),
   };
 }

@@ -53,7 +53,7 @@ export async function admitRound(
     return { ready, pending };
   }
   // No tool of a deferred round has started. Its only results are rejections.
-  if (named.length > 0 && !hasResult(run)) {
+  if (named.length && !hasResult(run)) {
     const { calls: states } = run.setup.status;
     for (const { id } of calls) if (!states.has(id)) states.set(id, {});
   }

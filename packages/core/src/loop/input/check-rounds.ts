@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 
 const toRun =
-  "To run the tool, call without input over new InMemoryMemory(messages, { openCalls: 'run' }).";
+  "To run it, call without input over new InMemoryMemory(messages, { openCalls: 'run' }).";
 
 /**
  * Throws `INVALID_INPUT` unless each tool call in the messages has a unique id and exactly one

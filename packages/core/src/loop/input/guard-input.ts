@@ -37,15 +37,9 @@ export interface JudgedInput extends CallInput {
 export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput> {
   if (run.guarded) return { ...input, messages: await run.guarded, beside: [] };
   const { instructions = [], claims = [], decisions: given = [] } = run.options;
-  if (!hasGuards(run)) {
-    run.recalled.push(...instructions);
-    return { ...input, beside: given };
-  }
-  const decisions = [...input.decisions];
-  const beside = [...given];
+  const decisions = [...input.decisions, ...given];
   const { claims: claimsOf } = run.setup.use.find((part) => part.claims) ?? {};
-  const all = [...claims];
-  for (const list of [decisions, beside]) all.push(...(claimsOf?.(list, run.setup) ?? []));
+  const all = [...claims, ...(claimsOf?.(decisions, run.setup) ?? [])];
   const others = [...instructions, ...all.map(({ message }) => message)];
   const judged = await guardInput(run, [...others, ...input.messages]);
   const byId = new Map(judged.map((message) => [message.id, message]));
@@ -55,6 +49,7 @@ export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput
   }
   run.recalled.push(...instructions.flatMap(({ id }) => byId.get(id) ?? []));
   const ids = new Set(others.map(({ id }) => id));
+  const beside = decisions.splice(input.decisions.length);
   return { messages: judged.filter(({ id }) => !ids.has(id)), decisions, beside };
 }
 
@@ -64,13 +59,10 @@ export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput
  * has.
  */
 export function inject(run: Run, messages: readonly Msg[]): void {
-  const { injections } = run;
+  const { injections, setup } = run;
   checkNew(messages, [...run.view, ...injections.waiting]);
   const judging = (): Promise<readonly Msg[]> =>
     injections.opened.then(() => guardInput(run, messages));
-  injections.add(messages, hasGuards(run) ? judging() : undefined);
-}
-
-function hasGuards({ setup }: Run): boolean {
-  return setup.use.some(({ guard }) => guard);
+  const hasGuards = setup.use.some(({ guard }) => guard);
+  injections.add(messages, hasGuards ? judging() : undefined);
 }

@@ -1,14 +1,10 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventOf } from '../../event/agent-event.ts';
-import { withoutPreviousResponse } from '../../message/edited-call.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { abortables } from '../../model/abortable.ts';
-import { ReplyCalls } from '../../model/reply-calls.ts';
-import { ReplyLength, usualReplyLength } from '../../model/reply-length.ts';
+import { usualReplyLength } from '../../model/reply-length.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from '../run/run.ts';
-import { keptReply } from './kept-reply.ts';
 
 /**
  * A reply of the model. `cut`: an interrupt or abort ended the reply; `message` is the part that
@@ -27,28 +23,23 @@ export async function readReply(
   request: ModelRequest,
   phase: 'reasoning' | 'summary',
 ): Promise<Reply> {
-  const { generateId, model } = run.setup;
+  const { generateId, memory, model } = run.setup;
   const messageId = generateId();
   const assembler = new ReplyAssembler({
     messageId,
     toolUseId: (given) => run.conversation.toolUseId(given, generateId),
   });
   const signal = run.modelSignal();
-  const within = abortables(signal);
   const { replyLength = usualReplyLength } = run.setup.options.limits ?? {};
-  const length = new ReplyLength(replyLength);
-  const calls = new ReplyCalls();
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
-    const asked = withoutOldArguments(request, run.view);
-    const context = { signal, run: run.about, replyLength, kept: keptReply(run) };
-    iterator = model.stream(asked, context)[Symbol.asyncIterator]();
+    const kept = memory.replies?.keptAfter(run.view.at(-1)?.id ?? '', run);
+    const context = { signal, run: run.about, replyLength, kept };
+    iterator = model.stream(request, context)[Symbol.asyncIterator]();
     for (;;) {
-      const next = await within(iterator.next());
+      const next = await iterator.next();
       if (next.done) break;
-      length.add(next.value);
-      calls.add(next.value);
       const events: AgentEvent[] = [];
       const at = run.setup.now();
       const turn = run.pace.step(at);
@@ -66,7 +57,8 @@ export async function readReply(
       if (events.length) await run.push(events);
       if (run.cut) return cutReply(run, assembler, messageId);
     }
-    calls.end();
+    if (assembler.isIncomplete)
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended early', { retryable: true });
   } catch (error) {
     if (run.cut) return cutReply(run, assembler, messageId);
     throw AgentError.from(error);
@@ -77,17 +69,6 @@ export async function readReply(
     run.addUsage(assembler.usage);
   }
   return { type: 'whole', message: wholeMessage(run, assembler, messageId) };
-}
-
-/**
- * Removes the reference to an earlier response if a person edited the last reply. The provider's
- * stored response still has the old arguments.
- */
-function withoutOldArguments(request: ModelRequest, view: readonly Msg[]): ModelRequest {
-  const { providerOptions } = request;
-  const last = providerOptions && view.findLast(({ role }) => role === 'assistant');
-  if (!last?.metadata?.['edited']) return request;
-  return { ...request, providerOptions: withoutPreviousResponse(providerOptions!) };
 }
 
 function wholeMessage(run: Run, assembler: ReplyAssembler, id: string): Msg {

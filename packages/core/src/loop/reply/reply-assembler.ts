@@ -2,7 +2,7 @@ import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
 import { hostedToolOf, type HostedTool } from '../../message/hosted-tool.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { mediaKind } from '../../message/media/media-kind.ts';
-import { parseJson } from '../../message/json/parse-json.ts';
+import { isWholeObject, parseJson } from '../../message/json/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 
@@ -97,6 +97,15 @@ export class ReplyAssembler {
       this.metadata = delta.metadata;
     } else return this.#addText(delta);
     return undefined;
+  }
+
+  /**
+   * Whether the reply ended inside a tool call. Without a `finish` delta, empty arguments may be the
+   * start of others.
+   */
+  get isIncomplete(): boolean {
+    const calls = [...this.#calls.values()];
+    return this.finishReason === undefined && !calls.every(({ raw }) => isWholeObject(raw));
   }
 
   /**

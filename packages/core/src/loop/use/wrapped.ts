@@ -28,8 +28,8 @@ export function wrappedModel(
   bounds: ModelBounds,
 ): ChatModel {
   return use.reduceRight(
-    (next, part) => (part.wrapModel ? part.wrapModel(boundedModel(next, bounds)) : next),
-    model,
+    (next, part) => (part.wrapModel ? boundedModel(part.wrapModel(next), bounds) : next),
+    boundedModel(model, bounds),
   );
 }
 

@@ -41,13 +41,11 @@ function evidentForm(value: object): unknown {
   const kind = kindOf(value);
   if (kind === 'Date' && Number.isNaN(Number(value))) return String(value);
   if (typeof toJSON === 'function') return toJSON.call(value, '') as unknown;
-  if (/^(Number|String|Boolean)$/.test(kind)) return value.valueOf();
   if (isError(value)) {
     const { name, message, cause } = value;
     return { ...value, name, message, cause };
   }
-  if (kind === 'Set' || (ArrayBuffer.isView(value) && kind !== 'DataView'))
-    return [...(value as Iterable<unknown>)];
+  if (kind === 'Set' || ArrayBuffer.isView(value)) return [...(value as Iterable<unknown>)];
   if (kind !== 'Map') return value;
   const entries = [...(value as Map<unknown, unknown>)];
   const isNamed = entries.length > 0 && entries.every(([key]) => typeof key === 'string');

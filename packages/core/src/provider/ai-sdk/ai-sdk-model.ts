@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { withoutOldArguments } from '../old-arguments.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
 import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
 import { AiSdkDecoder } from './ai-sdk-decoder.ts';
@@ -74,7 +75,10 @@ async function* stream(
       media,
       supportedUrls: await deadline.wait(async () => model.supportedUrls),
     };
-    const call = { ...toAiSdkCall(request, target), abortSignal: deadline.signal };
+    const call = {
+      ...toAiSdkCall(withoutOldArguments(request), target),
+      abortSignal: deadline.signal,
+    };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
     const length = new ReplyLength(replyLength ?? Infinity);

@@ -6,6 +6,7 @@ import type { Msg } from '../../message/msg.ts';
 import { textSum } from '../../message/text-sum.ts';
 import type { ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
 import { isStrict, list, memoize } from '../openai/openai-formatter.ts';
+import { withoutOldArguments } from '../old-arguments.ts';
 import { nextSum, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type InputFormat } from './responses-input.ts';
 import type { WireReasoning, WireRequest, WireTool, WireToolChoice } from './responses-wire.ts';
@@ -78,7 +79,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
 
   return {
     format(request, { whole = false, background = false } = {}) {
-      const { providerOptions = {}, tools } = request;
+      const { providerOptions = {}, tools } = withoutOldArguments(request);
       const { instructions, messages } = split(request.messages);
       // Another server does not have the stored responses of this one.
       const sumsBefore = [textSum(format.origin)];
