@@ -272,7 +272,7 @@ test('the model proxy gives up on a server that does not answer before the timeo
 test.each<[what: string, status: number, type: string, sent: string, code: string]>([
   ['an error', 401, 'application/json', '', 'MODEL_AUTH'],
   ['an error that has begun', 503, 'application/json', '{"error": {', 'MODEL_SERVER'],
-  ['a long error', 400, 'text/plain', 'x'.repeat(9000), 'MODEL_REQUEST'],
+  ['a long error', 400, 'text/plain', 'y'.repeat(9000), 'MODEL_REQUEST'],
   ['a redirect', 302, 'text/html', '<html>', 'MODEL_BAD_RESPONSE'],
   ['a page', 200, 'text/html', '<html>', 'MODEL_BAD_RESPONSE'],
 ])('does not wait for the end of %s', async (_what, status, type, sent, code) => {
