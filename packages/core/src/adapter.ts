@@ -7,6 +7,7 @@ export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
 export type { CallInput } from './loop/input/call-input.ts';
 export { jsonClaim } from './guard/json-claim.ts';
+export { unfitClaim } from './loop/input/claim.ts';
 export type { Claim } from './loop/input/claim.ts';
 export { logLimit } from './loop/driver/log-limit.ts';
 export type { LogLimit } from './loop/driver/log-limit.ts';

@@ -250,7 +250,9 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
         return await perform(run, undefined);
       }
       const running = this.#running;
-      const mayJoin = whenBusy === 'inject' && !input.decisions.length && !run.options.instructions;
+      const { claims, decisions, instructions } = run.options;
+      const more = [input.decisions, claims, decisions, instructions];
+      const mayJoin = whenBusy === 'inject' && !more.some((list) => list?.length);
       if (turn && mayJoin && running?.closed === false) {
         const taking = { run: running, result: this.#result!() };
         const ended = await injectCall(taking, run, input.messages);

@@ -1,4 +1,4 @@
-import type { Claim } from '../loop/input/claim.ts';
+import { unfitClaim, type Claim } from '../loop/input/claim.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import { mapStrings } from '../message/json/map-strings.ts';
@@ -15,11 +15,15 @@ export function jsonClaim(
     return text;
   });
   const content = texts.map((text) => ({ type: 'text', text }) as const);
+  const message = createMessage('user', content, context);
   return {
-    message: createMessage('user', content, context),
-    take({ content: judged }) {
-      const left = judged.map((block) => (block.type === 'text' ? block.text : ''));
-      take(mapStrings(value, (text) => left.shift() ?? text));
+    message,
+    take(judged) {
+      if (judged === message) return;
+      const left = judged?.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+      // The place of a text in the list says where it belongs in the value.
+      if (left?.length !== texts.length) throw unfitClaim();
+      take(mapStrings(value, () => left.shift()!));
     },
   };
 }

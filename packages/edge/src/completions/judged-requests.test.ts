@@ -1,3 +1,4 @@
+import type { Msg } from '@isoloop/core';
 import { injection, inputGuards, inputLength, maskPii } from '@isoloop/core/guards';
 import type { InputStage } from '@isoloop/core/guards';
 import type { ScriptedModel } from '@isoloop/core/testing';
@@ -17,6 +18,11 @@ const asked = {
   content: null,
   tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{"q":"x"}' } }],
 };
+const callOf = (more: object) => ({
+  ...asked,
+  tool_calls: [{ ...asked.tool_calls[0], function: { name: 'look', arguments: '{}', ...more } }],
+});
+const toolResult = { role: 'tool', tool_call_id: 'c', content: 'ok' };
 const inSchema = (text: string) => ({
   type: 'object',
   properties: { city: { type: 'string', description: text } },
@@ -42,6 +48,14 @@ const places: Readonly<Record<string, readonly [path: string, (text: string) => 
       messages: [user('Hi.'), asked, { role: 'tool', tool_call_id: 'c', content: text }],
       tools: [toolOf({})],
     }),
+  ],
+  'the name of a tool call': [
+    '/v1/chat/completions',
+    (text) => ({ messages: [user('Hi.'), callOf({ name: text }), toolResult, last] }),
+  ],
+  'arguments of a tool call that are not JSON': [
+    '/v1/chat/completions',
+    (text) => ({ messages: [user('Hi.'), callOf({ arguments: text }), toolResult, last] }),
   ],
   'a name': ['/v1/chat/completions', (text) => ({ messages: [user('Hi.', { name: text })] })],
   'the description of a tool': [
@@ -135,3 +149,63 @@ test.each(cases)('inputLength() counts $name', async ({ path, body }) => {
   expect((await send(stage, path, body('word '.repeat(101)))).requests).toEqual([]);
   expect((await send(stage, path, body('word'))).requests).toHaveLength(1);
 });
+
+test('the declarations and instructions of a stored session are judged, and its history is not judged again', async () => {
+  const looks: (readonly string[])[] = [];
+  const use = [
+    inputGuards([
+      {
+        name: 'look',
+        check(input) {
+          looks.push(input.map(({ role }) => role));
+          return input;
+        },
+      },
+      injection(),
+      maskPii(),
+    ]),
+  ];
+  const target = testEndpoint(['One.', 'Two.'], { use });
+  const headers = { 'x-isoloop-session': crypto.randomUUID() };
+  const ask = async (path: string, body: object): Promise<number> => {
+    const response = await target.post(path, { model: 'offline', ...body }, 'ann', headers);
+    await response.text();
+    await target.settled();
+    return response.status;
+  };
+  const { requests } = target.model;
+  const tools = [toolOf({ description: `of ${mail}` })];
+  await ask('/v1/chat/completions', { messages: [user('Hi.')], tools });
+  expect(JSON.stringify(requests[0])).toContain('of [EMAIL]');
+  await ask('/v1/responses', { input: 'And now?', instructions: `Ask ${mail}.` });
+  expect(JSON.stringify(requests[1])).toContain('Ask [EMAIL].');
+  expect(JSON.stringify(requests)).not.toContain(mail);
+  expect(looks).toEqual([
+    ['user', 'user'],
+    ['user', 'user'],
+  ]);
+  await ask('/v1/chat/completions', {
+    messages: [user('Hm.')],
+    tools: [toolOf({ description: attack })],
+  });
+  expect(requests).toHaveLength(2);
+});
+
+test.each([
+  ['removes a message', (input: readonly Msg[]) => input.filter((each) => !hasSecret(each))],
+  [
+    'gives messages other ids',
+    (input: readonly Msg[]) => input.map((each) => ({ ...each, id: `new-${each.id}` })),
+  ],
+])('a guard that %s of the history fails the request', async (_, guard) => {
+  const target = testEndpoint(['Yes.'], { use: [{ guard }] });
+  const messages = [user('My secret.'), { role: 'assistant', content: 'Ok.' }, last];
+  const response = await target.post('/v1/chat/completions', { model: 'offline', messages });
+  await target.settled();
+  expect(response.status).toBe(500);
+  expect((target.model as ScriptedModel).requests).toEqual([]);
+});
+
+function hasSecret({ content }: Msg): boolean {
+  return JSON.stringify(content).includes('secret');
+}

@@ -1,5 +1,6 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { AgentStream, Msg } from '@isoloop/core';
+import { unfitClaim } from '@isoloop/core/adapter';
 import type { Claim } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import type { CompletionCall } from '../completions/completion-call.ts';
@@ -65,7 +66,10 @@ export async function answerOnce(
   const memory = new InMemoryMemory(history);
   const claims = history.map((message): Claim => ({
     message,
-    take: (judged) => memory.replace(judged),
+    take(judged) {
+      if (!judged) throw unfitClaim();
+      return judged === message ? undefined : memory.replace(judged);
+    },
   }));
   const made = await makeAgent(settings, {
     env: c.env,

@@ -1,5 +1,5 @@
 import type { Decision } from '../../event/pending-call.ts';
-import type { Claim } from '../../loop/input/claim.ts';
+import { unfitClaim, type Claim } from '../../loop/input/claim.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { jsonClaim } from '../json-claim.ts';
@@ -10,18 +10,33 @@ export function decisionClaims(decisions: Decision[], context: MessageContext): 
     const replace = (part: object): void => {
       decisions[index] = { ...decision, ...part } as Decision;
     };
-    if (decision.type === 'edit')
-      return jsonClaim(decision.input, (input) => replace({ input }), context);
-    if (decision.type === 'reject' && decision.reason !== undefined) {
-      const message = createMessage('user', decision.reason, context);
-      return { message, take: (judged) => replace({ reason: textOf(judged) }) };
+    switch (decision.type) {
+      case 'approve':
+        return [];
+      case 'edit': {
+        const claim = jsonClaim(decision.input, (input) => replace({ input }), context);
+        return claim.message.content.length ? claim : [];
+      }
+      case 'reject': {
+        if (!decision.reason) return [];
+        const message = createMessage('user', decision.reason, context);
+        return { message, take: (judged) => replace({ reason: textOf(judged ?? fail()) }) };
+      }
+      case 'result': {
+        const { toolUseId, name = '', output, state = 'success' } = decision;
+        if (!output.length) return [];
+        const result = { type: 'tool_result', toolUseId, name, output, state } as const;
+        const message = createMessage('tool', [result], context);
+        return {
+          message,
+          take: (judged) =>
+            replace({ output: (toolResultsOf(judged ?? fail())[0] ?? fail()).output }),
+        };
+      }
     }
-    if (decision.type !== 'result') return [];
-    const { toolUseId, name = '', output, state = 'success' } = decision;
-    const result = { type: 'tool_result', toolUseId, name, output, state } as const;
-    return {
-      message: createMessage('tool', [result], context),
-      take: (judged) => replace({ output: toolResultsOf(judged)[0]?.output ?? '' }),
-    };
   });
+}
+
+function fail(): never {
+  throw unfitClaim();
 }

@@ -15,8 +15,8 @@ export interface InputLengthOptions {
 
 /**
  * Limits the length of an agent call's input. Counts all texts together that a client sent and the
- * model will read, also names, tool results and declarations of tools (Arc Reactor:
- * `DefaultInputValidationStage`).
+ * model will read, also names, tool results and declarations of tools. Does not count the addresses
+ * of files (Arc Reactor: `DefaultInputValidationStage`).
  */
 export function inputLength(options: InputLengthOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');

@@ -5,7 +5,7 @@ import type { Awaitable } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import { isRejection } from './input-guards.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
-import { textsOf } from './message-texts.ts';
+import { addressesOf, textsOf } from './message-texts.ts';
 
 /** Function that classifies a text. It returns `pass` or the reason for a rejection. */
 export type Classify = (
@@ -26,7 +26,7 @@ export function classify(
   return {
     name: options.name ?? 'classify',
     async check(input, context) {
-      const text = textsOf(input).join('\n');
+      const text = [...textsOf(input), ...addressesOf(input)].join('\n');
       // The input has no text if the agent call resumes from the session log.
       if (!text) return input;
       const verdict = await classifier(text, context);

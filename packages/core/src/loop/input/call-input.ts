@@ -89,7 +89,7 @@ export function checkNew(items: readonly unknown[], conversation: readonly Msg[]
 function repeated(id: string, index: number, before?: number): AgentError {
   const isInInput = before !== undefined;
   const message = isInInput
-    ? `Items ${before} and ${index} of the input are the same message, or have the same id: "${id}".`
+    ? `Items ${before} and ${index} of the input have the same id: "${id}".`
     : `The conversation has a message "${id}" already (item ${index} of the input). Call without input to continue from this message, or use another id.`;
   const details = { id, index, ...(isInInput && { before }) };
   return new AgentError('INVALID_INPUT', message, { details });

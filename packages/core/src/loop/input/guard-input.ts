@@ -2,6 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { checkNew, type CallInput } from './call-input.ts';
+import type { Claim } from './claim.ts';
 import type { Run } from '../run/run.ts';
 
 /**
@@ -35,22 +36,39 @@ export interface JudgedInput extends CallInput {
  * to the run.
  */
 export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput> {
-  if (run.guarded) return { ...input, messages: await run.guarded, beside: [] };
   const { instructions = [], claims = [], decisions: given = [] } = run.options;
   const decisions = [...input.decisions, ...given];
-  const { claims: claimsOf } = run.setup.use.find((part) => part.claims) ?? {};
-  const all = [...claims, ...(claimsOf?.(decisions, run.setup) ?? [])];
-  const others = [...instructions, ...all.map(({ message }) => message)];
-  const judged = await guardInput(run, [...others, ...input.messages]);
-  const byId = new Map(judged.map((message) => [message.id, message]));
-  for (const { message, take } of all) {
-    const left = byId.get(message.id);
-    if (left && left !== message) await take(left);
+  const all = [...claims, ...claimsOf(run, decisions)];
+  for (const message of instructions) {
+    all.push({ message, take: (left) => void (left && run.recalled.push(left)) });
   }
-  run.recalled.push(...instructions.flatMap(({ id }) => byId.get(id) ?? []));
-  const ids = new Set(others.map(({ id }) => id));
+  const messages = await (run.guarded ?? judge(run, all, input.messages));
   const beside = decisions.splice(input.decisions.length);
-  return { messages: judged.filter(({ id }) => !ids.has(id)), decisions, beside };
+  return { messages, decisions, beside };
+}
+
+/**
+ * Returns claims for the texts of decisions, or none without guards. The guards may change the
+ * decisions in the list.
+ */
+export function claimsOf({ setup }: Run, decisions: Decision[]): readonly Claim[] {
+  return setup.use.find(({ claims }) => claims)?.claims?.(decisions, setup) ?? [];
+}
+
+/** Passes claims and messages through the guards together. Returns the messages. */
+export async function judge(
+  run: Run,
+  claims: readonly Claim[],
+  messages: readonly Msg[] = [],
+): Promise<readonly Msg[]> {
+  const judged = await guardInput(run, [...claims.map(({ message }) => message), ...messages]);
+  const byId = new Map(judged.map((message) => [message.id, message]));
+  const ids = new Set<string>();
+  for (const { message, take } of claims) {
+    ids.add(message.id);
+    await take(byId.get(message.id));
+  }
+  return judged.filter(({ id }) => !ids.has(id));
 }
 
 /**
@@ -61,8 +79,7 @@ export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput
 export function inject(run: Run, messages: readonly Msg[]): void {
   const { injections, setup } = run;
   checkNew(messages, [...run.view, ...injections.waiting]);
-  const judging = (): Promise<readonly Msg[]> =>
-    injections.opened.then(() => guardInput(run, messages));
   const hasGuards = setup.use.some(({ guard }) => guard);
-  injections.add(messages, hasGuards ? judging() : undefined);
+  const judged = hasGuards ? injections.opened.then(() => guardInput(run, messages)) : undefined;
+  injections.add(messages, judged);
 }

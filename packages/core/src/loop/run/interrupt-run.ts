@@ -20,10 +20,9 @@ export function interruptRun(
   const asked = toInterruptRequest(given);
   const isInjection = asked.mode === 'inject';
   const { message: words } = asked as { readonly message?: string | Msg };
-  const own = typeof words === 'object' ? [words] : words;
-  const messages = toMessages(isInjection ? asked.messages : own, context);
-  const [message] = isInjection ? [] : messages;
-  if (message?.content.some(({ type }) => type === 'tool_use' || type === 'tool_result'))
+  const messages = toMessages(isInjection ? asked.messages : words, context);
+  const [message] = messages;
+  if (!isInjection && message?.content.some(({ type }) => type.startsWith('tool_')))
     throw new AgentError('INVALID_INPUT', 'interrupt(): the message must not have tool blocks.');
   if (!run || run.closed) return false;
   if (isInjection) inject(run, messages);

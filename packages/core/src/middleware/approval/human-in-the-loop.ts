@@ -7,6 +7,7 @@ import { Deadline } from '../../model/deadline.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { undecidedCalls } from '../../loop/admission/undecided-calls.ts';
 import type { Verdict } from '../../loop/admission/verdict.ts';
+import { guardVerdict } from '../../loop/input/guard-verdict.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
 import { outputToolName } from '../../output/output-tool.ts';
@@ -41,7 +42,8 @@ export interface HumanInTheLoopOptions {
   /**
    * Decides about each tool call that needs approval, while the run waits. The function is called
    * for several tool calls of a reply at the same time, up to `limits.parallelTools`. Without
-   * `decide`, the tool call suspends. It also suspends if `decide` returns `undefined` or throws.
+   * `decide`, the tool call suspends. It also suspends if `decide` returns `undefined` or throws, or
+   * if a guard rejects the reason or the edited arguments.
    */
   readonly decide?: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>;
   /**
@@ -50,8 +52,8 @@ export interface HumanInTheLoopOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * Function that gets the error if `decide` throws or returns an invalid verdict. Default: logs it
-   * to the console.
+   * Function that gets the error if `decide` throws or returns an invalid verdict, or if a guard
+   * rejects the verdict. Default: logs it to the console.
    */
   readonly onError?: (error: unknown) => void;
 }
@@ -97,10 +99,11 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
 
   const ask = async (
     pending: PendingCall,
-    { sessionId, request: messages }: RunContext,
+    context: RunContext,
     signal: AbortSignal,
   ): Promise<Verdict | undefined> => {
-    const { name } = pending;
+    const { sessionId, request: messages } = context;
+    const { name, toolUseId } = pending;
     const late = new AgentError(
       'TOOL_TIMEOUT',
       `Nobody decided about "${name}" within ${timeoutMs} ms`,
@@ -108,7 +111,8 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
     const deadline = new Deadline(signal, timeoutMs, () => late);
     try {
       const asked = { sessionId, messages, signal: deadline.signal };
-      return checked(await deadline.wait(async () => decide(pending, asked)));
+      const verdict = checked(await deadline.wait(async () => decide(pending, asked)));
+      return verdict && (await guardVerdict(context, toolUseId, verdict));
     } catch (error) {
       if (signal.aborted) throw error;
       if (error === late) return { type: 'reject', reason: 'nobody decided in time' };
