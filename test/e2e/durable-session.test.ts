@@ -94,11 +94,15 @@ test('another connection can stop an answer, and the list has the session until 
   const interrupted = await fetch(`${edge.url}/api/chat/${id}/interrupt`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ message: 'Stopped from elsewhere.' }),
+    body: JSON.stringify({ reason: 'Stopped from elsewhere.' }),
   });
   expect(await interrupted.json()).toEqual({ interrupted: true });
-  await expect.poll(async () => (await stored(id)).at(-1)).toContain('Stopped from elsewhere.');
-  expect((await stored(id)).at(-1)).not.toContain(lastWords);
+  await expect.poll(async () => (await stored(id)).at(-1)).toBe('Stopped from elsewhere.');
+  // The reason is a message of the user. The assistant's words are the agent's own.
+  const answer = (await stored(id)).at(-2);
+  expect(answer).toContain('You interrupted me. What now?');
+  expect(answer).not.toContain('Stopped from elsewhere.');
+  expect(answer).not.toContain(lastWords);
   const chats = async (): Promise<readonly { id: string; title: string }[]> =>
     (
       (await (await fetch(`${edge.url}/api/chats`)).json()) as {
