@@ -79,6 +79,13 @@ export function jwt<Env extends object = object>(
       'CONFIGURATION',
       'jwt() needs the `issuer` and the `audience` of its tokens.',
     );
+  const { timeoutMs = 5_000, keepKeysMs: keepMs = 3_600_000 }: Partial<JwtByKeySet> =
+    'secret' in options ? {} : options;
+  if (!(timeoutMs > 0 && timeoutMs <= 600_000) || !(keepMs >= 0))
+    throw new AgentError(
+      'CONFIGURATION',
+      'jwt(): `timeoutMs` must be from 1 to 600,000, and `keepKeysMs` a number of milliseconds.',
+    );
   const checks: JWTVerifyOptions = { issuer, audience, clockTolerance, requiredClaims: ['exp'] };
   let keys: JWTVerifyGetKey | undefined;
 
@@ -92,8 +99,11 @@ export function jwt<Env extends object = object>(
         );
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
-    const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] } = options;
-    const { fetch: send = fetch, timeoutMs = 5_000, keepKeysMs: keepMs = 3_600_000 } = options;
+    const {
+      jwksUrl,
+      algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'],
+      fetch: send = fetch,
+    } = options;
     // With an HS algorithm, anybody could sign a token with the public key as the secret.
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
       throw new AgentError(
@@ -101,9 +111,9 @@ export function jwt<Env extends object = object>(
         'jwt(): `jwksUrl` needs algorithms with public keys, such as RS256.',
       );
     }
-    const url = new URL(jwksUrl);
+    const url = URL.canParse(jwksUrl) ? new URL(jwksUrl) : undefined;
     // Over plain http, an attacker on the network could replace the keys.
-    if (url.protocol !== 'https:' && !isLocalHost(url.hostname))
+    if (!url || (url.protocol !== 'https:' && !isLocalHost(url.hostname)))
       throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
     keys ??= issuerKeys({ url, send: (...given) => send(...given), timeoutMs, keepMs });
     return (await jwtVerify(token, keys, { ...checks, algorithms: [...algorithms] })).payload;

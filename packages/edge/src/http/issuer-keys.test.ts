@@ -7,7 +7,10 @@ const issuer = 'https://login.test/';
 const audience = 'chat';
 const minute = 60_000;
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 interface Signer {
   readonly jwk: JWK;
@@ -63,10 +66,14 @@ const keysOf =
     Response.json({ keys: signers.map(({ jwk }) => jwk) });
 
 let cancelled = 0;
+let pulled = 0;
 /** A body without an end. */
 const endless = (): ReadableStream<Uint8Array> =>
   new ReadableStream({
-    pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+    pull(controller) {
+      pulled += 65_536;
+      controller.enqueue(new Uint8Array(65_536));
+    },
     cancel: () => void (cancelled += 1),
   });
 
@@ -76,6 +83,8 @@ const outages: readonly (readonly [string, Serve])[] = [
   ['redirects', () => new Response(null, { status: 302, headers: { location: 'https://x.test' } })],
   ['answers with a page', () => new Response('<html>Maintenance</html>')],
   ['answers with other JSON', () => Response.json({ keys: 'none' })],
+  ['answers with an empty list of keys', () => Response.json({ keys: [] })],
+  ['answers with keys of no kind', () => Response.json({ keys: [{}, { kty: 'oct', k: 'YQ' }] })],
   [
     'answers with a key that cannot be used',
     () => Response.json({ keys: [{ kty: 'EC', crv: 'P-256', kid: 'k1', alg: 'ES256' }] }),
@@ -100,6 +109,7 @@ test.each(outages)(
   async (what, serve) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     cancelled = 0;
+    pulled = 0;
     const one = await signer('k1');
     const { ask, counted } = open(serve, { timeoutMs: /never/.test(what) ? 20 : 5_000 });
     const response = await ask(one.token);
@@ -109,6 +119,26 @@ test.each(outages)(
     expect(counted).toEqual([]);
     expect(log).toHaveBeenCalledOnce();
     if (/endless|200 MB/.test(what)) expect(cancelled).toBe(1);
+    // The bound, and what the stream reads ahead.
+    expect(pulled).toBeLessThanOrEqual(262_144 + 2 * 65_536);
+  },
+);
+
+test.each(outages.filter(([what]) => !what.includes('never')))(
+  'if the key server %s, the last good keys serve, and unknown keys are no failed logins',
+  async (what, serve) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const [one, other] = [await signer('k1'), await signer('k2')];
+    const { served, ask, counted } = open(keysOf(one));
+    expect((await ask(one.token)).status).toBe(200);
+    served.now = serve;
+    vi.setSystemTime(Date.now() + 20 * minute);
+    // A document with a broken key cannot be told from a rotation, so it ends the old keys.
+    const isUnusable = what.includes('cannot be used');
+    expect((await ask(one.token)).status).toBe(isUnusable ? 503 : 200);
+    if (!isUnusable) expect((await ask(other.token)).status).toBe(503);
+    expect(counted).toEqual(isUnusable ? ['ann'] : ['ann', 'ann']);
   },
 );
 
@@ -153,4 +183,98 @@ test('a new key is found at once, and tokens with unknown keys cause at most one
   for (let time = 0; time < 3; time += 1) expect((await ask(forged.token)).status).toBe(401);
   expect(served.reads).toBe(2);
   expect(counted.filter((key) => key.startsWith('login'))).toHaveLength(3);
+});
+
+/** Waits until the endpoint reads the keys, so that further requests meet an open read. */
+async function untilReading(served: { readonly reads: number }, reads: number): Promise<void> {
+  await expect.poll(() => served.reads).toBe(reads);
+}
+
+interface Gate<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+}
+
+function gateOf<T>(): Gate<T> {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((done) => (resolve = done));
+  return { promise, resolve };
+}
+
+test('concurrent requests share one read', async () => {
+  const one = await signer('k1');
+  const gate = gateOf<void>();
+  const { served, ask, counted } = open(async (signal) => {
+    await gate.promise;
+    return keysOf(one)(signal);
+  });
+  const answers = Array.from({ length: 20 }, () => ask(one.token));
+  await untilReading(served, 1);
+  gate.resolve();
+  for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+  expect(served.reads).toBe(1);
+  expect(counted).toHaveLength(20);
+});
+
+test('concurrent requests share one failed read', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const one = await signer('k1');
+  const gate = gateOf<Response>();
+  const { served, ask, counted } = open(() => gate.promise);
+  const answers = Array.from({ length: 20 }, () => ask(one.token));
+  await untilReading(served, 1);
+  gate.resolve(new Response('', { status: 500 }));
+  for (const answer of await Promise.all(answers)) expect(answer.status).toBe(503);
+  expect(served.reads).toBe(1);
+  expect(counted).toEqual([]);
+});
+
+test('while one request reads the keys again, the others use the old ones without waiting', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const one = await signer('k1');
+  const { served, ask } = open(keysOf(one));
+  expect((await ask(one.token)).status).toBe(200);
+  const gate = gateOf<Response>();
+  served.now = () => gate.promise;
+  vi.setSystemTime(Date.now() + 11 * minute);
+  const reader = ask(one.token);
+  await untilReading(served, 2);
+  for (let time = 0; time < 5; time += 1) expect((await ask(one.token)).status).toBe(200);
+  expect(served.reads).toBe(2);
+  gate.resolve(await keysOf(one)(new AbortController().signal));
+  expect((await reader).status).toBe(200);
+});
+
+test('if the runtime ends the request that reads the keys, a waiting request reads them', async () => {
+  const one = await signer('k1');
+  const { served, ask } = open(() => new Promise(() => {}), { timeoutMs: 40 });
+  // The runtime also drops the timers of such a request.
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(new AbortController().signal);
+  void ask(one.token);
+  await untilReading(served, 1);
+  served.now = keysOf(one);
+  const answers = await Promise.all([ask(one.token), ask(one.token), ask(one.token)]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(served.reads).toBe(2);
+});
+
+test.each([
+  { timeoutMs: 0 },
+  { timeoutMs: Number.NaN },
+  { timeoutMs: 1e12 },
+  { keepKeysMs: -1 },
+  { keepKeysMs: 'long' as never },
+])('jwt() refuses %j', (options) => {
+  expect(() => open(() => Response.error(), options)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test('a jwksUrl that is no URL is refused with a reason in the log', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const one = await signer('k1');
+  const authorize = jwt({ jwksUrl: 'login', issuer, audience });
+  const target = testEndpoint([], {}, { authorize });
+  expect((await target.get('/v1/models', one.token)).status).toBe(401);
+  expect(String(log.mock.calls[0])).toContain('jwksUrl');
 });

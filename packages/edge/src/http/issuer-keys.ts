@@ -22,34 +22,54 @@ const cooldownMs = 30_000;
 const retryMs = 10_000;
 /** Maximum length of the document, in bytes. */
 const maxBytes = 262_144;
+/** Interval at which a request looks whether another one has read the keys, in milliseconds. */
+const pollMs = 20;
 
 /**
  * Returns a function that finds the issuer's key for a token. It reads the keys when needed and
  * keeps them. If they cannot be read, the last good keys serve for `keepMs`. Without such keys, it
  * rejects with `OVERLOADED`: whether the token is valid is not known.
  *
- * Requests do not share one read, because a Worker cannot wait for the I/O of another request.
+ * One request reads. Meanwhile, the others use the last good keys, or wait. They look again and
+ * again, because a Worker cannot await a promise of another request (panva/jose#355).
  */
 export function issuerKeys(options: IssuerKeysOptions): JWTVerifyGetKey {
-  const { keepMs } = options;
+  const { keepMs, timeoutMs } = options;
   let known: { readonly keys: KeySet; readonly at: number } | undefined;
   let failed: { readonly cause: unknown; readonly at: number } | undefined;
+  let reading: { readonly at: number } | undefined;
+
+  /** Returns the known keys if they are younger than a time. */
+  const youngerThan = (ageMs: number): KeySet | undefined =>
+    known && Date.now() - known.at < ageMs ? known.keys : undefined;
+
+  /** Returns whether a request reads the keys. A request that the runtime ended never ends its read. */
+  const isReading = (): boolean =>
+    reading !== undefined && Date.now() - reading.at < timeoutMs + pollMs;
+
+  const refresh = async (): Promise<void> => {
+    const own = { at: Date.now() };
+    reading = own;
+    try {
+      known = { keys: await readKeys(options), at: Date.now() };
+      failed = undefined;
+    } catch (cause) {
+      failed = { cause, at: Date.now() };
+    }
+    if (reading === own) reading = undefined;
+  };
 
   /** Returns keys that are younger than `maxAgeMs`, or the last good ones during an outage. */
   const keysWithin = async (maxAgeMs: number, useOld: boolean): Promise<KeySet> => {
-    const now = Date.now();
-    if (known && now - known.at < maxAgeMs) return known.keys;
-    if (!failed || now - failed.at >= retryMs) {
-      try {
-        known = { keys: createLocalJWKSet(await readKeys(options)), at: now };
-        failed = undefined;
-        return known.keys;
-      } catch (cause) {
-        failed = { cause, at: Date.now() };
-      }
+    const old = useOld ? youngerThan(keepMs) : undefined;
+    while (isReading() && !youngerThan(maxAgeMs)) {
+      if (old) return old;
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
-    if (useOld && known && now - known.at < keepMs) return known.keys;
-    throw keysUnavailable(failed.cause);
+    if (!youngerThan(maxAgeMs) && !(failed && Date.now() - failed.at < retryMs)) await refresh();
+    const keys = youngerThan(maxAgeMs) ?? old;
+    if (!keys) throw keysUnavailable(failed?.cause);
+    return keys;
   };
 
   return async (header, token) => {
@@ -78,14 +98,19 @@ export function keysUnavailable(cause: unknown): AgentError {
   });
 }
 
-async function readKeys({ url, send, timeoutMs }: IssuerKeysOptions): Promise<JSONWebKeySet> {
+async function readKeys({ url, send, timeoutMs }: IssuerKeysOptions): Promise<KeySet> {
   const signal = AbortSignal.timeout(timeoutMs);
   const reading = read(url, send, signal);
   // `send` may ignore the signal.
   const late = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error));
   });
-  return Promise.race([reading, late]);
+  const document = await Promise.race([reading, late]);
+  const keys = createLocalJWKSet(document);
+  // An issuer without keys refuses everybody, so this is a failure of its server.
+  if (!document.keys.some(({ kty }) => typeof kty === 'string' && kty !== 'oct'))
+    throw new Error('The document has no public key.');
+  return keys;
 }
 
 async function read(url: URL, send: typeof fetch, signal: AbortSignal): Promise<JSONWebKeySet> {
