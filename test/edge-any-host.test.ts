@@ -5,11 +5,15 @@ import { join } from 'node:path';
 import { serve } from '@hono/node-server';
 import { MemoryStore, ReActAgent, tool, type KeyValueStore, type Memory } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { showFailuresAs } from '@isoloop/core/adapter';
 import { unstorageStore } from '@isoloop/core/unstorage';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+
+// Endpoints hide secrets in the warnings of core, which other files read as they are.
+afterAll(() => showFailuresAs((failure) => failure));
 
 interface Options {
   readonly replies: readonly ScriptedReply[];

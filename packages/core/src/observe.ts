@@ -1,3 +1,5 @@
+export { hideSecrets, logText } from './error/log-text.ts';
+export { maskSecrets } from './error/mask-secrets.ts';
 export { jsonlTrace } from './observe/jsonl-trace.ts';
 export type { JsonlTrace, JsonlTraceOptions } from './observe/jsonl-trace.ts';
 export { maskParameters } from './observe/mask-parameters.ts';

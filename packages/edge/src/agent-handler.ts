@@ -24,7 +24,7 @@ import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
 import { modelsRoute } from './routes/models-route.ts';
 import { renameRoute } from './routes/rename-route.ts';
 import { noStoredResponse, responsesRoute } from './routes/responses-route.ts';
-import { hideSecrets } from './http/hidden-secrets.ts';
+import { hideSecretsOf } from './http/hidden-secrets.ts';
 import { rateLimited } from './http/rate-limit.ts';
 import { ProcessSessions } from './session/host/process-sessions.ts';
 import { runRoute } from './routes/run-route.ts';
@@ -79,7 +79,7 @@ export function createAgentHandler<
     (route: Route): Route =>
     async (c) => {
       const { env = {} } = c;
-      hideSecrets(settings, env);
+      hideSecretsOf(settings, env);
       if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
       await identify(c);
       return route(c);

@@ -144,7 +144,8 @@ export interface AgentHandlerOptions<
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
   /**
    * Secrets that the Worker's log must never show, beside what looks like a key: names of bindings,
-   * or a function that returns the values. Values of less than 4 characters are ignored.
+   * or a function that returns the values. They are also hidden in URLs, JSON and base64. Values of
+   * less than 4 characters are ignored.
    */
   readonly secrets?: readonly string[] | ((env: Env) => readonly string[]);
   /** The model proxy at `/llm/v1`: `llmProxy()` of `@isoloop/edge/llm`. Default: no proxy. */

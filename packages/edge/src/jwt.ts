@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { hideSecrets } from '@isoloop/core/observe';
 import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { isLocalHost } from './http/access.ts';
@@ -91,12 +92,14 @@ export function jwt<Env extends object = object>(
 
   const verify = async (token: string, env: Env): Promise<JWTPayload> => {
     if ('secret' in options) {
-      const key = new TextEncoder().encode(options.secret(env) ?? '');
+      const secret = options.secret(env) ?? '';
+      const key = new TextEncoder().encode(secret);
       if (key.length < 32)
         throw new AgentError(
           'CONFIGURATION',
           'jwt(): the secret is not set, or has less than 32 bytes.',
         );
+      hideSecrets([secret]);
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
     const {

@@ -1,3 +1,10 @@
+let shown = (failure: unknown): unknown => failure;
+
+/** Sets the function that makes what the console shows of a failure. Default: the failure itself. */
+export function showFailuresAs(show: (failure: unknown) => unknown): void {
+  shown = show;
+}
+
 /**
  * Reports a failure that no caller waits for. The failure goes to the listener. If there is no
  * listener, it goes to the console, prefixed with `what`. If the listener throws, its error goes to
@@ -8,7 +15,7 @@ export function reportFailure<T extends readonly unknown[]>(
   listener: ((...told: T) => void) | undefined,
   ...told: T
 ): void {
-  const warn = (failure: unknown): void => console.warn(what, failure);
+  const warn = (failure: unknown): void => console.warn(what, shown(failure));
   try {
     if (listener) listener(...told);
     else warn(told[0]);

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
+import { maskErrors } from './mask-errors.ts';
 import { maskParameters } from './mask-parameters.ts';
-import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -75,7 +76,8 @@ export function outputMessages(content: readonly ContentBlock[], finishReason: s
 /** Returns the tool results of a message as text. */
 export function resultText(message: Pick<Msg, 'content'>): string {
   return toolResultsOf(message as Msg)
-    .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output.map(toPart))))
+    .map(responseOf)
+    .map((response) => (typeof response === 'string' ? response : JSON.stringify(response)))
     .join('\n');
 }
 
@@ -100,7 +102,7 @@ function toPart(block: ContentBlock): JsonObject {
       return {
         type: 'tool_call_response',
         id: block.toolUseId,
-        response: responseOf(block.output),
+        response: responseOf(block),
       };
     default: {
       const { type: modality, source } = block;
@@ -113,6 +115,6 @@ function toPart(block: ContentBlock): JsonObject {
   }
 }
 
-function responseOf(output: string | readonly ContentBlock[]): JsonValue {
-  return typeof output === 'string' ? output : output.map(toPart);
+function responseOf({ output, state }: ToolResult): JsonValue {
+  return maskErrors(typeof output === 'string' ? output : output.map(toPart), state === 'error');
 }

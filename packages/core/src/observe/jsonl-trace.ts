@@ -1,8 +1,9 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { tell } from '../error/tell.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
+import { maskErrors } from './mask-errors.ts';
 import { maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../message/json/json.ts';
 
@@ -20,7 +21,7 @@ export interface JsonlTraceOptions {
   readonly requests?: boolean;
   /**
    * Returns the value to write for an event, or `undefined` to leave the event out. Default:
-   * `maskParameters`, which masks secrets.
+   * `maskParameters`, and `maskSecrets` for the texts of errors.
    */
   readonly mask?: (event: JsonValue) => JsonValue | undefined;
   /**
@@ -90,9 +91,9 @@ export function jsonlTrace(
   const {
     chunks = false,
     requests = false,
-    mask = maskParameters,
+    mask = withoutSecrets,
     maxWaiting = 10_000,
-    onError = warn,
+    onError,
   } = options;
   const writer = sink.getWriter();
   const encoder = new TextEncoder();
@@ -105,7 +106,8 @@ export function jsonlTrace(
   const fail = (cause: unknown): void => {
     if (failed) return;
     failed = true;
-    tell(onError, new AgentError('STORAGE_FAILED', 'The trace could not be written.', { cause }));
+    const error = new AgentError('STORAGE_FAILED', 'The trace could not be written.', { cause });
+    reportFailure('jsonlTrace():', onError, error);
   };
   const write = (value: JsonValue): void => {
     waiting += 1;
@@ -164,6 +166,6 @@ function toJson(event: AgentEvent, requests: boolean): JsonValue {
   return JSON.parse(JSON.stringify(slim)) as JsonValue;
 }
 
-function warn(error: AgentError): void {
-  console.warn(`${error.code}: ${error.message}`, error.cause);
+function withoutSecrets(event: JsonValue): JsonValue {
+  return maskErrors(maskParameters(event));
 }

@@ -1,6 +1,7 @@
 import type { Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { maskSecrets } from '../error/mask-secrets.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
@@ -292,7 +293,10 @@ function fail(
 ): void {
   const { code, message } = error === 'TOOL_ERROR' ? { code: error, message: undefined } : error;
   span?.setAttribute('error.type', code);
-  span?.setStatus({ code: errorStatus, ...(message !== undefined && { message }) });
+  span?.setStatus({
+    code: errorStatus,
+    ...(message !== undefined && { message: maskSecrets(message) }),
+  });
 }
 
 function withSpans(spans: RunSpans | undefined, act: (spans: RunSpans) => void): void {

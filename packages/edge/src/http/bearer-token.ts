@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Awaitable } from '@isoloop/core';
+import { hideSecrets } from '@isoloop/core/observe';
 import type { Caller } from '../handler-options.ts';
 
 /**
@@ -41,6 +42,7 @@ export function bearerToken<Env extends object = object>(
         if (isSame(digest, await digestOf(token))) caller ??= { user };
       }
     }
+    if (caller) hideSecrets([given]);
     return caller;
   };
 }

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
-import { logText, withoutKeys } from './log-text.ts';
+import { logText } from '@isoloop/core/observe';
 import type { RequestVariables } from '../handler-options.ts';
 
 /**
@@ -138,7 +138,7 @@ export function logError(thrown: unknown, requestId: string): void {
   const { code } = publicError(error.toJSON());
   if (statusOf[code] >= 500 && statusOf[code] !== 501)
     console.error(
-      withoutKeys(`[${requestId}] ${error.code}: ${error.message}`),
+      logText(`[${requestId}] ${error.code}: ${error.message}`),
       logText(error.cause ?? error),
     );
 }

@@ -1,9 +1,10 @@
 import { AgentError, messageOf } from '@isoloop/core';
+import { hideSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
 import { errorResponse, logError } from '../http/error-response.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
-import { redactStream, redactText } from '../proxy/redact.ts';
+import { redactStream } from '../proxy/redact.ts';
 import { checkModel, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { toChatWire, toResponsesWire, type WireSetup } from '../proxy/llm-wire.ts';
@@ -52,10 +53,11 @@ async function forward(
   const setup = { url, upstream, model, maxTokens, fields, maxMessages: limits.messages };
   const wire = JSON.stringify(api.toWire(body, setup));
   const secrets = secretsOf(upstream);
+  hideSecrets(secrets);
   const requestId = c.get('requestId');
   try {
     const response = await ask(c, url, wire, upstream, options.timeoutMs ?? 300_000);
-    if (!response.ok) return await refusal(response, secrets, requestId);
+    if (!response.ok) return await refusal(response, requestId);
     const type = response.headers.get('content-type') ?? '';
     if (!response.body || !/^(text\/event-stream|application\/json)\b/i.test(type)) {
       response.body?.cancel().catch(() => {});
@@ -70,7 +72,7 @@ async function forward(
   } catch (thrown) {
     // Drops the cause, because errors of the runtime may quote a header value.
     const { code, message, retryable } = AgentError.from(thrown, 'MODEL_UNREACHABLE');
-    throw new AgentError(code, redactText(message, secrets), { retryable });
+    throw new AgentError(code, message, { retryable });
   }
 }
 
@@ -130,13 +132,9 @@ async function ask(
  * Returns the response to an error of the model's server. The text of the server's error goes only
  * to the Worker's log.
  */
-async function refusal(
-  response: Response,
-  secrets: readonly string[],
-  requestId: string,
-): Promise<Response> {
+async function refusal(response: Response, requestId: string): Promise<Response> {
   const { status } = response;
-  const words = redactText(await startOf(response), secrets);
+  const words = await startOf(response);
   const [code, answer] = classify(status, words);
   const wait = Number(response.headers.get('retry-after') || NaN);
   const details = { ...(wait >= 0 && { retryAfterMs: wait * 1000 }) };

@@ -1,4 +1,4 @@
-import { hideSecrets } from '../http/hidden-secrets.ts';
+import { hideSecretsOf } from '../http/hidden-secrets.ts';
 import { ChatIndex } from './chat-index.ts';
 import type { AgentSessionClass } from '../handler-options.ts';
 import { answerRequest, json, noContent } from './session-answer.ts';
@@ -18,7 +18,7 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
     readonly #index: ChatIndex;
 
     constructor(ctx: DurableObjectState, env: object) {
-      hideSecrets(settings, env);
+      hideSecretsOf(settings, env);
       this.#host = new SessionHost(ctx.storage, env, settings);
       this.#index = new ChatIndex(ctx.storage);
     }

@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
+import { reportFailure } from '../../error/report-failure.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { abortable } from '../../model/abortable.ts';
@@ -265,8 +266,8 @@ class KeywordMemory implements LongTermMemory {
   }
 
   #report(error: unknown): void {
-    const { onError = (told) => console.warn(`${told.message}; it is ignored.`) } = this.#options;
-    onError(AgentError.from(error, 'STORAGE_FAILED'));
+    const failure = AgentError.from(error, 'STORAGE_FAILED');
+    reportFailure('KeywordMemory ignores a failure:', this.#options.onError, failure);
   }
 
   /**

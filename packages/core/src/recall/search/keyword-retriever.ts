@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
+import { reportFailure } from '../../error/report-failure.ts';
 import { abortable } from '../../model/abortable.ts';
 import type { ChunkOptions } from './chunk-text.ts';
 import { DocumentIndex, type SearchDocument } from './document-index.ts';
@@ -79,14 +80,16 @@ export function keywordRetriever(
     options,
     'chunks:object|? stopWords:iterator()|? onError:function|? now:function|?',
   );
-  const { chunks, onError = warn, now = Date.now } = options;
+  const { chunks, onError, now = Date.now } = options;
+  const report = (error: AgentError): void =>
+    reportFailure('keywordRetriever() ignores a failure:', onError, error);
   const index = new DocumentIndex(
     searchTerms({ stopWords: options.stopWords ? new Set(options.stopWords) : stopWords() }),
     chunks,
   );
   const stored = Array.isArray(source)
     ? undefined
-    : openStore(source as StoredDocuments, now, onError);
+    : openStore(source as StoredDocuments, now, report);
   if (Array.isArray(source)) for (const document of checked(source)) index.set(document);
 
   let turn: Promise<unknown> = Promise.resolve();
@@ -168,8 +171,4 @@ function checked(documents: readonly SearchDocument[]): readonly SearchDocument[
       throw new AgentError('INVALID_INPUT', `documents[${index}]: id must not be empty`);
   }
   return documents;
-}
-
-function warn(error: AgentError): void {
-  console.warn(`${error.message}; it is ignored.`);
 }

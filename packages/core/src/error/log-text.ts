@@ -1,0 +1,65 @@
+import { hideValues } from './hidden-values.ts';
+import { maskSecrets } from './mask-secrets.ts';
+import { showFailuresAs } from './report-failure.ts';
+
+/** Maximum number of errors in one log entry, so that a cycle of causes ends. */
+const mostErrors = 10;
+
+/** Maximum length of a log entry, in characters. */
+const longest = 10_000;
+
+/** Characters at a cut that are left out, because they may be the beginning of a secret. */
+const margin = 1_000;
+
+/**
+ * Returns the text of any thrown value for a log: its stack, its causes and the errors of an
+ * `AggregateError`. Replaces secrets as `maskSecrets` does. Has at most 10,000 characters.
+ */
+export function logText(thrown: unknown): string {
+  const texts: string[] = [];
+  const open: unknown[] = [thrown];
+  while (open.length && texts.length < mostErrors) {
+    const error = open.shift();
+    texts.push(ownText(error));
+    open.push(...causesOf(error));
+  }
+  const whole = texts.join('\nCaused by: ');
+  const clean = maskSecrets(whole.slice(0, 2 * longest));
+  return clean.slice(
+    0,
+    Math.min(longest, clean.length - (whole.length > 2 * longest ? margin : 0)),
+  );
+}
+
+/**
+ * Hides these values in all later logs: those of `logText`, `maskSecrets` and traces, and the
+ * library's warnings on the console. These warnings then also hide what looks like a secret. The
+ * values are hidden in URLs, JSON and base64, too. Ignores values of less than 4 characters.
+ *
+ * @example
+ * hideSecrets([process.env.OPENAI_API_KEY]);
+ */
+export function hideSecrets(values: readonly unknown[]): void {
+  hideValues(values);
+  showFailuresAs(logText);
+}
+
+/** Returns the text of one error, even if its fields cannot be read. */
+function ownText(error: unknown): string {
+  try {
+    const { name, message, stack } = Object(error) as Partial<Error>;
+    if (typeof stack !== 'string') return message ? `${name}: ${message}` : String(error);
+    return message && !stack.includes(message) ? `${message}\n${stack}` : stack;
+  } catch {
+    return 'Unreadable error';
+  }
+}
+
+function causesOf(error: unknown): readonly unknown[] {
+  try {
+    const { cause, errors } = Object(error) as Partial<AggregateError>;
+    return [...(Array.isArray(errors) ? (errors as unknown[]) : []), ...(cause ? [cause] : [])];
+  } catch {
+    return [];
+  }
+}

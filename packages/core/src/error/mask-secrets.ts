@@ -1,0 +1,85 @@
+import { withoutHidden } from './hidden-values.ts';
+
+/** Names after which a secret follows. */
+const name = '(?:key|token|secret|passw(?:or)?d|credentials?|signature|jwt)';
+
+/** Quotes and brackets around a name or a value, also in JSON within JSON. */
+const quotes = '[\\\\"\'`()[\\]]*';
+
+/** Patterns of secrets. Their first group stays. */
+const patterns: readonly RegExp[] = [
+  '()-----BEGIN[^-]*PRIVATE KEY-----[^]*?(?:-----END|$)',
+  // User name and password in a URL.
+  `(//)[^\\s/?#"']{1,500}(?=@)`,
+  // Everything after such a name, also text of several words.
+  `((?:passw(?:or)?d|passphrase|pwd|authorization|cookie)${quotes}\\s*[:=]\\s*${quotes})[^"'\`\\\\\\n]+`,
+  '\\b((?:bearer|basic)(?:[\\s:]|%20)+)(?:(?=\\S{0,500}\\d)[\\w+/=.~:-]{6,}|[\\w+/=.~-]{16,})',
+  `((?:${name}|\\b(?:auth|pass|pat|sid|sig))${quotes}\\s*(?:=|%3D)\\s*${quotes})[^\\s"'\`&;,]{4,}`,
+  // "k9x2f7 is not a valid API key".
+  `()(?<![\\w+/.~-])(?=[\\w+/.~-]{0,200}\\d)[\\w+/.~-]{6,200}(?==*${quotes} is (?:not )?an? (?:in)?valid (?:\\w{1,20} ){0,2}${name})`,
+].map((pattern) => new RegExp(pattern, 'gi'));
+
+/** Beginnings of the keys of well-known services. Some are also beginnings of other names. */
+const prefixed =
+  /\b(?:(?:gsk_|whsec_|tvly-|nvapi-|glpat-|lsv2_|shp[a-z]{2}_|gh[oprsu]_|github_pat_|xox[a-z]-|[prs]k_(?:live|test)_|[sS][kK]-(?=[\w-]{8})|(?:sk-|hf_|r8_|npm_|xai-|pplx-)(?=[\w-]*[\dA-Z]|[a-z]{16}))[\w.-]{4,}|(?:AKIA|ASIA|AIza|ya29|eyJ)[\w.-]{12,})/g;
+
+/** Text that looks random. The parts of model names and UUIDs are shorter. */
+const random = /^(?=.*\d)(?=.*[a-z]).{16}/i;
+
+/** Replaces parts of a text that look like a key, a token or a password by `***`. */
+export function maskSecrets(text: string): string {
+  const clean = patterns.reduce(
+    (left, pattern) => left.replace(pattern, '$1***'),
+    withoutHidden(text).replace(prefixed, '***'),
+  );
+  return withoutTokensNearNames(clean).replace(/[\w-]{16,}/g, (word) =>
+    word.split(/[-_]/).some((part) => random.test(part)) ? '***' : word,
+  );
+}
+
+/** Number of words after a name in which a token is looked for. */
+const nearby = 5;
+const word = /[^\s"'`,;:=()[\]{}<>\\、。，：；（）「」“”]+/g;
+/** A name at the end of a word, such as `apiKey`. Models count `tokens`, which are no secrets. */
+const names = new RegExp(`(?:${name}|keys|secrets)$`, 'i');
+
+/** A part of letters and digits, but no word with a number, such as `llama3` or `sha256`. */
+const mixed = /(?:^|[^a-z\d])(?![a-z]+\d{1,3}[a-z]?(?![a-z\d]))(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{6}/i;
+const uuid = /^[\da-f-]{36}\b/i;
+const pathOrFile = /^[./@]|\.[a-z]{2,4}\.?$/i;
+
+/**
+ * Replaces what looks like a token within a few words after a name such as "key". Directly after
+ * the name, less is enough to look like a token.
+ */
+function withoutTokensNearNames(text: string): string {
+  /** Number of words in which a token is still looked for. */
+  let left = 0;
+  let before = '';
+  let end = 0;
+  /** Whether the name can only name a secret. A key alone may be the key of an object. */
+  let isStrong = false;
+  return text.replace(word, (found, at: number) => {
+    const gap = text.slice(end, at);
+    end = at + found.length;
+    if (left < nearby && gap.includes('\n')) left = 0;
+    const isFirst = left === nearby;
+    const isQuoted = isFirst && (/[^\s,;]/.test(gap) || /passw/i.test(before));
+    const isAfterColon = left === nearby - 1 && /[:=：]/.test(gap);
+    const isMeant = isStrong && (isQuoted || isAfterColon || /^(?:is|was)$/.test(before));
+    const isToken =
+      left > 0 &&
+      !pathOrFile.test(found) &&
+      (mixed.test(found) ||
+        uuid.test(found) ||
+        (isMeant && /^(?=.*\d)(?=.*[a-z]).{6}/i.test(found)) ||
+        (found.length >= 8 && /\d/.test(found) && (isMeant || isFirst || found.includes('+'))) ||
+        (isQuoted && found.length >= 12 && (isStrong || /[^a-z_]/.test(found))));
+    if (!isToken && names.test(found)) {
+      left = nearby;
+      isStrong = !/^keys?$/i.test(found) || /^(?:api|access|secret|private)$/i.test(before);
+    } else left = /[.!?]$/.test(found) ? 0 : left - 1;
+    before = found;
+    return isToken ? '***' : found;
+  });
+}
