@@ -10,6 +10,8 @@ const inLocal = /^[\p{L}\p{M}\p{N}_.%+-]$/u;
 
 /** Most characters before the `@` if the address touches a word of a script without blanks. */
 const longestUnspaced = 64;
+/** Most characters between the quotes of a local part. Shorter than what a stream withholds. */
+const longestQuoted = 60;
 
 /**
  * Creates the pattern of an address from its `@`, in any script. A label of a domain has letters of
@@ -21,49 +23,13 @@ export function emailDomain(): RegExp {
   const name = `(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,63}`;
   const labels = `(?:${label}[.\\u3002]){1,126}`;
   const top = `(?:xn--[a-z\\d-]{1,59}|${name})(?!${spaced})`;
-  return new RegExp(`@(?:${labels}${top}|${labels}[${unspaced}]{2,5})`, 'giu');
+  // Files for sharp screens have names such as `icon@2x.png`.
+  return new RegExp(`@(?!\\dx\\.)(?:${labels}${top}|${labels}[${unspaced}]{2,5})`, 'giu');
 }
 
-/**
- * Top-level domains of addresses that are not written as usual. Without this list, `thanks @ann.lee`
- * would be an address.
- */
-const usualTops =
-  'com|net|org|edu|gov|info|biz|co|io|de|uk|fr|jp|kr|cn|tw|hk|ru|br|nl|ch|se|fi|dk|pl|eu|ca|au';
-
-/** Signs that stand for `@` and for a period in text that hides addresses from programs. */
-const bracketed = (word: string): string => `[([{<]\\s{0,2}${word}\\s{0,2}[)\\]}>]`;
-const encodedAt = '(?:%40|&#0{0,4}64;|&#x0{0,4}40;|&commat;)';
-const encodedDot = '(?:\\.|%2e|&#0{0,4}46;|&#x0{0,4}2e;|&period;)';
-
-/**
- * Creates the pattern of an address with a bracketed `at`, such as `ann (at) example [dot] com`.
- * Without a bracketed `dot`, only usual top-level domains count: `look (at) main.rs` is no address.
- */
-export function bracketedDomain(): RegExp {
-  const at = `\\s{0,2}(?:${bracketed('at')}|${bracketed('@')})\\s{0,2}`;
-  const dot = `\\s{0,2}(?:${bracketed('dot')}|${bracketed('\\.')})\\s{0,2}`;
-  const label = '[a-z\\d-]{1,63}';
-  const hidden = `(?:${label}(?:${dot}|\\.)){0,5}${label}${dot}(?:${label}\\.){0,3}[a-z]{2,63}`;
-  const open = `(?:${label}\\.){1,6}(?:${usualTops})`;
-  return new RegExp(`${at}(?:${hidden}|${open})(?![\\p{L}\\d-])`, 'giu');
-}
-
-/** Creates the pattern of an address whose `@` is encoded for a URL or for HTML. */
-export function encodedDomain(): RegExp {
-  const labels = `(?:[\\p{L}\\d-]{1,63}${encodedDot}){1,6}`;
-  return new RegExp(`${encodedAt}${labels}\\p{L}{2,63}(?![\\p{L}\\d])`, 'giu');
-}
-
-/** Creates the pattern of an address at an IP address: `ann@[10.0.0.1]`. */
-export function literalDomain(): RegExp {
-  return /@\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]{2,45})\]/gi;
-}
-
-/** Creates the pattern of an address with blanks around its `@`. */
-export function spacedDomain(): RegExp {
-  const labels = '(?:[a-z][a-z\\d-]{0,62}\\.){1,4}';
-  return new RegExp(`(?: {1,2}@ {0,2}|@ {1,2})${labels}(?:${usualTops})(?![\\p{L}\\d-])`, 'giu');
+/** Returns whether a character is a letter of a script without blanks between words. */
+export function isUnspaced(char: string): boolean {
+  return unspacedLetter.test(char);
 }
 
 /** Returns the length of the part of an address before its `@`. */
@@ -72,7 +38,7 @@ export function localPartLength(text: string, at: number): number {
   if (quoted) return quoted;
   // A long vowel mark at the end of a word has become a hyphen.
   const word = text.slice(Math.max(0, at - longestUnspaced), at).replace(/-{1,64}$/, '');
-  const isTouching = unspacedLetter.test(charBefore(word, word.length));
+  const isTouching = isUnspaced(charBefore(word, word.length));
   let start = at;
   for (let char = charBefore(text, start); char; char = charBefore(text, start)) {
     const belongs = isTouching
@@ -85,38 +51,22 @@ export function localPartLength(text: string, at: number): number {
 }
 
 /** Returns the length of a quoted local part, such as `"ann lee"`, before an index. */
-function quotedLength(text: string, at: number): number {
+export function quotedLength(text: string, at: number): number {
   if (text[at - 1] !== '"') return 0;
-  const before = text.slice(Math.max(0, at - longestUnspaced - 2), at - 1);
+  const before = text.slice(Math.max(0, at - longestQuoted - 2), at - 1);
   const open = before.lastIndexOf('"');
   const quoted = before.slice(open + 1);
   return open < 0 || !quoted || quoted.includes('\n') ? 0 : quoted.length + 2;
 }
 
-/**
- * Returns where the end of a text begins that more text could make an address. Expects a text
- * without disguises.
- */
-export function openAddress(text: string): number {
-  let run = text.length;
-  let hasAt = false;
-  for (let char = charBefore(text, run); char; char = charBefore(text, run)) {
-    if (!inAddress.test(char)) break;
-    hasAt ||= char === '@';
-    run -= char.length;
-  }
-  return hasAt ? run - quotedLength(text, run) : text.length - localRunLength(text);
-}
-
-const inAddress = /^[\p{L}\p{M}\p{N}_.%+@\u3002-]$/u;
-
-function localRunLength(text: string): number {
-  let start = text.length;
+/** Returns the length of the characters before an index that may stand before an `@`. */
+export function localRunLength(text: string, at: number): number {
+  let start = at;
   for (let char = charBefore(text, start); char; char = charBefore(text, start)) {
     if (!spacedLocal.test(char)) break;
     start -= char.length;
   }
-  return text.length - start;
+  return at - start;
 }
 
 /** Returns the character before an index, or an empty text. */

@@ -8,8 +8,9 @@ import { replaceFindings } from '../output/replace-findings.ts';
 import { sha256 } from './sha256.ts';
 import { hasTags } from '../input/tag-characters.ts';
 import { isUnseen, withoutDisguise, type Undisguised } from '../input/undisguised.ts';
-import { charBefore, openAddress } from './email-address.ts';
-import { inlineTag, withoutMarkup } from './without-markup.ts';
+import { charBefore } from './email-address.ts';
+import { openAddress } from './open-address.ts';
+import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
 
 export interface MaskPiiOptions {
   /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
@@ -149,16 +150,22 @@ function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[]
   return found;
 }
 
+/** Most tags that do not count in `heldFrom`, so that a text of tags is not withheld as a whole. */
+const mostTags = 40;
+
 /**
  * Returns where the last `lookahead` characters of a streamed text begin, or an address that is not
- * complete yet. Characters that are not seen do not count.
+ * complete yet. Inline tags and characters that are not seen do not count.
  */
 function heldFrom(text: string, lookahead: number): number {
-  let from = text.length;
+  let from = text.length - openTagLength(text);
+  let tags = 0;
   for (let seen = 0; from > 0 && seen < lookahead;) {
+    const tag = tags < mostTags ? tagLength(text, from) : 0;
     const char = charBefore(text, from);
-    if (!isUnseen(char)) seen += 1;
-    from -= char.length;
+    if (tag > 0) tags += 1;
+    else if (!isUnseen(char)) seen += 1;
+    from -= tag || char.length;
   }
   const plain = withoutDisguise(text);
   const open = openAddress(plain.text);

@@ -1,12 +1,14 @@
 import { cardLength } from './card-number.ts';
+import { emailDomain, localPartLength } from './email-address.ts';
 import {
   bracketedDomain,
-  emailDomain,
+  detachedDomain,
+  detachedLocalLength,
   encodedDomain,
   literalDomain,
-  localPartLength,
+  otherLocalLength,
   spacedDomain,
-} from './email-address.ts';
+} from './other-addresses.ts';
 import { cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 
 export type PiiKind =
@@ -50,8 +52,9 @@ export function piiFinders(): readonly PiiFinder[] {
   return [
     { kind: 'email', needs: '@', pattern: emailDomain(), before: localPartLength },
     { kind: 'email', needs: '@', pattern: literalDomain(), before: localPartLength },
-    { kind: 'email', needs: '@', pattern: spacedDomain(), before: localPartLength },
-    { kind: 'email', needs: 'bracket', pattern: bracketedDomain(), before: localPartLength },
+    { kind: 'email', needs: '@', pattern: spacedDomain(), before: otherLocalLength },
+    { kind: 'email', needs: '@', pattern: detachedDomain(), before: detachedLocalLength },
+    { kind: 'email', needs: 'bracket', pattern: bracketedDomain(), before: otherLocalLength },
     { kind: 'email', needs: 'code', pattern: encodedDomain(), before: localPartLength },
     {
       kind: 'iban',
@@ -158,11 +161,13 @@ function all(ok: (match: string) => boolean): (match: string) => number {
 }
 
 /** The name of a US social security number at the end of a text. */
-const ssnNamed = /(?:\bssn\b|social[ -]security)[^\d\n]{0,24}$/i;
+const ssnNamed = /(?:\bssn\b|social[ -]security (?:number|no\b|nr\b|#))[^\d\n]{0,24}$/i;
 
-/** Returns whether a number is an IPv4 address: in range, and after `//` or the word `IP`. */
+/**
+ * Returns whether a number is an IPv4 address: in range, no date, and after `://` or the word `IP`.
+ */
 function isIpNumber(match: string, before: string): boolean {
   const value = Number(match);
-  if (value < 0x1000000 || value > 0xffffffff) return false;
-  return /\/\/$|\bip(?:v4)?(?: address)?(?: is)?[ :=]{1,3}$/i.test(before);
+  if (value < 0x1000000 || value > 0xffffffff || /^(?:19|20)\d{6}$/.test(match)) return false;
+  return /:\/\/$|(?<![\w/-])ip(?:v4)?(?: address)?(?: is)?[ :=]{1,3}$/i.test(before);
 }

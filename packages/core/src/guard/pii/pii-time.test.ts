@@ -27,6 +27,17 @@ const plain = [
   'www.',
   'http://a',
   'http://)(',
+  'ann (at) ',
+  'a [dot] ',
+  '&#64;a.',
+  '@ a.',
+  '"a"@',
+  '%40a.',
+  '<b>1</b>',
+  '<b 1',
+  'ssn 1',
+  'ip 1',
+  '1。',
 ];
 
 const disguised = [
