@@ -54,8 +54,8 @@ const ordinary =
   /^(?:[a-z]|all|also|and|are|available|book|by|call|check|come|concert|dinner|enjoy|event|even|every|everybody|everyone|everything|find|follow|for|free|from|get|go|hello|here|him|her|home|in|is|it|job|join|just|live|look|lunch|me|meet|more|new|news|now|of|off|on|online|only|open|or|order|out|party|posted|price|prices|published|read|register|sale|see|seen|shop|show|sign|sold|start|thanks|that|the|them|this|tickets|time|today|tomorrow|tonight|up|us|via|view|visit|was|watch|we|with|work|works|you)$/i;
 
 /**
- * Returns the length of the part before an `@` that is not written as usual; 0 if it is an ordinary
- * word, or touches a word of a script without blanks.
+ * Returns the length of the part before an `@` that is not written as usual. Returns 0 for an
+ * ordinary word, and for a word of a script without blanks.
  */
 export function otherLocalLength(text: string, at: number): number {
   if (isUnspaced(charBefore(text, at))) return 0;
