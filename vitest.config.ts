@@ -7,6 +7,7 @@ import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
 import { holdPlugin } from './test/hold-plugin.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
+import { scriptPagePlugin } from './test/script-page-plugin.ts';
 
 const resolve = { alias: sourceAlias };
 const minutes = 60_000;
@@ -111,7 +112,7 @@ function browserProject({
   return {
     extends: true,
     resolve,
-    plugins: [policyPlugin(), holdPlugin(), bundledWorkers()],
+    plugins: [policyPlugin(), holdPlugin(), scriptPagePlugin(), bundledWorkers()],
     optimizeDeps: {
       include: [
         'comlink',

@@ -1,4 +1,5 @@
 import type { KeyValueStore } from '../memory/key-value-store.ts';
+import type { WriteOptions } from '../memory/memory.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { SessionMemoryOptions } from '../memory/session-memory-options.ts';
 import { toolResultsOf } from '../message/message-text.ts';
@@ -194,22 +195,26 @@ class WitnessedMemory extends SessionMemory {
     this.#isTurnwise = options.durability === 'turn';
   }
 
-  override async append(messages: readonly Msg[]): Promise<void> {
-    await super.append(messages);
-    this.#keep(messages);
+  override async append(messages: readonly Msg[], options: WriteOptions = {}): Promise<void> {
+    await super.append(messages, options);
+    this.#keep(messages, options);
   }
 
-  #keep(messages: readonly Msg[]): void {
-    if (this.#isTurnwise) return;
+  #keep(messages: readonly Msg[], { later = false }: WriteOptions): void {
+    if (this.#isTurnwise || later) return;
     for (const { id } of messages) this.#kept.add(id);
     for (const { toolUseId } of messages.flatMap(toolResultsOf))
       this.#witness.finished.add(toolUseId);
   }
 
-  override async rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void> {
+  override async rewrite(
+    gone: readonly string[],
+    messages: readonly Msg[],
+    options: WriteOptions = {},
+  ): Promise<void> {
     for (const id of gone) this.#kept.delete(id);
-    await super.rewrite(gone, messages);
-    this.#keep(messages);
+    await super.rewrite(gone, messages, options);
+    this.#keep(messages, options);
   }
 }
 

@@ -3,8 +3,9 @@ import type { UIMessage } from 'ai';
 import { expect } from 'vitest';
 import type { EdgeCell } from '../../../../test/recovery/edge-cells.ts';
 import type { RecoveryFailure } from '../../../../test/recovery/recovery-cell.ts';
+import { answer, first, say, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { EdgeConversation } from './edge-conversation.ts';
-import { answer, chat, first, say, textIn, userActions } from './recovery-actions.ts';
+import { chat, userActions } from './recovery-actions.ts';
 
 /** The client's connection that a failure cuts. */
 interface Connection {

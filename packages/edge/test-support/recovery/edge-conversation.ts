@@ -4,13 +4,14 @@ import { DefaultChatTransport, type UIMessage } from 'ai';
 import { vi } from 'vitest';
 import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
+import { HeldProcess } from '../../../../test/recovery/held-process.ts';
+import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
 import { TurnQueue } from '../../src/session/queue/turn-queue.ts';
 import { echoHeader } from '../../src/turn/session.ts';
 import { boundTo, factories } from '../agent-session.ts';
 import { testEndpoint, type TestEndpoint } from '../endpoint.ts';
 import { given, read } from '../session-client.ts';
-import { HeldProcess } from './held-process.ts';
-import { replyTo, textIn, type ClientRequest, type UserAction } from './recovery-actions.ts';
+import type { ClientRequest, UserAction } from './recovery-actions.ts';
 
 /** Time until a test counts as hanging, in milliseconds, as for `expect.poll`. */
 const patience = { timeout: 120_000, interval: 5 };
@@ -164,7 +165,7 @@ export class EdgeConversation {
       name: 'assistant',
       memory,
       sessionId: session,
-      model: process.model((request) => replyTo(request, this.#action, this.#isActing)),
+      model: process.model((request) => replyTo(request, this.#action.tool, this.#isActing)),
       tools: [step, pay, color].filter(({ name }) => name === this.#action.tool),
       use: [{ name: 'points', onEvent: ({ type }) => process.point(type) }],
     });

@@ -1,8 +1,7 @@
-import { AgentError, textOf } from '@isoloop/core';
-import type { Decision, JsonObject, Msg } from '@isoloop/core';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import type { Decision, JsonObject } from '@isoloop/core';
 import type { UIMessage } from 'ai';
 import type { RecoveryAction } from '../../../../test/recovery/recovery-cell.ts';
+import { answer, callIn, first, say, textIn } from '../../../../test/recovery/recovery-talk.ts';
 
 /** Request of a client, without the session's id. */
 export interface ClientRequest {
@@ -29,8 +28,6 @@ export interface UserAction {
   readonly runs: readonly JsonObject[];
 }
 
-export const answer = 'Two is the whole answer.';
-export const first = say('A');
 const second = say('B');
 const third = say('C');
 const ranOnce: readonly JsonObject[] = [{ sum: 5 }];
@@ -92,31 +89,6 @@ export const userActions: Readonly<Record<RecoveryAction, UserAction>> = {
   },
 };
 
-/**
- * Returns the model's reply to a request. A repeated request gets the same reply. `isActing`: the
- * user has begun the action.
- */
-export function replyTo(
-  { messages }: { readonly messages: readonly Msg[] },
-  { tool }: UserAction,
-  isActing: boolean,
-): ScriptedReply {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const text = textOf(messages[asked]!);
-  if (text === 'Next') return 'Three.';
-  if (text === 'A' && !isActing) return 'One.';
-  if (!isActing && tool === 'step')
-    return { error: new AgentError('MODEL_SERVER', 'The model is down.') };
-  const isCalled = messages.slice(asked).some(({ role }) => role === 'assistant');
-  const input = tool === 'color' ? {} : { sum: 5 };
-  return isCalled ? answer : { toolCalls: [{ id: `call-${text}`, name: tool, input }] };
-}
-
-/** Returns a message of a user. */
-export function say(text: string): UIMessage {
-  return { id: `id-${text}`, role: 'user', parts: [{ type: 'text', text }] };
-}
-
 /** Returns the request with which `useChat` sends or edits a message. */
 export function chat(
   history: readonly UIMessage[],
@@ -128,10 +100,6 @@ export function chat(
     path: '/api/chat',
     body: { messages, trigger: 'submit-message', ...(messageId !== undefined && { messageId }) },
   };
-}
-
-export function textIn({ parts }: Pick<UIMessage, 'parts'>): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 function decided(
@@ -156,12 +124,4 @@ function decide(decision: Decision): ClientRequest {
 
 function has(history: readonly UIMessage[], text: string): boolean {
   return history.some((message) => textIn(message) === text);
-}
-
-/** Returns the id of the tool call that is in a state, if there is one. */
-function callIn(history: readonly UIMessage[], state: string): string | undefined {
-  const part = history
-    .flatMap(({ parts }) => parts)
-    .find((each) => each.type === 'dynamic-tool' && each.state === state);
-  return part?.type === 'dynamic-tool' ? part.toolCallId : undefined;
 }

@@ -1,16 +1,17 @@
-import { MemoryStore } from '@isoloop/core';
+import { MemoryStore, type KeyValueStore } from '@isoloop/core';
 import { makeWitness, MortalProcess, type Witness } from '@isoloop/core/testing';
 
 export interface HeldProcessOptions {
+  /** Store of the conversation. Default: a new `MemoryStore`. */
+  readonly store?: KeyValueStore;
   readonly witness?: Witness;
   /** Index of the point at which the process waits. Default: it does not wait. */
   readonly holdAt?: number;
 }
 
 /**
- * Isolate that waits at one point, until the test lets it continue or kills it. The points are each
- * event of a run, model request, delta, start and end of a tool, and write to KV. Points count only
- * after `watch`.
+ * Process that waits at one point, until the test lets it continue or kills it. The points are
+ * those of `MortalProcess` and those that the test adds. Points count only after `watch`.
  */
 export class HeldProcess extends MortalProcess {
   readonly #holdAt: number;
@@ -22,8 +23,12 @@ export class HeldProcess extends MortalProcess {
   #isDead = false;
   #isHeld = false;
 
-  constructor({ witness = makeWitness(), holdAt = Infinity }: HeldProcessOptions = {}) {
-    super(new MemoryStore(), witness, { generation: 0 });
+  constructor({
+    store = new MemoryStore(),
+    witness = makeWitness(),
+    holdAt = Infinity,
+  }: HeldProcessOptions = {}) {
+    super(store, witness, { generation: 0 });
     this.#holdAt = holdAt;
     this.#released = new Promise((resolve) => (this.#release = resolve));
     this.#started = new Promise((resolve) => (this.#start = resolve));
