@@ -1,4 +1,4 @@
-import type { AgentResult, EventBatch } from '@isoloop/core';
+import { userMessage, type AgentResult, type EventBatch } from '@isoloop/core';
 import { DirectHost, type DirectHostOptions } from './direct-host.ts';
 import { PendingRequests, type PendingRequestOptions } from './runs/pending-requests.ts';
 import { RunReaders, type RunReader } from './runs/run-readers.ts';
@@ -51,7 +51,7 @@ export class Session {
   ): Promise<AgentResult> {
     this.#pending.abortLeft();
     return (await this.#request({
-      asked: { type: 'work', work },
+      asked: { type: 'work', work: identified(work) },
       controller,
       ...(reader && { reader }),
     })) as AgentResult;
@@ -143,4 +143,13 @@ export class Session {
     this.#host.onReader();
     return joined.finally(() => signal.removeEventListener('abort', stop));
   }
+}
+
+/**
+ * Gives a text an id. If another tab becomes the leader, it gets the request again, and the id says
+ * whether the log has the message.
+ */
+function identified<W extends TabWork>(work: W): W {
+  if (work.type !== 'run' || typeof work.input !== 'string' || !work.input.trim()) return work;
+  return { ...work, input: userMessage(work.input) };
 }

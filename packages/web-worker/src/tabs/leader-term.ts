@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentResult } from '@isoloop/core';
+import type { AgentResult, Msg } from '@isoloop/core';
 import { shownSoFar } from '../session/chat-turn.ts';
 import { endUnknown } from '../session/log/ended-runs.ts';
 import { noteRun, type Journal } from '../session/log/journal.ts';
@@ -9,6 +9,7 @@ import { nobody, onAbort, type Job, type SessionRuns } from '../session/runs/ses
 import { callOptions } from '../wire/call-options.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { Asker } from '../wire/protocol.ts';
+import type { TabWork } from '../wire/tab-protocol.ts';
 import { ending, takeoverEvents, takeoverGap } from './takeover/takeover-events.ts';
 import { takeoverOf, type Takeover } from './takeover/takeover.ts';
 
@@ -36,6 +37,8 @@ interface PreviousRun {
   readonly work: string;
   readonly result: Promise<AgentResult>;
   readonly controller: AbortController;
+  /** Messages of the log when this leader read it. */
+  readonly messages: readonly Msg[];
   /** Id of the tab that requested the run. Set when the tab has repeated its request. */
   owner?: string;
 }
@@ -88,7 +91,18 @@ export class LeaderTerm {
       return result;
     }
     if (runs.ended.has(job.id)) return runs.ended.resultOf(job.id, runs.journal);
-    return runs.perform(job);
+    return (job.again && this.#joined(job.work)) || runs.perform(job);
+  }
+
+  /**
+   * Returns the result of the previous run if that run has taken the messages of a request, as with
+   * `whenBusy: 'inject'`.
+   */
+  #joined(work: TabWork): Promise<AgentResult> | undefined {
+    if (work.type !== 'run' || !this.#previousRun) return undefined;
+    const { messages, result } = this.#previousRun;
+    const given = new Set([work.input].flat().map((item) => (Object(item) as Partial<Msg>).id));
+    return messages.some(({ id }) => given.has(id)) ? result : undefined;
   }
 
   /** Aborts a run that an earlier leader started. */
@@ -103,10 +117,12 @@ export class LeaderTerm {
   leaveOpen(
     reason: AgentError,
     work: string | undefined = this.#options.readers.mirror.work,
+    messages: readonly Msg[] = [],
   ): void {
     const left = leftOpen(reason);
     const result = Promise.resolve(left);
-    if (work !== undefined) this.#previousRun = { work, result, controller: new AbortController() };
+    const controller = new AbortController();
+    if (work !== undefined) this.#previousRun = { work, result, controller, messages };
     this.#untold = left;
   }
 
@@ -140,11 +156,11 @@ export class LeaderTerm {
       const mayGoOn = left.attempts < attempts || left.hasAnswer;
       if (mayGoOn) return this.#goOn(journal, work, left);
       const message = `The run's tab is gone. It was continued ${left.attempts} times.`;
-      return this.leaveOpen(new AgentError('WORKER_TERMINATED', message), work);
+      return this.leaveOpen(new AgentError('WORKER_TERMINATED', message), work, left.messages);
     }
-    const { result } = left;
+    const { result, messages } = left;
     const controller = new AbortController();
-    this.#previousRun = { work, result: endedRun(result), controller };
+    this.#previousRun = { work, result: endedRun(result), controller, messages };
     this.#previousRun.result.catch(() => {});
     runs.ended.add(work, result.message.id);
     runs.tell(takeoverEvents(mirror.events, left.messages), work);
@@ -183,7 +199,7 @@ export class LeaderTerm {
         onStart,
       });
     });
-    this.#previousRun = { work, result, controller };
+    this.#previousRun = { work, result, controller, messages: left.messages };
   }
 }
 

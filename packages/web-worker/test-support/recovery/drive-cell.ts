@@ -74,24 +74,42 @@ export async function driveCell(
   const conversation = new TabConversation({ action, tool: tabActions[action].tool });
   try {
     const tab = await begin(conversation, holdAt);
-    if (failure === 'second tab takes over') {
-      const second = await RecoveryTab.open(conversation, { isActing: true });
-      await second.agent.messages();
-    }
-    const acting = act(conversation, tab);
+    const asker = await askerOf(conversation, tab, { failure, holdAt });
+    const acting = act(conversation, tab, asker);
     // Of a page that is gone, nobody gets the error.
     acting.catch(() => {});
     const held = reported(tab, ({ isHeld }) => isHeld);
     await Promise.race([held, acting]);
     const next = await fail({ conversation, tab, holdAt, acting });
-    const { points: before } = await next.ask('report');
-    const stream = await next.agent.chatTransport().reconnectToStream();
-    if (failure === 'second tab takes over' && stream) expect(before).not.toEqual([]);
-    if (stream) await drain(stream);
+    if (asker === tab) await resume(next, failure);
+    else await acting;
     await finish(conversation, next, { mayBeCut: true });
   } finally {
     conversation.end();
   }
+}
+
+/**
+ * Returns the tab in which the user acts. If a second tab takes over, the user may act in either
+ * tab, and the worker of the first one answers.
+ */
+async function askerOf(
+  conversation: TabConversation,
+  tab: RecoveryTab,
+  { failure, holdAt }: { readonly failure: RecoveryFailure; readonly holdAt: number },
+): Promise<RecoveryTab> {
+  if (failure !== 'second tab takes over') return tab;
+  const second = await RecoveryTab.open(conversation, { isActing: true });
+  await second.agent.messages();
+  return holdAt % 4 < 2 ? tab : second;
+}
+
+/** Opens the stream of the continued run, as a page does, and reads it. */
+async function resume(tab: RecoveryTab, failure: RecoveryFailure): Promise<void> {
+  const { points } = await tab.ask('report');
+  const stream = await tab.agent.chatTransport().reconnectToStream();
+  if (failure === 'second tab takes over' && stream) expect(points).not.toEqual([]);
+  if (stream) await drain(stream);
 }
 
 /** Opens a tab, and lets the user do what comes before the action. */
@@ -104,15 +122,27 @@ async function begin(conversation: TabConversation, holdAt?: number): Promise<Re
   return tab;
 }
 
-/** Does the action, and resolves when its answer has ended. */
-async function act(conversation: TabConversation, tab: RecoveryTab): Promise<void> {
+/**
+ * Does the action in the tab `asker`, and resolves when its answer has ended. The worker of `tab`
+ * answers.
+ */
+async function act(
+  conversation: TabConversation,
+  tab: RecoveryTab,
+  asker: RecoveryTab = tab,
+): Promise<void> {
   const { next, during } = tabActions[conversation.options.action];
-  const answering = next(await tab.history())!(tab.agent);
-  if (!during) return void (await answering);
-  const { streams } = await reported(tab, ({ ran }) => ran.length > 0);
-  const answers = [answering, during(tab.agent)];
-  await reported(tab, (report) => report.streams > streams);
-  await tab.ask('joined');
+  const answers = [next(await asker.history())!(asker.agent)];
+  if (during) {
+    try {
+      const { streams } = await reported(tab, ({ ran }) => ran.length > 0);
+      answers.push(during(asker.agent));
+      await reported(tab, (report) => report.streams > streams);
+      await tab.ask('joined');
+    } catch {
+      // The worker has ended, and with it the answers of its pages.
+    }
+  }
   await Promise.all(answers);
 }
 

@@ -1,4 +1,4 @@
-import { userMessage, type JsonObject } from '@isoloop/core';
+import type { JsonObject } from '@isoloop/core';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
@@ -30,7 +30,6 @@ export interface TabAction {
 }
 
 const second = say('B');
-const third = say('C');
 const asksB = { asks: 'B', asked: ['A', 'B'] } as const;
 
 export const tabActions: Readonly<Record<RecoveryAction, TabAction>> = {
@@ -114,7 +113,7 @@ export function send(message: UIMessage, options: SendOptions = {}): Step {
 }
 
 function inject(agent: RemoteAgent): Promise<unknown> {
-  return agent.call(userMessage(textIn(third), { id: third.id }));
+  return agent.call('C');
 }
 
 function decided(

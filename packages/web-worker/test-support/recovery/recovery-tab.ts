@@ -69,6 +69,7 @@ export class RecoveryTab {
   readonly #frame = document.createElement('iframe');
   #link!: RecoveryLink;
   #worker!: string;
+  #ended = ending();
 
   private constructor(conversation: TabConversation) {
     this.#conversation = conversation;
@@ -96,12 +97,13 @@ export class RecoveryTab {
     return (await this.agent.uiMessages()) as readonly UIMessage[];
   }
 
-  /** Asks the tab's worker. */
+  /** Asks the tab's worker. Rejects if the worker has ended. */
   ask(type: RecoveryQuestion['type']): Promise<RecoveryReport> {
-    return this.#conversation.ask(this.#worker, type);
+    return Promise.race([this.#conversation.ask(this.#worker, type), this.#ended.promise]);
   }
 
   async reload(): Promise<void> {
+    this.#ended.end();
     const { contentWindow } = this.#frame;
     const loaded = new Promise((resolve) => {
       this.#frame.addEventListener('load', resolve, { once: true });
@@ -112,11 +114,13 @@ export class RecoveryTab {
   }
 
   close(): void {
+    this.#ended.end();
     this.#frame.remove();
   }
 
   /** Ends the worker without a notice, as a crash does. */
   killWorker(): void {
+    this.#ended.end();
     this.#link.worker.terminate();
   }
 
@@ -137,6 +141,7 @@ export class RecoveryTab {
       .then(() => this.#page!);
     const worker = crypto.randomUUID();
     this.#worker = worker;
+    this.#ended = ending();
     this.#link = page.link({
       sessionId: id,
       order: { ...options, ...order, id: worker, channel: id, database: id },
@@ -152,4 +157,14 @@ export class RecoveryTab {
   get #page(): RecoveryPage | undefined {
     return (this.#frame.contentWindow as unknown as { recovery?: RecoveryPage } | null)?.recovery;
   }
+}
+
+/** Returns a promise that rejects when the worker ends. */
+function ending(): { readonly promise: Promise<never>; readonly end: () => void } {
+  let end!: () => void;
+  const promise = new Promise<never>((_resolve, reject) => {
+    end = () => reject(new Error('The worker has ended.'));
+  });
+  promise.catch(() => {});
+  return { promise, end };
 }
