@@ -36,7 +36,13 @@ This table says what happens when a failure comes while the agent answers. "Cann
 - **Isolate dies**: the isolate at the edge ends during the answer.
 - **Call without input**: the last message has no answer, and the client asks the agent to continue.
 - **Inject**: the user sends a message while the agent answers another one.
-- **Page tool**: a tool without \`execute\` that runs on the page.
+- **Page tool**: a tool that runs on the page: one of \`pageTools()\`, or a tool without \`execute\` of an endpoint.
+
+In IndexedDB, each failure ends the worker, and the next worker continues the run from its log:
+
+- A tool call that had started is interrupted, and its tool does not run again. For a page tool, the user decides whether it runs again.
+- If the log has nothing of the action yet, the conversation is unchanged, and the user does it again. The page has then shown no answer, and the model has got nothing.
+- If the second tab has asked, it repeats nothing: the next leader gets its request.
 
 For conversations in KV, the answer continues after a disconnect for \`limits.afterDisconnectMs\`, by default 25 seconds. Approvals in KV need the option \`approvals: 'at-least-once'\`.
 `;

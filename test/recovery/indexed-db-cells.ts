@@ -9,36 +9,20 @@ type Outcome = RecoveryCell['outcome'];
 
 const promise = (text: string): Outcome => ({ kind: 'promise', text });
 
-/** What a row says about the run that continues. */
-interface RowTexts {
-  /** What the user did, as the conversation has it. */
-  readonly kept: string;
-  /** What happens to work that has not reached the log. */
-  readonly before: string;
-  /** What happens to the tool call. Default: an interrupted call is not repeated. */
-  readonly tool?: string;
-}
-
-const notRepeated = 'A tool call that had started is interrupted, and never runs again.';
-
 /**
  * Returns the promises of an action. Each failure ends the worker, so all of them share one
- * mechanism: the next worker continues the run from its log.
+ * mechanism: the next worker continues the run from its log. `kept`: what the user did, as the
+ * conversation has it.
  */
-function row({
-  kept,
-  before,
-  tool = notRepeated,
-}: RowTexts): Readonly<Record<RecoveryFailure, Outcome>> {
-  const rest = `${kept}. ${tool} ${before}`;
+function row(kept: string): Readonly<Record<RecoveryFailure, Outcome>> {
   return {
-    reload: promise(`The loaded page continues the answer, and ${rest}`),
-    'closed tab': promise(`A page that is opened later continues the answer, and ${rest}`),
+    reload: promise(`The loaded page continues the answer, and ${kept}.`),
+    'closed tab': promise(`A page that is opened later continues the answer, and ${kept}.`),
     'killed worker': promise(
-      `The page reports WORKER_TERMINATED. A new worker continues the answer, and ${rest}`,
+      `The page gets WORKER_TERMINATED, a new worker continues the answer, and ${kept}.`,
     ),
     'second tab takes over': promise(
-      `The second tab continues the answer without being asked, and ${rest}`,
+      `The second tab continues the answer without being asked, and ${kept}.`,
     ),
     'isolate dies': {
       kind: 'impossible',
@@ -47,33 +31,16 @@ function row({
   };
 }
 
-const again = (what: string): string =>
-  `If the log has nothing of it yet, the conversation is unchanged, and the user ${what} again.`;
-
 const rows: Readonly<Record<RecoveryAction, Readonly<Record<RecoveryFailure, Outcome>>>> = {
-  send: row({ kept: 'the message is there once', before: again('sends it') }),
-  'edit a message': row({
-    kept: 'the edited message replaces the old one',
-    before: again('edits'),
-  }),
-  regenerate: row({ kept: 'the new answer replaces the old one', before: again('asks') }),
-  approve: row({ kept: 'the approval holds', before: again('approves') }),
-  'edit an approval': row({ kept: 'the new arguments hold', before: again('edits') }),
-  deny: row({
-    kept: 'the denial holds',
-    tool: 'The tool never runs.',
-    before: again('denies'),
-  }),
-  inject: row({
-    kept: 'both messages are there once',
-    before: 'If the log has not got a message yet, its call rejects, and the user sends it again.',
-  }),
-  'page tool': row({
-    kept: 'the message is there once',
-    tool: 'The call waits until the user lets a page that is open run the tool.',
-    before: again('sends it'),
-  }),
-  'call without input': row({ kept: 'the message gets its answer', before: again('asks') }),
+  send: row('the message is there once'),
+  'edit a message': row('the edited message replaces the old one'),
+  regenerate: row('the new answer replaces the old one'),
+  approve: row('the approval holds'),
+  'edit an approval': row('the new arguments hold'),
+  deny: row('the tool never runs'),
+  inject: row('both messages are there once'),
+  'page tool': row('an open call waits until the user lets an open page run it'),
+  'call without input': row('the message gets its answer'),
 };
 
 /** The cells of the recovery matrix for conversations in IndexedDB. */

@@ -1,4 +1,5 @@
 import { edgeCells } from './edge-cells.ts';
+import { indexedDbCells } from './indexed-db-cells.ts';
 import type { RecoveryCell, RecoveryStore } from './recovery-cell.ts';
 
 /** Cells of one kind of host, and the test that drives them. */
@@ -13,6 +14,12 @@ export interface HostCells {
 
 /** All cells of the recovery matrix. */
 export const recoveryHosts: readonly HostCells[] = [
+  {
+    test: 'packages/web-worker/src/session/recovery.test.ts',
+    name: 'indexedDbCells',
+    stores: ['IndexedDB'],
+    cells: indexedDbCells,
+  },
   {
     test: 'packages/edge/src/session/recovery.test.ts',
     name: 'edgeCells',

@@ -1,6 +1,6 @@
 import type { RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
-import { expect } from 'vitest';
+import { vi } from 'vitest';
 import type { RecoveryAction } from '../../../../test/recovery/recovery-cell.ts';
 import type { RecoveryLink, RecoveryPage } from './recovery-page.ts';
 import type { RecoveryAnswer, RecoveryQuestion, RecoveryReport } from './recovery-worker.ts';
@@ -12,6 +12,9 @@ export interface ConversationOptions {
 }
 
 const script = '/packages/web-worker/test-support/recovery/recovery-page.ts';
+
+/** Time until a test counts as hanging, in milliseconds, as for `expect.poll`. */
+const patience = { timeout: 120_000, interval: 5 };
 
 /** A conversation in IndexedDB, with the workers that its tabs have started. */
 export class TabConversation {
@@ -38,7 +41,7 @@ export class TabConversation {
 
   /** Resolves when the worker has started. */
   async started(worker: string): Promise<void> {
-    await expect.poll(() => this.#reports.has(worker)).toBe(true);
+    await vi.waitUntil(() => this.#reports.has(worker), patience);
   }
 
   /** Closes all tabs. */
@@ -135,10 +138,7 @@ export class RecoveryTab {
   }): Promise<void> {
     const conversation = this.#conversation;
     const { id, options } = conversation;
-    const page = await expect
-      .poll(() => this.#page)
-      .toBeDefined()
-      .then(() => this.#page!);
+    const page = await vi.waitUntil(() => this.#page, patience);
     const worker = crypto.randomUUID();
     this.#worker = worker;
     this.#ended = ending();
