@@ -1,5 +1,6 @@
+import type { AgentError } from '@isoloop/core';
 import type { UIMessage } from 'ai';
-import type { Browser } from 'playwright';
+import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   asks,
@@ -53,6 +54,9 @@ async function stored(at: Place, id: string): Promise<readonly string[]> {
       .join(' | '),
   );
 }
+
+const failure = (page: Page): Promise<string | undefined> =>
+  page.evaluate(() => (window.agentChat.error as AgentError | undefined)?.code);
 
 test('a page that is loaded during an answer shows each part once, and says that it continues', async () => {
   const { id, page } = await openChat('/do');
@@ -143,19 +147,16 @@ test('a second tab shows the answer of the first, says so, and can stop it', asy
 });
 
 test.for(places)(
-  '%s: a reloaded page approves and denies; other arguments are refused, and the call waits on',
+  '%s: a reloaded page approves, denies and edits; arguments that do not fit are refused, and the call waits on',
   async (at) => {
     const { page } = await openChat(at);
     await send(page, 'remove it');
     await asks(page, 1);
     await page.reload();
     await asks(page, 1);
-    const refusal = await page.evaluate(() =>
-      window.agentChat.approvals[0]!.edit({ place: 'Busan' }).catch(
-        ({ code }: { readonly code: string }) => code,
-      ),
-    );
-    expect(refusal).toBe('INVALID_DECISION');
+    await page.evaluate(() => window.agentChat.approvals[0]!.edit({ place: 7 }));
+    await expect.poll(() => failure(page)).toBe('INVALID_DECISION');
+    await asks(page, 1);
     await page.evaluate(() => window.agentChat.approvals[0]!.approve());
     const approved = 'assistant | remove output-available removed | It is removed.';
     await expect.poll(async () => (await shown(page)).at(-1)).toBe(approved);
@@ -171,10 +172,19 @@ test.for(places)(
       .poll(async () => (await shown(page)).at(-1))
       .toMatch(/^assistant \| remove output-denied not today \| It is .*not today/);
     await ready(page);
+
+    await send(page, 'remove it');
+    await asks(page, 1);
+    await page.evaluate(() => window.agentChat.approvals[0]!.edit({ place: 'Busan' }));
+    await expect.poll(async () => (await shown(page)).at(-1)).toBe(approved);
+    await ready(page);
     const all = await shown(page);
     await page.reload();
     await ready(page);
     expect(await shown(page)).toEqual(all);
+    expect(await page.evaluate(() => window.agentChat.messages.at(-1)!.parts)).toContainEqual(
+      expect.objectContaining({ type: 'tool-remove', input: { place: 'Busan' } }),
+    );
   },
 );
 
@@ -201,12 +211,8 @@ test.for(places)(
       sessionId: id,
       messages: [{}, {}, {}, {}],
     });
-    const refusal = await page.evaluate(() =>
-      window.agentChat.sessions
-        .rename('unknown', 'x')
-        .catch(({ code }: { readonly code: string }) => code),
-    );
-    expect(refusal).toBe('NOT_FOUND');
+    await page.evaluate(() => window.agentChat.sessions.rename('unknown', 'x'));
+    await expect.poll(() => failure(page)).toBe('NOT_FOUND');
     await page.evaluate(() => window.agentChat.sessions.open());
     await expect.poll(() => shown(page)).toEqual([]);
     await page.evaluate((own) => window.agentChat.sessions.open(own), id);

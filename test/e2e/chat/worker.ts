@@ -1,4 +1,5 @@
 import { ReActAgent, tool } from '@isoloop/core';
+import { jsonSchema } from '@isoloop/core/json-schema';
 import { createAgentHandler, type AgentHandlerOptions } from '@isoloop/edge';
 import { Hono } from 'hono';
 import { release, ruledModel } from './ruled-model.ts';
@@ -9,11 +10,11 @@ export interface Env {
   readonly SESSION_SECRET: string;
 }
 
-const place = {
+const place = jsonSchema({
   type: 'object',
   properties: { place: { type: 'string' } },
   required: ['place'],
-} as const;
+});
 
 const options: AgentHandlerOptions<Env> = {
   // The interval is shorter than the model's pauses, so that keep-alive comments come between its

@@ -16,8 +16,8 @@ type Reason = Phase | 'look';
 export interface AgentChatState {
   readonly phase: Phase;
   readonly events: readonly AgentTimelineEvent[];
-  /** Stored conversations. `undefined` until they are loaded. */
-  readonly sessions: readonly AgentSessionEntry[] | undefined;
+  /** Stored conversations, as soon as they are loaded. */
+  readonly sessions?: readonly AgentSessionEntry[];
   /** Failure of the last action that is not a message. */
   readonly error?: Error | undefined;
 }
@@ -38,7 +38,6 @@ export class AgentChat {
   /** Ids of the runs whose events this chat has read. */
   readonly #runs: Set<string> = new Set();
   #link: AgentLink | undefined;
-  #unwatch: () => void = () => {};
   /** Number of components that show the chat. */
   #users = 0;
   /**
@@ -67,18 +66,22 @@ export class AgentChat {
   /** `isNew`: no stored conversation has this id, so there is nothing to load. */
   constructor(id: string, open: () => AgentLink, isNew = false) {
     this.#open = open;
-    this.state = {
-      phase: isNew ? 'idle' : 'loading',
-      events: [],
-      sessions: undefined,
-    };
+    this.state = { phase: isNew ? 'idle' : 'loading', events: [] };
     this.chat = new Chat<UIMessage>({
       id,
       transport: {
         resumeStreamIsReplay: true,
         sendMessages: async (asked) => {
           this.#run = undefined;
-          return this.#connected.transport.sendMessages(asked);
+          const { transport, history } = this.#connected;
+          try {
+            return await transport.sendMessages(asked);
+          } catch (error) {
+            // A tool call whose decision was refused still waits.
+            if (asked.messages.at(-1)?.role === 'assistant')
+              this.chat.messages = await history().catch(() => this.chat.messages);
+            throw error;
+          }
         },
         reconnectToStream: (asked) => this.#reconnect(asked),
       },
@@ -197,13 +200,9 @@ export class AgentChat {
     throw new AgentError('ABORTED', 'No component shows the chat.');
   }
 
-  get #isBusy(): boolean {
-    return this.chat.status === 'submitted' || this.chat.status === 'streaming';
-  }
-
   #connect(): void {
     this.#link = this.#open();
-    this.#unwatch = this.#link.watch((runId) => this.#hear(runId));
+    this.#link.watch((runId) => this.#hear(runId));
     void this.#loadSessions();
     if (this.state.phase === 'loading' || this.chat.messages.length) void this.resume();
   }
@@ -211,7 +210,6 @@ export class AgentChat {
   #detach(): AgentLink | undefined {
     const link = this.#link;
     this.#link = undefined;
-    this.#unwatch();
     return link;
   }
 
@@ -244,7 +242,7 @@ export class AgentChat {
 
   /** Resolves when the chat reads no answer. */
   async #rest(): Promise<void> {
-    while (this.#isBusy)
+    while (this.chat.status === 'submitted' || this.chat.status === 'streaming')
       await new Promise<void>((resolve) => {
         const stop = this.chat['~registerStatusCallback'](() => {
           stop();

@@ -12,10 +12,9 @@ export interface AgentLink {
   history(): Promise<UIMessage[]>;
   /**
    * Calls `listener` when another page may have changed the conversation. If a run has begun, the
-   * listener gets the id of the run, which may be a run of this page. Returns a function that stops
-   * this.
+   * listener gets the id of the run, which may be a run of this page. `close()` ends this.
    */
-  watch(listener: (runId?: string) => void): () => void;
+  watch(listener: (runId?: string) => void): void;
   /** Stops the turn where it runs. The chat itself stops reading. */
   stop(): Promise<void>;
   close(): void;

@@ -52,6 +52,7 @@ function linkEndpoint(
   const path = pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
+  const closing = new AbortController();
   const tell = (): void => otherTabs.postMessage('changed');
   const headers = (): Readonly<Record<string, string>> => {
     const { headers: given = {} } = latest();
@@ -117,25 +118,23 @@ function linkEndpoint(
     }),
     history: async () => typedMessages(await stored(sessionId)),
     watch(listener) {
-      const hear = (): void => listener();
+      const { signal } = closing;
       const look = (): void => {
         if (document.visibilityState === 'visible') listener();
       };
-      otherTabs.addEventListener('message', hear);
-      addEventListener('focus', look);
-      document.addEventListener('visibilitychange', look);
-      return () => {
-        otherTabs.removeEventListener('message', hear);
-        removeEventListener('focus', look);
-        document.removeEventListener('visibilitychange', look);
-      };
+      otherTabs.addEventListener('message', () => listener(), { signal });
+      addEventListener('focus', look, { signal });
+      document.addEventListener('visibilitychange', look, { signal });
     },
     async stop() {
       // Conversations in KV cannot be interrupted. There, the end of the reading ends the turn.
       await ask(`${path}/interrupt`, 'POST', { mode: 'abort' }).catch(() => {});
       tell();
     },
-    close: () => otherTabs.close(),
+    close() {
+      closing.abort();
+      otherTabs.close();
+    },
   };
 }
 

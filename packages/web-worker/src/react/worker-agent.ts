@@ -17,26 +17,26 @@ export function linkWorkerAgent(worker: Worker | SharedWorker, options: LinkOpti
       return databaseSessions(options.agent);
     },
     history: async () => typedMessages<UIMessage>([...(await agent.uiMessages())]),
-    watch: (listener) => watchRuns(agent, listener),
+    watch: (listener) => void watchRuns(agent, listener),
     stop: async () => {},
     close: () => agent.close(),
   };
 }
 
-/** Calls `listener` once for each run of the session, when its question is in the log. */
-function watchRuns(agent: RemoteAgent, listener: (runId: string) => void): () => void {
-  const runs = agent.watch();
-  const read = async (): Promise<void> => {
-    let seen = '';
-    for await (const { type, runId, agentPath } of runs) {
+/**
+ * Calls `listener` once for each run of the session, when its question is in the log. Ends with the
+ * connection.
+ */
+async function watchRuns(agent: RemoteAgent, listener: (runId: string) => void): Promise<void> {
+  let seen = '';
+  try {
+    for await (const { type, runId, agentPath } of agent.watch()) {
       const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
       if (!isAtWork || agentPath.length > 1 || runId === seen) continue;
       seen = runId;
       listener(runId);
     }
-  };
-  read().catch(() => {
+  } catch {
     // The connection has ended. The next message reports it.
-  });
-  return () => void runs.cancel();
+  }
 }
