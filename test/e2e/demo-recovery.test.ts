@@ -13,6 +13,7 @@ import {
   send,
   timeline,
 } from './demo-server.ts';
+import { heldQuestion, release } from './held-answer.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -68,6 +69,73 @@ test('the button Try again replaces a broken answer', async () => {
   await expect.poll(() => timeline(page).getByText('Ended: error').count()).toBe(2);
   await expect.poll(() => answers(page).allInnerTexts()).toEqual(broken);
   expect(await questions(page).allInnerTexts()).toEqual(['Hello?']);
+});
+
+const offlineRules = 'I am the offline';
+const notice = (page: Page) => page.getByRole('alert');
+const modelButton = (page: Page, name: string) =>
+  page.getByRole('button', { name: `Model: ${name}`, exact: true });
+
+test('after a reload the page asks for the model’s key, and nothing else answers meanwhile', async () => {
+  const { page, problems } = await openDemo(browser, inject('demoUrl'));
+  const endpoint = { baseURL: `${inject('providerUrl')}/deltas/3/v1`, key: 'sk-secret' };
+  await chooseModel(page, /OpenAI-compatible/, endpoint);
+  await ask(page, 'Hello?');
+  const answer = await answers(page).last().innerText();
+  await page.reload();
+  await modelButton(page, 'test-model, key needed').waitFor();
+  await expect.poll(() => answers(page).allInnerTexts()).toEqual([answer]);
+  expect(await notice(page).innerText()).toContain('The key of test-model is gone.');
+  expect(await page.getByRole('button', { name: 'Answer again' }).count()).toBe(0);
+  const field = page.getByLabel('Your message');
+  await field.fill('Are you there?');
+  await field.press('Enter');
+  expect(await field.inputValue()).toBe('Are you there?');
+  expect(await questions(page).allInnerTexts()).toEqual(['Hello?']);
+
+  await notice(page).getByRole('button', { name: 'Choose the model' }).click();
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.getByLabel('Base URL').inputValue()).toBe(endpoint.baseURL);
+  await dialog.getByLabel('Key', { exact: true }).fill(endpoint.key);
+  await dialog.getByRole('button', { name: 'Use this model' }).click();
+  await modelButton(page, 'test-model').waitFor();
+  await ask(page, 'Are you there?');
+  expect(await answers(page).count()).toBe(2);
+  expect(await answers(page).last().innerText()).not.toContain(offlineRules);
+  const stored = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
+  expect(stored).toContain(endpoint.baseURL);
+  expect(stored).not.toContain(endpoint.key);
+  expect(problems).toEqual([]);
+});
+
+test('an answer that a reload cut off waits for the key, and then continues with the same model', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  const endpoint = { baseURL: `${inject('heldModelUrl')}/v1`, key: 'sk-secret' };
+  await chooseModel(page, /OpenAI-compatible/, endpoint);
+  const question = heldQuestion();
+  await send(page, question);
+  await expect.poll(() => answers(page).count()).toBe(1);
+  await page.reload();
+  await notice(page).waitFor();
+  await release(question);
+  await chooseModel(page, /OpenAI-compatible/, endpoint);
+  await expect.poll(() => answers(page).last().innerText()).toContain('top of the page');
+  expect(await questions(page).allInnerTexts()).toEqual([question]);
+  expect(await answers(page).count()).toBe(1);
+});
+
+test('after a reload a model without a key goes on', async () => {
+  const { page } = await openDemo(browser, inject('demoUrl'));
+  await chooseModel(page, /OpenAI-compatible/, {
+    baseURL: `${inject('providerUrl')}/deltas/3/v1`,
+  });
+  await ask(page, 'Hello?');
+  await page.reload();
+  await modelButton(page, 'test-model').waitFor();
+  await page.getByRole('button', { name: 'Answer again' }).click();
+  await timeline(page).getByText('Ended: stop').waitFor({ state: 'attached' });
+  await expect.poll(() => answers(page).count()).toBe(1);
+  expect(await answers(page).last().innerText()).not.toContain(offlineRules);
 });
 
 test('the page keeps the keyboard focus after a dialog, after an example question and after sending', async () => {

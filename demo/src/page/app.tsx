@@ -2,15 +2,19 @@ import { useEffect, useLayoutEffect, useState } from 'react';
 import { Conversation } from './conversation.tsx';
 import { createDraft } from './draft.ts';
 import { Header } from './header.tsx';
+import { LockedConversation } from './locked-conversation.tsx';
 import { ModelDialog } from './model-dialog.tsx';
-import { loadSettings, saveSettings, type ModelChoice, type Settings } from './settings.ts';
+import { loadSettings, saveSettings, type Settings } from './settings.ts';
 import { useSharedModel } from './use-shared-model.ts';
 import { applyTheme } from './theme.ts';
 
 export function App() {
   const [settings, setSettings] = useState(loadSettings);
-  const [workerModel, setWorkerModel] = useSharedModel(settings.sessions.worker);
-  const [edgeModel, setEdgeModel] = useState<ModelChoice>({ kind: 'offline' });
+  const [workerModel, setWorkerModel] = useSharedModel(
+    settings.sessions.worker,
+    settings.models.worker,
+  );
+  const [edgeModel, setEdgeModel] = useState(settings.models.edge);
   const [choosing, setChoosing] = useState(false);
   const [draft] = useState(createDraft);
   const { home, theme } = settings;
@@ -19,7 +23,10 @@ export function App() {
   const change = (changes: Partial<Settings>): void =>
     setSettings((current) => ({ ...current, ...changes }));
 
-  useEffect(() => saveSettings(settings), [settings]);
+  useEffect(
+    () => saveSettings({ ...settings, models: { worker: workerModel, edge: edgeModel } }),
+    [settings, workerModel, edgeModel],
+  );
   useLayoutEffect(() => applyTheme(theme), [theme]);
 
   return (
@@ -32,15 +39,25 @@ export function App() {
         onModel={() => setChoosing(true)}
         onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
       />
-      <Conversation
-        // A conversation's state must not outlive it.
-        key={`${home}:${sessionId}`}
-        home={home}
-        sessionId={sessionId}
-        model={model}
-        draft={draft}
-        onTheme={(next) => change({ theme: next })}
-      />
+      {model.kind === 'locked' ? (
+        <LockedConversation
+          key={sessionId}
+          sessionId={sessionId}
+          model={model.model}
+          draft={draft}
+          onModel={() => setChoosing(true)}
+        />
+      ) : (
+        <Conversation
+          // A conversation's state must not outlive it.
+          key={`${home}:${sessionId}`}
+          home={home}
+          sessionId={sessionId}
+          model={model}
+          draft={draft}
+          onTheme={(next) => change({ theme: next })}
+        />
+      )}
       {choosing && (
         <ModelDialog
           home={home}

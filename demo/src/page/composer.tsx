@@ -11,7 +11,8 @@ import type { Draft } from './draft.ts';
 export interface ComposerProps {
   readonly busy: boolean;
   readonly draft: Draft;
-  readonly onSend: (text: string) => void;
+  /** Absent while nothing can answer. */
+  readonly onSend: ((text: string) => void) | undefined;
   readonly onStop: () => void;
   readonly children: ReactNode;
 }
@@ -31,7 +32,7 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
     setText(written);
   };
   const send = (): void => {
-    if (busy || !text.trim()) return;
+    if (busy || !onSend || !text.trim()) return;
     onSend(text.trim());
     write('');
   };
@@ -78,7 +79,7 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
         ) : (
           // Uses `aria-disabled`, because a button with `disabled` would lose the focus when Stop
           // turns into Send.
-          <button type="submit" className="primary" aria-disabled={!text.trim()}>
+          <button type="submit" className="primary" aria-disabled={!onSend || !text.trim()}>
             Send
           </button>
         )}

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { agentSource } from './agent-source.ts';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
-import { ErrorNotice } from './error-notice.tsx';
+import { ErrorNotice } from './notices.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
 import type { Home, ModelChoice } from './settings.ts';

@@ -78,5 +78,6 @@ function shortName(model: ModelChoice) {
 
 function modelName(model: ModelChoice): string {
   if (model.kind === 'offline') return 'offline rules';
-  return model.kind === 'edge' ? 'the edge’s' : model.model;
+  if (model.kind === 'edge') return 'the edge’s';
+  return model.kind === 'locked' ? `${model.model}, key needed` : model.model;
 }

@@ -12,7 +12,7 @@ export interface ModelDialogProps {
 
 export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [kind, setKind] = useState(model.kind);
+  const [kind, setKind] = useState(model.kind === 'locked' ? 'endpoint' : model.kind);
   const [baseURL, setBaseURL] = useState(endpoint.baseURL);
   const [name, setName] = useState(endpoint.model);
   const [apiKey, setApiKey] = useState(model.kind === 'endpoint' ? model.apiKey : '');
@@ -133,7 +133,8 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
             </label>
             <p className="hint">
               The key stays in the memory of this page and its worker, and of other tabs with this
-              conversation. It is stored nowhere and gone with them.
+              conversation. It is stored nowhere and gone with them: a page that is loaded again
+              asks for it.
             </p>
           </div>
         )}

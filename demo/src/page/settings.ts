@@ -11,22 +11,27 @@ export const modelChoice = z.discriminatedUnion('kind', [
     model: z.string(),
     apiKey: z.string(),
   }),
+  /** An endpoint whose key is gone. Nothing answers until the user enters the key again. */
+  z.object({ kind: z.literal('locked'), baseURL: z.string(), model: z.string() }),
   z.object({ kind: z.literal('edge') }),
 ]);
 
 /** The model of the agent. The model's key is never stored. */
 export type ModelChoice = Readonly<z.infer<typeof modelChoice>>;
 
+const offline: ModelChoice = { kind: 'offline' };
+
 const schema = z.object({
   home: z.enum(['worker', 'edge']),
   /** Ids of the two conversations. The worker and the edge store conversations separately. */
   sessions: z.object({ worker: z.string(), edge: z.string() }),
+  models: z.object({ worker: modelChoice, edge: modelChoice }),
   theme: z.enum(['light', 'dark', 'system']),
   endpoint: z.object({ baseURL: z.string(), model: z.string() }),
 });
 
 /** The settings that belong to one tab. */
-const place = schema.pick({ home: true, sessions: true });
+const place = schema.pick({ home: true, sessions: true, models: true });
 
 export type Settings = z.infer<typeof schema>;
 
@@ -45,18 +50,29 @@ export function loadSettings(): Settings {
     return {
       home: 'worker',
       sessions: { worker: crypto.randomUUID(), edge: crypto.randomUUID() },
+      models: { worker: offline, edge: offline },
       theme: 'system',
       endpoint: { baseURL: 'https://api.openai.com/v1', model: '' },
     };
   }
 }
 
-/** Saves the settings. If storage is full or forbidden, the page works without saving. */
+/**
+ * Saves the settings, without the models' keys. If storage is full or forbidden, the page works
+ * without saving.
+ */
 export function saveSettings(settings: Settings): void {
+  const { worker, edge } = settings.models;
+  const stored = { ...settings, models: { worker: withoutKey(worker), edge: withoutKey(edge) } };
   try {
-    localStorage.setItem(key, JSON.stringify(settings));
-    sessionStorage.setItem(key, JSON.stringify(place.parse(settings)));
+    localStorage.setItem(key, JSON.stringify(stored));
+    sessionStorage.setItem(key, JSON.stringify(place.parse(stored)));
   } catch {
     // Ignores the error, because the conversation itself is stored elsewhere.
   }
+}
+
+function withoutKey(choice: ModelChoice): ModelChoice {
+  if (choice.kind !== 'endpoint' || !choice.apiKey) return choice;
+  return { kind: 'locked', baseURL: choice.baseURL, model: choice.model };
 }

@@ -4,7 +4,7 @@ import { modelChoice, type ModelChoice } from './settings.ts';
 
 const note = z.discriminatedUnion('type', [
   z.object({ type: z.literal('chosen'), model: modelChoice }),
-  /** Asks the other tabs for the model, because a new tab does not know it. */
+  /** Asks the other tabs for the model, because a new tab does not know its key. */
   z.object({ type: z.literal('which') }),
 ]);
 
@@ -13,12 +13,13 @@ type Note = z.infer<typeof note>;
 /**
  * Shares the chosen model between the tabs of a conversation. The worker of one tab answers for all
  * tabs, so all tabs must use the same model. The pages send the key to each other and never store
- * it.
+ * it. `stored`: the model before the page was loaded.
  */
 export function useSharedModel(
   sessionId: string,
+  stored: ModelChoice,
 ): readonly [ModelChoice, (model: ModelChoice) => void] {
-  const [model, setModel] = useState<ModelChoice>({ kind: 'offline' });
+  const [model, setModel] = useState(stored);
   const current = useRef<ModelChoice>(model);
   const tabs = useRef<BroadcastChannel>(undefined);
 
@@ -29,7 +30,8 @@ export function useSharedModel(
       const told = note.safeParse(data);
       if (!told.success) return;
       if (told.data.type === 'chosen') setModel((current.current = told.data.model));
-      else if (current.current.kind !== 'offline') post({ type: 'chosen', model: current.current });
+      else if (current.current.kind === 'endpoint')
+        post({ type: 'chosen', model: current.current });
     });
     tabs.current = channel;
     post({ type: 'which' });

@@ -1,5 +1,25 @@
 import { readableError } from './readable-error.ts';
 
+export interface KeyNoticeProps {
+  readonly model: string;
+  readonly onModel: () => void;
+}
+
+/** Asks for a key that was in the memory of a page that is gone. */
+export function KeyNotice({ model, onModel }: KeyNoticeProps) {
+  return (
+    <div className="notice" role="alert">
+      <p>
+        <strong>The key of {model} is gone.</strong> The page stores no keys. Enter the key again,
+        or choose the offline rules. Your conversation is kept.
+      </p>
+      <button type="button" onClick={onModel}>
+        Choose the model
+      </button>
+    </div>
+  );
+}
+
 export interface ErrorNoticeProps {
   readonly error: unknown;
   readonly onRetry: () => void;
