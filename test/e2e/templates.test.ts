@@ -10,6 +10,7 @@ import { root } from '../../scripts/root.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
+import { heldQuestion, release } from './held-answer.ts';
 
 const folder = mkdtempSync(`${tmpdir()}/isoloop-templates-`);
 const said = 'The tools say:';
@@ -63,14 +64,17 @@ async function create(template: string, packages: readonly string[]): Promise<st
   return project;
 }
 
-/** Serves the endpoint of a project with a model of the provider server. Returns its token. */
-async function serve(project: string): Promise<{ readonly url: string; readonly token: string }> {
-  const secrets = readFileSync(`${project}/.dev.vars`, 'utf8');
-  const model = `MODEL_URL="${inject('providerUrl')}/scripted/v1"\n`;
+/** Serves the endpoint of a project with a model of this machine. Returns its token. */
+async function serve(
+  project: string,
+  modelUrl = `${inject('providerUrl')}/scripted/v1`,
+): Promise<{ readonly url: string; readonly token: string }> {
+  const secrets = readFileSync(`${project}/.dev.vars`, 'utf8').replace(/^MODEL_URL=.*\n/m, '');
+  const model = `MODEL_URL="${modelUrl}"\n`;
   writeFileSync(`${project}/.dev.vars`, secrets + model);
   const edge = startLocalEdge({
     port: await freePort(),
-    persistTo: `${project}/state`,
+    persistTo: mkdtempSync(`${project}/state-`),
     config: `${project}/wrangler.toml`,
   });
   onTestFinished(() => edge.stop());
@@ -134,17 +138,24 @@ test('the template "endpoint" answers OpenAI’s client, continues its conversat
   await expect(nobody.models.list()).rejects.toMatchObject({ status: 401 });
 });
 
-test('the template "both" continues one conversation in the tab and at the edge', async () => {
-  const project = await create('both', ['core', 'web-worker', 'edge']);
-  const { url, token } = await serve(project);
+let both: Promise<string> | undefined;
+
+/** Opens the template `both`, whose project is created once. */
+async function openBoth(modelUrl?: string) {
+  both ??= create('both', ['core', 'web-worker', 'edge']);
+  const { url, token } = await serve(await both, modelUrl);
   const context = await newContext(browser);
   onTestFinished(() => context.close());
   await context.addInitScript((given) => localStorage.setItem('token', given), token);
   const page = await context.newPage();
+  return { url, context, page, place: page.getByLabel('Answer in') };
+}
+
+test('the template "both" continues one conversation in the tab and at the edge', async () => {
+  const { url, context, page, place } = await openBoth();
   const asked: string[] = [];
   context.on('request', (request) => asked.push(new URL(request.url()).pathname));
   await page.goto(url);
-  const place = page.getByLabel('Answer in');
   const answers = async () => (await sections(page)).filter((text) => text.includes(said)).length;
   await ask(page, 'First, in the tab');
   await expect.poll(answers).toBe(1);
@@ -168,3 +179,46 @@ test('the template "both" continues one conversation in the tab and at the edge'
   const stranger = await fetch(`${url}/store/keys`, { method: 'POST', body: '[""]' });
   expect(stranger.status).toBe(401);
 });
+
+test.each([
+  { from: 'tab', to: 'edge' },
+  { from: 'edge', to: 'tab' },
+])(
+  'the template "both" moves from the $from to the $to only when the answer has ended, also after a reload and in another tab',
+  async ({ from, to }) => {
+    const { url, context, page, place } = await openBoth(`${inject('heldModelUrl')}/v1`);
+    await page.goto(url);
+    await place.selectOption(from);
+    const question = heldQuestion();
+    await ask(page, question);
+    const shows = async (shown: Page, text: string): Promise<void> => {
+      await expect.poll(async () => (await sections(shown)).join('\n')).toContain(text);
+    };
+    const offered = (shown: Page) => shown.getByLabel('Answer in').isEnabled();
+    await shows(page, 'I am the offline');
+    expect(await offered(page)).toBe(false);
+    expect(await page.getByText('You can move when the answer has ended.').count()).toBe(1);
+    const other = await context.newPage();
+    await other.goto(url);
+    await shows(other, question);
+    await expect.poll(() => offered(other)).toBe(false);
+    await page.reload();
+    await shows(page, 'I am the offline');
+    for (const each of [page, other]) {
+      expect(await each.getByLabel('Answer in').inputValue()).toBe(from);
+      expect(await offered(each)).toBe(false);
+    }
+    await release(question);
+    for (const each of [page, other]) {
+      await shows(each, 'top of the page');
+      await expect.poll(() => offered(each)).toBe(true);
+    }
+    await place.selectOption(to);
+    await expect.poll(() => other.getByLabel('Answer in').inputValue()).toBe(to);
+    for (const each of [page, other]) {
+      await shows(each, 'top of the page');
+      await expect.poll(() => offered(each)).toBe(true);
+      expect(await sections(each)).toEqual([question, expect.stringContaining('I am the offline')]);
+    }
+  },
+);

@@ -5,12 +5,20 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from 'cloudflare:test';
-import { AgentError, textOf as textOfMessage, tool } from '@isoloop/core';
+import {
+  AgentError,
+  InMemoryMemory,
+  ReActAgent,
+  textOf as textOfMessage,
+  tool,
+  userMessage,
+} from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from '../agent-handler.ts';
-import { boundTo, factories, sessions } from '../../test-support/agent-session.ts';
+import { boundTo, factories, sessions, type SessionEnv } from '../../test-support/agent-session.ts';
 import type { SessionAgent } from '../handler-options.ts';
 import {
   ask,
@@ -54,6 +62,23 @@ test('a session streams its answers, keeps them across evictions, and shows them
     { messages: [] },
     expect.any(String),
   ]);
+});
+
+test('a session whose host has a memory of its own shows a conversation that began elsewhere', async () => {
+  const { stub } = open([]);
+  const shared = new InMemoryMemory([userMessage('Asked in a tab.')]);
+  const host = createAgentHandler<SessionEnv>({
+    agent: () => new ReActAgent({ name: 'unused', model: new ScriptedModel([]) }),
+    memory: () => shared,
+  });
+  const shown = await runInDurableObject(stub, async (_, state) => {
+    const session = new host.Session(state, given);
+    const asked = { user: 'ann', session: 'moved', requestId: 'r', command: { type: 'messages' } };
+    const body = JSON.stringify(asked);
+    const response = await session.fetch(new Request('http://object/', { method: 'POST', body }));
+    return (await response.json()) as { readonly messages: UIMessage[] };
+  });
+  expect(shown.messages.map(textOf)).toEqual(['Asked in a tab.']);
 });
 
 test('a session queues the second of two concurrent requests, and each request uses its own model', async () => {

@@ -37,6 +37,8 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
       switch (command.type) {
         case 'turn':
           return this.#host.turn(request, command);
+        case 'messages':
+          return json({ messages: await this.#host.messages(request) });
         case 'list':
           return json({ chats: this.#index.list(command) });
         case 'put-in-list':

@@ -25,7 +25,6 @@ export interface HostedSession {
    * through the guards and comes after the agent's own words.
    */
   interrupt(command: Command<'interrupt'>): Promise<boolean>;
-  messages(): Promise<readonly UiMessage[]>;
   rename(command: Command<'rename'>): Promise<void>;
   delete(): Promise<void>;
 }
@@ -33,15 +32,13 @@ export interface HostedSession {
 /** Carries out a command about one session that starts no turn. */
 export async function answerCommand(
   session: HostedSession,
-  command: Command<'stream' | 'interrupt' | 'messages' | 'rename' | 'delete'>,
+  command: Command<'stream' | 'interrupt' | 'rename' | 'delete'>,
 ): Promise<Response> {
   switch (command.type) {
     case 'stream':
       return session.stream(command);
     case 'interrupt':
       return json({ interrupted: await session.interrupt(command) });
-    case 'messages':
-      return json({ messages: await session.messages() });
     case 'rename':
       await session.rename(command);
       return noContent();

@@ -94,11 +94,12 @@ export class SessionHost implements HostedSession {
     return running ? interruptTurn(running, running.turns, command) : false;
   }
 
-  async messages(): Promise<readonly UiMessage[]> {
+  async messages({ user, session }: SessionRequest): Promise<readonly UiMessage[]> {
     await this.#deleting?.catch(() => {});
     await this.#wake();
-    const { identity } = this.#record;
-    if (!identity) return [];
+    // The host's own memory may have a conversation that began elsewhere.
+    if (!this.#record.identity && !this.#settings.memory) return [];
+    const identity = this.#record.identity ?? { user, session, createdAt: Date.now() };
     const { memory, turns } = await this.#open(identity);
     const stored = await memory.read();
     const missing = turns.runningMessages.filter(

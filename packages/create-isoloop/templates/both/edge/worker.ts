@@ -13,6 +13,7 @@ interface Env {
   readonly OPENAI_API_KEY: string;
   readonly CLIENT_TOKEN: string;
   readonly CHAT_KV: KVNamespace;
+  readonly CHAT_SESSION: DurableObjectNamespace;
   readonly CONVERSATIONS: DurableObjectNamespace<Conversations>;
 }
 
@@ -76,6 +77,9 @@ const handler = createAgentHandler<Env>({
     }),
   }),
 });
+
+/** Runs the turns of one conversation. A page that is loaded again continues to read them. */
+export const ChatSession = handler.Session;
 
 const app = new Hono<{ Bindings: Env }>();
 app.post('/store/:method', async (c) => {

@@ -1,5 +1,5 @@
 import { agentEndpoint, useAgentChat, type AgentUIMessage } from '@isoloop/web-worker/react';
-import { useState } from 'react';
+import { useState, useSyncExternalStore } from 'react';
 import type { Assistant } from './agent.ts';
 
 const worker = new Worker(new URL('./agent.ts', import.meta.url), { type: 'module' });
@@ -7,30 +7,44 @@ const token: string = (localStorage['token'] ||= prompt('Your token') ?? '');
 const endpoint = agentEndpoint('/api/chat', { headers: { authorization: `Bearer ${token}` } });
 const options = { token };
 
+type Place = 'tab' | 'edge';
+
 /** One conversation. Each question is answered where the reader chooses. */
 export function Chat() {
-  const [place, setPlace] = useState<'tab' | 'edge'>('tab');
+  const [place, move] = usePlace();
   return (
     <main>
-      <label>
-        Answer in{' '}
-        <select value={place} onChange={({ target }) => setPlace(target.value as typeof place)}>
-          <option value="tab">this tab</option>
-          <option value="edge">the edge</option>
-        </select>
-      </label>
-      <Conversation key={place} place={place} />
+      <Conversation key={place} place={place} onMove={move} />
     </main>
   );
 }
 
-function Conversation({ place }: { readonly place: 'tab' | 'edge' }) {
+interface ConversationProps {
+  readonly place: Place;
+  readonly onMove: (place: Place) => void;
+}
+
+function Conversation({ place, onMove }: ConversationProps) {
   const [text, setText] = useState('');
   const source = place === 'tab' ? worker : endpoint;
   const chat = useAgentChat<Assistant>(source, { sessionId: 'first', options });
   const { messages, sendMessage, stop, isBusy, status, error } = chat;
+  const isLoading = status === 'loading';
   return (
     <>
+      <label>
+        Answer in{' '}
+        <select
+          value={place}
+          // Both places would answer if the conversation moved during an answer.
+          disabled={isBusy || isLoading}
+          onChange={({ target }) => onMove(target.value as Place)}
+        >
+          <option value="tab">this tab</option>
+          <option value="edge">the edge</option>
+        </select>{' '}
+        {isBusy && <small>You can move when the answer has ended.</small>}
+      </label>
       {messages.map(({ id, role, parts }) => (
         <section key={id} className={role}>
           {parts.map((part, index) => (
@@ -51,13 +65,29 @@ function Conversation({ place }: { readonly place: 'tab' | 'edge' }) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button disabled={isBusy || status === 'loading' || !text.trim()}>Send</button>
+        <button disabled={isBusy || isLoading || !text.trim()}>Send</button>
         <button type="button" disabled={!isBusy} onClick={() => stop()}>
           Stop
         </button>
       </form>
     </>
   );
+}
+
+/** All tabs use the same place, because they show the same conversation. */
+function usePlace(): readonly [Place, (place: Place) => void] {
+  const place = useSyncExternalStore(watchStorage, () => localStorage['place'] ?? 'tab');
+  const move = (next: Place): void => {
+    localStorage['place'] = next;
+    // The browser tells only the other tabs.
+    dispatchEvent(new Event('storage'));
+  };
+  return [place, move];
+}
+
+function watchStorage(listener: () => void): () => void {
+  addEventListener('storage', listener);
+  return () => removeEventListener('storage', listener);
 }
 
 function Part({ part }: { readonly part: AgentUIMessage<Assistant>['parts'][number] }) {

@@ -113,6 +113,8 @@ async function answerOf(
   switch (command.type) {
     case 'turn':
       return session.turn(command);
+    case 'messages':
+      return json({ messages: await session.messages() });
     case 'list':
     case 'put-in-list':
     case 'take-from-list':
