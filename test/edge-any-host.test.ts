@@ -72,7 +72,7 @@ function asker(send: (path: string, init: RequestInit) => Promise<Response>): As
     });
 }
 
-const message = (text: string, id = crypto.randomUUID()) => ({
+const message = (text: string, id: string = crypto.randomUUID()) => ({
   id,
   role: 'user',
   parts: [{ type: 'text', text }],
@@ -233,4 +233,46 @@ test('the first turn of a conversation that has nothing to continue is refused, 
   const ask = await serveIt(handlerOf({ replies: [], store: new MemoryStore() }));
   expect((await ask('/api/run', { id: 'c1' })).status).toBe(400);
   expect(await (await ask('/api/chats')).json()).toEqual({ chats: [] });
+});
+
+test('if the process dies during an edit, the conversation has the old message or the new one', async () => {
+  for (let dieAt = 0, isDead = true; isDead; dieAt++) {
+    isDead = false;
+    let left = Infinity;
+    const store = new MemoryStore();
+    const mortal = new Proxy(store, {
+      get(target, key: keyof MemoryStore) {
+        const value: unknown = target[key];
+        if (typeof value !== 'function') return value;
+        return async (...given: unknown[]) => {
+          if (left-- > 0) return value.apply(target, given) as unknown;
+          isDead = true;
+          return new Promise(() => {});
+        };
+      },
+    });
+    const replies = ['One.', 'Two.', 'New.'];
+    const ask = asker(async (path, init) =>
+      handler.fetch(new Request(`http://localhost${path}`, init)),
+    );
+    const handler = handlerOf({ replies, store: mortal });
+    for (const id of ['a', 'b'])
+      await (await ask('/api/chat', { id: 'c', messages: [message(id, id)] })).text();
+    left = dieAt;
+    const edit = ask('/api/chat', { id: 'c', messages: [message('new', 'a')] });
+    await Promise.race([
+      edit.then((response) => response.text()),
+      new Promise((resolve) => setTimeout(resolve, 20)),
+    ]);
+    const after = handlerOf({ replies: [], store });
+    const read = asker(async (path, init) =>
+      after.fetch(new Request(`http://localhost${path}`, init)),
+    );
+    const { messages } = (await (await read('/api/chat/c/messages')).json()) as {
+      readonly messages: readonly { readonly role: string; readonly parts: readonly object[] }[];
+    };
+    const asked = messages.filter(({ role }) => role === 'user');
+    const words = asked.flatMap(({ parts }) => parts).map((part) => Object(part).text as string);
+    expect([['a', 'b'], ['new']], `dead at operation ${dieAt}`).toContainEqual(words);
+  }
 });

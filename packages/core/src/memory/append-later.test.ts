@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { createMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
@@ -67,4 +69,39 @@ test('if the write of the answer fails, the call fails, and the next write store
   await memory.flush();
   expect((await stored(store)).length).toBe(2);
   expect((await new SessionMemory(store, 's').view()).ended).toBe('stop');
+});
+
+test('a message that is deleted with `later` comes back if the next run is refused', async () => {
+  const store = new CountingStore();
+  const memory = new SessionMemory(store, 's');
+  let isClosed = false;
+  const guard = async (input: readonly Msg[]): Promise<readonly Msg[]> => {
+    if (isClosed) throw new Error('The guard is down.');
+    return input;
+  };
+  const model = new ScriptedModel(['Hi.', 'New.']);
+  const agent = new ReActAgent({ name: 'a', memory, model, use: [{ guard }] });
+  await agent.call('Hello');
+  const [question, answer] = await memory.read();
+  const { writes } = store;
+  isClosed = true;
+  await memory.delete([answer!.id], { later: true });
+  expect([await memory.read(), store.writes]).toEqual([[question], writes]);
+  await expect(agent.call()).rejects.toThrow('The guard is down.');
+  expect([await memory.read(), store.writes]).toEqual([[question, answer], writes]);
+  isClosed = false;
+  await memory.delete([answer!.id], { later: true });
+  expect((await agent.call()).text).toBe('New.');
+  expect((await memory.read()).map(textOf)).toEqual(['Hello', 'New.']);
+  expect(await stored(store)).toEqual((await memory.read()).map(({ id }) => id));
+});
+
+test('a message that is deleted with `later` is removed from the store with a flush', async () => {
+  const store = new CountingStore();
+  const memory = new SessionMemory(store, 's');
+  await memory.append([createMessage('user', 'A', { id: 'a' })]);
+  await memory.delete(['a'], { later: true });
+  expect([await stored(store), store.writes]).toEqual([['a'], 1]);
+  await memory.flush();
+  expect([await stored(store), store.writes]).toEqual([[], 2]);
 });

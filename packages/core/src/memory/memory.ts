@@ -31,7 +31,8 @@ export interface ReplyStore {
 export interface WriteOptions {
   /**
    * Whether the next write may store the change. The caller writes again soon. One write then
-   * stores all of it or nothing. Default: false.
+   * stores all of it or nothing. If a run is refused before its first write, a memory may restore
+   * the messages that were deleted for it. Default: false.
    */
   readonly later?: boolean;
 }

@@ -43,6 +43,8 @@ export class SessionMemory implements Memory {
   /** Tool groups of the agent that uses this memory. */
   #groups: KeptGroups | undefined;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Records of removed messages that the log gets with the next records. */
+  #removals: readonly LogRecord[] = [];
   /** Signal of the run that waits for `restore`. */
   #reader: AbortSignal | undefined;
 
@@ -131,10 +133,13 @@ export class SessionMemory implements Memory {
       parseMessages(messages);
       const records = recordsOf(messages);
       const removed = new Set(gone);
-      const { messages: known } = await this.#load();
-      const ids = known.map(({ id }) => id).filter((id) => removed.has(id));
+      const view = await this.#load();
+      const ids = view.messages.map(({ id }) => id).filter((id) => removed.has(id));
       if (ids.length) records.unshift({ kind: 'cut', ids });
-      if (records.length) await (later ? this.#take(records) : this.#add(records));
+      if (later && !messages.length) {
+        this.#removals = [...this.#removals, ...records];
+        view.add(records);
+      } else if (records.length) await (later ? this.#take(records) : this.#add(records));
     });
   }
 
@@ -269,6 +274,7 @@ export class SessionMemory implements Memory {
   flush(end?: RunEnd): Promise<void> {
     return this.run(async () => {
       if (end) await this.#end(end);
+      else if (this.#removals.length) await this.#take([]);
       await this.#flush();
     });
   }
@@ -300,15 +306,21 @@ export class SessionMemory implements Memory {
   clear(): Promise<void> {
     return this.run(async () => {
       await this.#log.clear();
+      this.#removals = [];
       this.#values.clear();
       this.#show([]);
     });
   }
 
-  /** Adds a note about the end of a run. Ignores a run that never began, such as a refused one. */
+  /**
+   * Adds a note about the end of a run. A run that never began, such as a refused one, gets no note,
+   * and the removals that waited for its first write are dropped.
+   */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
-    if ((await this.#load()).openRun !== runId) return;
-    await this.#take([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
+    if ((await this.#load()).openRun === runId)
+      return this.#take([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
+    if (this.#removals.length) this.#view = undefined;
+    this.#removals = [];
   }
 
   async #add(records: readonly LogRecord[]): Promise<void> {
@@ -317,7 +329,8 @@ export class SessionMemory implements Memory {
   }
 
   async #take(records: readonly LogRecord[]): Promise<void> {
-    this.#log.add(records);
+    this.#log.add([...this.#removals, ...records]);
+    this.#removals = [];
     if (this.#view) this.#view.add(records);
     else await this.#load();
     for (const values of valuesIn(records)) this.#values.put(values);
@@ -367,7 +380,7 @@ export class SessionMemory implements Memory {
     const pending = records.at(-1) ?? [];
     const view = new LogFold().load(records.slice(0, -1));
     const { values } = view.state;
-    this.#view = view.load([pending]);
+    this.#view = view.load([[...pending, ...this.#removals]]);
     this.#values.load(values, new Set(valuesIn(pending)));
     return view;
   }

@@ -1,4 +1,4 @@
-import { tool } from '@isoloop/core';
+import { AgentError, tool, type Msg } from '@isoloop/core';
 import { hasApprovalResponse, keepDataParts } from '@isoloop/core/ai-sdk';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { textToolCalls } from '@isoloop/core/text-protocol';
@@ -51,6 +51,29 @@ test.for(places)(
     await chat.regenerate({ messageId: idOf(chat, 'A') });
     expect((await messages()).map(textOf)).toEqual(['A', 'And one more.']);
     expect(chat.error).toBeUndefined();
+  },
+);
+
+test.for(places)(
+  '%s: an edit or another answer that a guard refuses leaves the conversation as it was',
+  async (place) => {
+    let isClosed = false;
+    const refusal = { error: new AgentError('GUARD_REJECTED', 'Too many requests.').toJSON() };
+    const use = [{ guard: async (input: readonly Msg[]) => (isClosed ? refusal : input) }];
+    const { chat: open, messages } = boundEndpoint(place, ['One.', 'Two.', 'New.'], { use });
+    const chat = open();
+    for (const text of ['A', 'B']) await chat.sendMessage({ text });
+    const first = idOf(chat, 'A');
+    isClosed = true;
+    await chat.regenerate();
+    expect((await messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two.']);
+    chat.messages = await messages();
+    await chat.sendMessage({ text: 'A, rather', messageId: first });
+    expect((await messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two.']);
+    chat.messages = await messages();
+    isClosed = false;
+    await chat.sendMessage({ text: 'A, rather', messageId: first });
+    expect((await messages()).map(textOf)).toEqual(['A, rather', 'New.']);
   },
 );
 

@@ -70,10 +70,11 @@ test.each<[string, number, (session: Session) => Promise<unknown>]>([
     5,
     ({ openai }) => openai.responses.create({ model: 'offline', input: 'And you?' }),
   ],
-  // One more to cut the log (a batch and the head), and one for the begin of the turn.
+  // The message is not stored with the answer, but with the removal of the old one (a batch and the
+  // head). One more for the begin of the turn.
   ['an edited message', 8, ({ chat }) => chat([ask('Good day', 'hello')])],
   // Without a new message, the begin of the run is a write of its own (a batch and the head).
-  ['another answer', 10, ({ chat }) => chat([ask('Hello', 'hello')], 'regenerate-message')],
+  ['another answer', 8, ({ chat }) => chat([ask('Hello', 'hello')], 'regenerate-message')],
 ])('%s costs %i rows, and one row in the list', async (_what, count, send) => {
   const { session, rows } = await begun(['Fine.']);
   expect(await rows(() => send(session))).toEqual([count, 1]);

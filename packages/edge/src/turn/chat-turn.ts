@@ -100,6 +100,8 @@ export interface TurnInput {
   readonly input: AgentInput | undefined;
   /** Decisions about all open tool calls, if the input is a new message. */
   readonly decisions?: readonly Decision[];
+  /** Whether the turn replaces stored messages. The run's first write removes them. */
+  readonly replaces?: boolean;
 }
 
 export interface TakeTurnOptions {
@@ -123,15 +125,12 @@ export async function takeTurn(
   const { memory } = agent;
   const stored = await memory.read();
   const { message } = turn;
-  if (!message) {
-    const place = turn.kind === 'regenerate' ? turn.place : undefined;
-    const at = place === undefined ? stored.length - 1 : stored.findIndex(({ id }) => id === place);
-    const question = stored.slice(0, at + 1).findLastIndex(isQuestion);
-    if (question < 0) throw noQuestion();
-    await cut(memory, stored.slice(question + 1));
-    return { input: undefined };
-  }
-  const index = stored.findIndex(({ id }) => id === message.id);
+  const place = turn.kind === 'regenerate' ? turn.place : undefined;
+  const at = stored.findLastIndex(({ id }) => place === undefined || id === place);
+  const index = message
+    ? stored.findIndex(({ id }) => id === message.id)
+    : stored.slice(0, at + 1).findLastIndex(isQuestion);
+  if (!message && index < 0) throw noQuestion();
   // Message ids must be unique, because deleting a message deletes all messages with its id.
   if (index >= 0 && !isQuestion(stored[index]!))
     throw new AgentError(
@@ -141,8 +140,12 @@ export async function takeTurn(
   // A message that never reached the server is new, even if the client asks for another answer to
   // this message.
   const regenerates = turn.kind === 'regenerate' && index >= 0;
-  if (index >= 0) await cut(memory, stored.slice(regenerates ? index + 1 : index));
-  if (regenerates) return { input: undefined };
+  const gone = index < 0 ? [] : stored.slice(regenerates ? index + 1 : index).map(({ id }) => id);
+  const replaces = gone.length > 0;
+  // The run's first write stores this change, so that no message or answer is lost alone, for
+  // example if a guard refuses the input.
+  if (replaces) await memory.delete(gone, { later: true });
+  if (!message || regenerates) return { input: undefined, replaces };
   const claims = turn.kind === 'message' ? (turn.decisions ?? []) : [];
   const given = await usableDecisions(agent, claims);
   const isGone = ({ started, pending }: CallState): boolean =>
@@ -151,11 +154,7 @@ export async function takeTurn(
     given,
     isGone: (_toolUse, state) => isGone(state),
   });
-  return { input: message, decisions };
-}
-
-async function cut(memory: Memory, messages: readonly Msg[]): Promise<void> {
-  if (messages.length) await memory.delete(messages.map(({ id }) => id));
+  return { input: message, decisions, replaces };
 }
 
 function noQuestion(): AgentError {

@@ -141,7 +141,7 @@ export class TurnRunner {
    */
   get runningMessages(): readonly Msg[] {
     const turn = this.#options.queue.first();
-    return turn?.begun ? newMessages(turn.turn) : [];
+    return turn && (turn.begun || this.#live) ? newMessages(turn.turn) : [];
   }
 
   /** Aborts the running turn. Returns false if no turn is running. */
@@ -211,7 +211,6 @@ export class TurnRunner {
         `The isolate died ${turn.attempts} times before the turn could ${end}.`,
       );
     }
-    if (memory instanceof QueuedMemory) memory.setQueued(newMessages(turn.turn));
     const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
     try {
       await this.#answer(turn, agent, abort);
@@ -221,7 +220,7 @@ export class TurnRunner {
   }
 
   async #answer(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
-    const { queue, settings, onChange } = this.#options;
+    const { queue, memory, settings, onChange } = this.#options;
     const call = turn.call && readCall(turn.call, settings);
     call?.check(agent);
     const start = turn.begun
@@ -229,7 +228,13 @@ export class TurnRunner {
       : await beginTurn(agent, turn.turn, settings);
     if (!start) return;
     entitle(agent, onChange);
-    queue.begin(turn.id);
+    const begin = (): void => queue.begin(turn.id);
+    // Replaced messages stay in the log until the run stores its input. If the isolate dies before
+    // that, the turn starts again.
+    if (memory instanceof QueuedMemory)
+      memory.setQueued(start.replaces ? [] : newMessages(turn.turn));
+    if (start.replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
+    else begin();
     this.#hasChanged = true;
     const isAsked = Array.isArray(start.input)
       ? start.input.some((item) => 'role' in item)
