@@ -98,8 +98,9 @@ export class SessionHost implements HostedSession {
     await this.#deleting?.catch(() => {});
     await this.#wake();
     // The host's own memory may have a conversation that began elsewhere.
-    if (!this.#record.identity && !this.#settings.memory) return [];
-    const identity = this.#record.identity ?? { user, session, createdAt: Date.now() };
+    const moved = this.#settings.memory && { user, session, createdAt: Date.now() };
+    const identity = this.#record.identity ?? moved;
+    if (!identity) return [];
     const { memory, turns } = await this.#open(identity);
     const stored = await memory.read();
     const missing = turns.runningMessages.filter(

@@ -1,6 +1,6 @@
 import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
-import { decideForMessage, isQuestion, titleOf, type CallState } from '@isoloop/core/adapter';
+import { decideForMessage, isQuestion, titleOf } from '@isoloop/core/adapter';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
 import {
   acceptDecisions,
@@ -148,11 +148,9 @@ export async function takeTurn(
   if (!message || regenerates) return { input: undefined, replaces };
   const claims = turn.kind === 'message' ? (turn.decisions ?? []) : [];
   const given = await usableDecisions(agent, claims);
-  const isGone = ({ started, pending }: CallState): boolean =>
-    isResumed && started === true && !pending;
   const decisions = await decideForMessage(agent, {
     given,
-    isGone: (_toolUse, state) => isGone(state),
+    isGone: (_toolUse, { started, pending }) => isResumed && started === true && !pending,
   });
   return { input: message, decisions, replaces };
 }

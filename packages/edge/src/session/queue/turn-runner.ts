@@ -223,9 +223,7 @@ export class TurnRunner {
     const { queue, memory, settings, onChange } = this.#options;
     const call = turn.call && readCall(turn.call, settings);
     call?.check(agent);
-    const start = turn.begun
-      ? await resumeTurn(agent, turn.turn, settings)
-      : await beginTurn(agent, turn.turn, settings);
+    const start = await (turn.begun ? resumeTurn : beginTurn)(agent, turn.turn, settings);
     if (!start) return;
     entitle(agent, onChange);
     const begin = (): void => queue.begin(turn.id);
