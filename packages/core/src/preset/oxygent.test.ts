@@ -304,6 +304,14 @@ test('a JSON answer is corrected, which costs a round, and the tool calls in a l
 
 const one = '{"tool_name": "look", "arguments": {}}';
 
+test('an agent without tools corrects JSON answers, too', async () => {
+  const { agent, model } = setUp(['{"city": "Rome"}', 'It is Rome.'], {}, { tools: [] });
+  const result = await agent.call('Where?');
+  expect(result.text).toBe('It is Rome.');
+  expect(model.requests).toHaveLength(2);
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('a tool call needs "tool_name"');
+});
+
 test.for<[list: string, calls: number, corrected: boolean]>([
   [`[${one}, ${one}]`, 2, false],
   [`\n[\n  ${one},\n  ${one},\n  ${one}\n]\n`, 3, false],

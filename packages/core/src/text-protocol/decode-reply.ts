@@ -29,10 +29,12 @@ export async function* decodeReply(
   stream: AsyncIterable<readonly ModelDelta[]>,
   { signal, parse, reflect, parallel, last }: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
+  const isOwnParser = parse !== parseToolCalls;
   const scans =
+    isOwnParser ||
     request.tools.length > 0 ||
     request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
-  const reply = new TextReply({ scans, holdsAll: scans && parse !== parseToolCalls });
+  const reply = new TextReply({ scans, holdsAll: isOwnParser });
   for await (const batch of stream) {
     const deltas = reply.take(batch);
     if (deltas.length) yield deltas;
@@ -56,9 +58,9 @@ export async function* decodeReply(
     // not checked.
     if (reply.callsNatively || request.replyIs === 'note' || isRefused(finish)) return answer;
     let parsed = answer as ParsedReply;
-    if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
-    else if (scans)
+    if (isOwnParser)
       parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
+    else if (scans) parsed = readScan(scan, text, words, context);
     // A custom parser may return an empty list of tool calls. The reply is then an answer.
     if (parsed.type === 'calls' && !parsed.calls.length)
       parsed = { type: 'answer', text: parsed.text ?? text };

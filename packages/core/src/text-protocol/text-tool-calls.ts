@@ -11,9 +11,9 @@ import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 
 export interface TextToolCallsOptions {
   /**
-   * Parser of replies. Default: `parseToolCalls`. With any other parser, the whole text of a reply
-   * is held back until its end. Text is not held back if the request has neither tools nor earlier
-   * tool calls.
+   * Parser of replies. Default: `parseToolCalls`, which reads a reply only if the request has tools
+   * or earlier tool calls. Any other parser reads each reply, and the whole text of a reply is held
+   * back until its end.
    */
   readonly parse?: ParseReply;
   /**
