@@ -90,5 +90,5 @@ const callFields =
   'signal:addEventListener()|? detached,throwOnError:boolean|? ' +
   'allowTools,claims,decisions,instructions:array|? ' +
   'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? ' +
-  'toolChoice:string|object|? maxTokens,temperature:number|? ' +
+  'toolChoice:string|object|? maxTokens,temperature,topP,seed:number|? stop:array|? ' +
   'responseSchema,providerOptions:object|?';

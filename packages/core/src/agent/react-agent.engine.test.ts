@@ -603,6 +603,18 @@ test('messages passed to observe() are part of the next request', async () => {
   ]);
 });
 
+test('`topP`, `seed` and `stop` of a call override those of the agent', async () => {
+  const model = new ScriptedModel(['1', '2']);
+  const generate = { topP: 0.5, seed: 7, stop: ['END'] } as const;
+  const agent = new ReActAgent({ name: 'a', model, generate });
+  await agent.call('Hi');
+  await agent.call('Hi', { topP: 1, seed: -8, stop: [] });
+  expect(model.requests.map(({ topP, seed, stop }) => [topP, seed, stop])).toEqual([
+    [0.5, 7, ['END']],
+    [1, -8, []],
+  ]);
+});
+
 test('call() accepts a text, a message, or several messages, each with options', async () => {
   const model = new ScriptedModel(['1', '2', '3', '4']);
   const agent = new ReActAgent({ name: 'a', model, generate: { temperature: 1, maxTokens: 9 } });

@@ -30,8 +30,22 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string 
 /** Options of a model request. `undefined` means the provider's default. */
 export interface GenerateOptions {
   readonly toolChoice?: ToolChoice;
+  /** Maximum number of tokens in the reply: a whole number of 1 or more. */
   readonly maxTokens?: number;
+  /** Randomness of the reply, from 0 to 2. */
   readonly temperature?: number;
+  /** Share of the likeliest tokens that the model samples from, from 0 to 1. */
+  readonly topP?: number;
+  /**
+   * Whole number. Requests with the same seed give similar replies. The Responses API has no seed:
+   * `openaiResponses()` rejects with `INVALID_INPUT`.
+   */
+  readonly seed?: number;
+  /**
+   * Texts that end the reply. The reply does not contain them. The Responses API has no such
+   * texts: `openaiResponses()` rejects with `INVALID_INPUT`.
+   */
+  readonly stop?: readonly string[];
   /** JSON Schema that the reply has to match. */
   readonly responseSchema?: JsonObject;
   /** Fields merged into the request body unchanged. */

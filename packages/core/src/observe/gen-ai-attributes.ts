@@ -19,11 +19,17 @@ export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes
 
 export function requestAttributes({
   temperature,
+  topP,
+  seed,
+  stop,
   maxTokens,
   responseSchema,
 }: ModelRequest): Attributes {
   return {
     ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
+    ...(topP !== undefined && { 'gen_ai.request.top_p': topP }),
+    ...(seed !== undefined && { 'gen_ai.request.seed': seed }),
+    ...(stop && { 'gen_ai.request.stop_sequences': [...stop] }),
     ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
     ...(responseSchema && { 'gen_ai.output.type': 'json' }),
   };

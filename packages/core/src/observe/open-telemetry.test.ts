@@ -408,12 +408,16 @@ test('the span of a model request outside a run is a child of the active span', 
     } as never,
   };
   const model = wrapModel(new ScriptedModel(['Hi']), openTelemetry({ api, tracer }));
-  const request = { messages: [], tools: [], temperature: 0.5, maxTokens: 7, responseSchema: {} };
+  const settings = { temperature: 0.5, topP: 0.9, seed: 3, stop: ['END'], maxTokens: 7 };
+  const request = { messages: [], tools: [], ...settings, responseSchema: {} };
   for await (const _deltas of model.stream(request, { signal: new AbortController().signal }));
   const [span] = exporter.getFinishedSpans();
   expect(span!.parentSpanContext?.spanId).toBe(outer.spanContext().spanId);
   expect(span!.attributes).toMatchObject({
     'gen_ai.request.temperature': 0.5,
+    'gen_ai.request.top_p': 0.9,
+    'gen_ai.request.seed': 3,
+    'gen_ai.request.stop_sequences': ['END'],
     'gen_ai.request.max_tokens': 7,
     'gen_ai.output.type': 'json',
   });

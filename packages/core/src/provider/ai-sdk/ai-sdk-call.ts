@@ -40,13 +40,16 @@ type Message =
  * that is `undefined` counts as absent.
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
-  const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } =
-    request;
+  const { messages, tools, toolChoice, responseSchema, providerOptions } = request;
+  const { maxTokens, temperature, topP, seed, stop } = request;
   const shape = { ...target, hostedParts: hostedToolParts(messages, target.provider) };
   return {
     prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, shape))),
     maxOutputTokens: maxTokens,
     temperature,
+    topP,
+    seed,
+    stopSequences: stop,
     responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
     tools: tools.length > 0 ? tools.map(toTool) : undefined,
     toolChoice: tools.length > 0 && toolChoice !== undefined ? toToolChoice(toolChoice) : undefined,

@@ -229,6 +229,9 @@ test('through AI SDK’s OpenAI provider, the expected request is sent', async (
     toolChoice: { name: 'weather' },
     maxTokens: 5,
     temperature: 0.5,
+    topP: 0.9,
+    seed: 7,
+    stop: ['END'],
     responseSchema: { type: 'object', properties: {}, additionalProperties: false },
     providerOptions: { openai: { user: 'ann' } },
   };
@@ -240,6 +243,9 @@ test('through AI SDK’s OpenAI provider, the expected request is sent', async (
       user: 'ann',
       max_tokens: 5,
       temperature: 0.5,
+      top_p: 0.9,
+      seed: 7,
+      stop: ['END'],
       messages: [
         { role: 'system', content: 'Be brief.' },
         {

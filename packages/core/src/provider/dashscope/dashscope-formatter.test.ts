@@ -79,7 +79,8 @@ test('the DashScope formatter formats a plain request', () => {
     createMessage('user', '東京?', { name: 'ann' }),
     createMessage('assistant', 'Hi'),
   ];
-  expect(format({ messages, maxTokens: 5, temperature: 0 })).toEqual({
+  const settings = { maxTokens: 5, temperature: 0, topP: 0.5, seed: 7, stop: ['END'] };
+  expect(format({ messages, ...settings })).toEqual({
     model: 'qwen-plus',
     input: {
       messages: [
@@ -93,8 +94,12 @@ test('the DashScope formatter formats a plain request', () => {
       incremental_output: true,
       max_tokens: 5,
       temperature: 0,
+      top_p: 0.5,
+      seed: 7,
+      stop: ['END'],
     },
   });
+  expect(parameters({ stop: [] })).not.toHaveProperty('stop');
 });
 
 test('`enableThinking` turns thinking on or off, and `thinkingBudget` turns it on', () => {

@@ -75,7 +75,8 @@ function toParameters(
   request: ModelRequest,
   { enableThinking, thinkingBudget }: DashScopeFormat,
 ): WireObject {
-  const { maxTokens, temperature, toolChoice, responseSchema, tools, providerOptions } = request;
+  const { maxTokens, temperature, topP, seed, stop, toolChoice, responseSchema } = request;
+  const { tools, providerOptions } = request;
   const thinks =
     (providerOptions?.['enable_thinking'] ?? enableThinking ?? thinkingBudget !== undefined) ===
     true;
@@ -85,6 +86,9 @@ function toParameters(
     thinking_budget: thinkingBudget,
     max_tokens: maxTokens,
     temperature,
+    top_p: topP,
+    seed,
+    stop: stop?.length ? stop : undefined,
     tool_choice: tools.length > 0 ? toChoice(toolChoice, thinks) : undefined,
     response_format: responseSchema && toWireResponseFormat(responseSchema),
   };

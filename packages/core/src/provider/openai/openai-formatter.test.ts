@@ -78,7 +78,10 @@ test('the OpenAI formatter formats the options of a request', () => {
   const request = {
     maxTokens: 5,
     temperature: 0,
-    providerOptions: { seed: 1, stream_options: null },
+    topP: 0.5,
+    seed: 7,
+    stop: ['END'],
+    providerOptions: { logprobs: true, stream_options: null },
   };
   expect(format(request)).toEqual({
     model: 'm',
@@ -86,11 +89,17 @@ test('the OpenAI formatter formats the options of a request', () => {
     stream_options: null,
     max_tokens: 5,
     temperature: 0,
-    seed: 1,
+    top_p: 0.5,
+    seed: 7,
+    stop: ['END'],
+    logprobs: true,
     messages: [],
   });
   expect(
-    format({ maxTokens: 5 }, { maxTokensField: 'max_completion_tokens', includeUsage: false }),
+    format(
+      { maxTokens: 5, stop: [] },
+      { maxTokensField: 'max_completion_tokens', includeUsage: false },
+    ),
   ).toEqual({
     model: 'm',
     stream: true,

@@ -84,6 +84,7 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
     toolChoice: { name: 'f' },
     maxTokens: 100,
     temperature: 0.5,
+    topP: 0.9,
     responseSchema: { type: 'object', properties: {}, additionalProperties: false },
     providerOptions: { text: { verbosity: 'low' }, service_tier: 'flex' },
   });
@@ -97,6 +98,7 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
     instructions: 'Be short.',
     max_output_tokens: 100,
     temperature: 0.5,
+    top_p: 0.9,
     reasoning: { effort: 'low', summary: 'auto' },
     tool_choice: { type: 'function', name: 'f' },
     text: {
@@ -122,6 +124,19 @@ test('a request of openaiResponses() stores nothing and asks for encrypted reaso
     ],
   });
 });
+
+test.for([{ seed: 7 }, { stop: ['END'] }])(
+  'openaiResponses() refuses the setting %o, because the API does not have it',
+  async (setting) => {
+    const server = served([]);
+    const [name] = Object.keys(setting);
+    await expect(run(server, setting)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: `openaiResponses(): the Responses API has no \`${name}\`. Remove it, or use openai().`,
+    });
+    expect(server.urls).toEqual([]);
+  },
+);
 
 test('an own `include` is added to the request for encrypted reasoning', async () => {
   const own = ['web_search_call.action.sources', 'reasoning.encrypted_content'];

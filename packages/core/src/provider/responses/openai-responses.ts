@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
-import type { ChatModel, ModelFeatures } from '../../model/chat-model.ts';
+import type { ChatModel, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
 import { authorization } from '../authorization.ts';
 import type { HttpModelOptions } from '../http-model-options.ts';
 import { streamInBackground } from './background.ts';
@@ -47,7 +47,8 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
 
 /**
  * Creates a model for the Responses API of OpenAI, xAI, Ollama, vLLM or LM Studio. Its stream rejects
- * with the codes of `openai()`.
+ * with the codes of `openai()`. Rejects with `INVALID_INPUT` for a request with `seed` or `stop`,
+ * which the API does not have.
  */
 export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   if (typeof options === 'string') {
@@ -82,6 +83,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     modelId: model,
     features,
     async *stream(request, context) {
+      refuseMissing(request);
       const headers = { ...(await authorization(options.apiKey)), ...options.headers };
       const { signal, replyLength } = context;
       const http = { url, headers, fetch: options.fetch, signal, timeoutMs, replyLength };
@@ -91,6 +93,14 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
       else yield* streamResponse(exchange);
     },
   };
+}
+
+/** Throws for a setting that the API does not have. Without it, the reply would be another one. */
+function refuseMissing({ seed, stop = [] }: ModelRequest): void {
+  if (seed === undefined && !stop.length) return;
+  const name = stop.length ? 'stop' : 'seed';
+  const message = `openaiResponses(): the Responses API has no \`${name}\`. Remove it, or use openai().`;
+  throw new AgentError('INVALID_INPUT', message);
 }
 
 /** OpenAI's models without reasoning. */

@@ -118,7 +118,7 @@ export function responsesFormatter(format: ResponsesFormat): ResponsesFormatter 
 }
 
 function toWireRequest(
-  { maxTokens, temperature, toolChoice, tools, responseSchema }: ModelRequest,
+  { maxTokens, temperature, topP, toolChoice, tools, responseSchema }: ModelRequest,
   { model, reasoning, builtInTools, encryptedReasoning, previousResponse: stores }: ResponsesFormat,
   instructions: string,
 ): WireRequest {
@@ -131,6 +131,7 @@ function toWireRequest(
     instructions: instructions || undefined,
     max_output_tokens: maxTokens,
     temperature,
+    top_p: topP,
     reasoning,
     tool_choice: hasTools ? toWireChoice(toolChoice) : undefined,
     text: responseSchema && {

@@ -92,6 +92,7 @@ export interface WireRequest {
   readonly include?: 'reasoning.encrypted_content'[] | undefined;
   readonly max_output_tokens?: number | undefined;
   readonly temperature?: number | undefined;
+  readonly top_p?: number | undefined;
   readonly previous_response_id?: string | undefined;
   readonly reasoning?: WireReasoning | undefined;
   readonly text?: { readonly format?: WireTextFormat } | undefined;
