@@ -54,13 +54,9 @@ const hearing = /-audio|-omni|-asr/i;
  * for options that contradict each other.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
-  if (typeof options === 'string') {
-    const message = "dashscope() takes options: dashscope({ model: 'qwen3-max' }); got a string.";
-    throw new AgentError('CONFIGURATION', message);
-  }
   checkFields(
     'CONFIGURATION',
-    'dashscope()',
+    'The options of dashscope()',
     options,
     'model:string baseURL:string|? fetch:function|? timeoutMs:count|? features:object|?',
   );

@@ -43,13 +43,9 @@ export interface OpenAiOptions extends HttpModelOptions {
  * const local = openai({ baseURL: 'http://127.0.0.1:11434/v1', model: 'qwen3' });
  */
 export function openai(options: OpenAiOptions): ChatModel {
-  if (typeof options === 'string') {
-    const message = "openai() takes options: openai({ model: 'gpt-5' }); got a string.";
-    throw new AgentError('CONFIGURATION', message);
-  }
   checkFields(
     'CONFIGURATION',
-    'openai()',
+    'The options of openai()',
     options,
     'model:string baseURL:string|? fetch:function|? timeoutMs:count|?',
   );

@@ -414,11 +414,11 @@ test.each<[what: string, make: () => unknown]>([
   ],
   ['agentTool() must be an object', () => agentTool(setUp().agent, wrong(undefined))],
   ['agentTool(): the agent: name', () => agentTool(wrong({}), { description: '' })],
-  ['openai() must be an object', () => openai(wrong(undefined))],
-  ['openai(): model', () => openai(wrong({}))],
-  ['openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
+  ['The options of openai() must be an object', () => openai(wrong(undefined))],
+  ['The options of openai(): model', () => openai(wrong({}))],
+  ['The options of openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
   [
-    'dashscope(): baseURL',
+    'The options of dashscope(): baseURL',
     () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') })),
   ],
 ])('an invalid argument causes a CONFIGURATION error: %s', (what, make) => {

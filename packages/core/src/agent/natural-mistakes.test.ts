@@ -16,6 +16,10 @@ const add = tool({
 });
 const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, ...options });
 
+const agentOptions =
+  'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
+  'generate, onLimit, generateId, now, onHookError, whenBusy, preCall, pauseWhenIdle, returnDirect, presetPriority';
+
 test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     "model: 'openai/gpt-5'",
@@ -30,40 +34,31 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     'instructions',
     agentWith({ instructions: 'Be brief.' }),
-    'ReActAgent has no option `instructions`. Use `systemPrompt`.',
+    `ReActAgent has no option \`instructions\`. It has: ${agentOptions}.`,
   ],
-  [
-    'maxSteps',
-    agentWith({ maxSteps: 3 }),
-    'ReActAgent has no option `maxSteps`. Use `limits: { iterations }`.',
-  ],
-  ['an unknown option', agentWith({ colour: 'red' }), 'ReActAgent has no option `colour`.'],
   [
     'an unknown limit',
     agentWith({ limits: { steps: 3 } }),
-    'ReActAgent: limits has no option `steps`.',
+    expect.stringMatching(/^ReActAgent: limits has no option `steps`. It has: iterations, /),
   ],
   [
     "openai('gpt-5')",
     () => openai('gpt-5' as never),
-    "openai() takes options: openai({ model: 'gpt-5' }); got a string.",
+    'The options of openai() must be an object; got a string.',
   ],
   [
     "dashscope('qwen3-max')",
     () => dashscope('qwen3-max' as never),
-    "dashscope() takes options: dashscope({ model: 'qwen3-max' }); got a string.",
+    'The options of dashscope() must be an object; got a string.',
   ],
   [
     'inputSchema',
     () => tool({ name: 'a', description: 'A', input: {}, inputSchema: {} } as never),
-    'tool() has no option `inputSchema`. Use `input`.',
+    expect.stringMatching(
+      /^tool\(\) has no option `inputSchema`. It has: name, description, input, /,
+    ),
   ],
-  [
-    'a tool without input',
-    () => tool({ name: 'a', description: 'A', inputSchema: {} } as never),
-    'tool() has no option `inputSchema`. Use `input`.',
-  ],
-])('the error about a common mistake names the correct option: %s', (_mistake, make, message) => {
+])('the error about a common mistake names what is possible: %s', (_mistake, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 
@@ -76,9 +71,13 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'abortSignal',
     { abortSignal: new AbortController().signal },
-    'The call has no option `abortSignal`. Use `signal`.',
+    expect.stringMatching(/^The call has no option `abortSignal`. It has: signal, /),
   ],
-  ['an unknown option', { stream: true }, 'The call has no option `stream`.'],
+  [
+    'an unknown option',
+    { stream: true },
+    expect.stringMatching(/^The call has no option `stream`. It has: /),
+  ],
   ...['sessionId', 'systemPrompt', 'limits', 'userId', 'tools', 'memory'].map(
     (key): [string, object, string] => [
       key,

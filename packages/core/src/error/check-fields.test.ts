@@ -42,16 +42,16 @@ test.each([null, undefined, 5, 'x'])(
   },
 );
 
-test.each<[object, string]>([
-  [{ name: 'a', color: 'red' }, 'Here has no option `color`.'],
-  [{ name: 'a', instructions: 'x' }, 'Here has no option `instructions`. Use `systemPrompt`.'],
-  [{ name: 'a', maxSteps: 5 }, 'Here has no option `maxSteps`. Use `limits: { iterations }`.'],
-  // These options have no field `input`, so the message must not suggest `input`.
-  [{ name: 'a', inputSchema: {} }, 'Here has no option `inputSchema`.'],
-])('checkOptions() rejects an unknown option: %j', (options, message) => {
+test.each<[agentFields: string, advice: string]>([
+  ['', 'It has: name, systemPrompt, limits.'],
+  ['model:stream()', 'It has: name, systemPrompt, limits.'],
+  ['color:string', 'It is an option of the agent.'],
+])('checkOptions() rejects an unknown option; options of the agent: "%s"', (others, advice) => {
   const fields = 'name:string systemPrompt:string|? limits:object|?';
+  const message = `Here has no option \`color\`. ${advice}`;
   const error = expect.objectContaining({ code: 'CONFIGURATION', message });
-  expect(() => checkOptions('CONFIGURATION', 'Here', options, fields)).toThrow(error);
+  const given = { name: 'a', color: 'red' };
+  expect(() => checkOptions('CONFIGURATION', 'Here', given, fields, others)).toThrow(error);
 });
 
 test('checkOptions() accepts an unknown option whose value is undefined', () => {

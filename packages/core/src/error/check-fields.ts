@@ -52,27 +52,10 @@ function fieldsIn(list: string): readonly Field[] {
   return fields;
 }
 
-/** Options of other libraries, each with the option of this library. */
-const alternatives: Readonly<Record<string, string>> = {
-  instructions: 'systemPrompt',
-  system: 'systemPrompt',
-  prompt: 'systemPrompt',
-  maxSteps: 'limits: { iterations }',
-  maxIterations: 'limits: { iterations }',
-  stopWhen: 'limits: { iterations }',
-  abortSignal: 'signal',
-  inputSchema: 'input',
-  parameters: 'input',
-  // This key exists if a preset was spread into the options.
-  0: 'use: […]',
-  hooks: 'use: […]',
-  middleware: 'use: […]',
-};
-
 /**
  * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
- * names the option to use, if known. `agentFields`: options of the agent. For an unknown option in
- * this list, the error says that it belongs to the agent.
+ * names the options that exist. `agentFields`: options of the agent. For an unknown option in this
+ * list, the error says that it belongs to the agent.
  */
 export function checkOptions(
   code: AgentErrorCode,
@@ -85,10 +68,10 @@ export function checkOptions(
   const known = keysIn(fields);
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined || known.includes(key)) continue;
-    const use = alternatives[key]?.replace?.(/^(\w+).*/, '$1') ?? '';
-    const advice = use && known.includes(use) ? ` Use \`${alternatives[key]}\`.` : '';
-    const place = keysIn(agentFields).includes(key) ? ' It is an option of the agent.' : '';
-    throw new AgentError(code, `${where} has no option \`${key}\`.${advice}${place}`);
+    const advice = keysIn(agentFields).includes(key)
+      ? 'It is an option of the agent.'
+      : `It has: ${known.join(', ')}.`;
+    throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
   checkFields(code, where, options, fields);
 }

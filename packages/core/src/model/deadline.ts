@@ -14,7 +14,8 @@ export class Deadline {
   readonly #controller = new AbortController();
   /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
-  readonly #within = abortables(this.signal);
+  /** Settles like the given promise, without a time limit. Rejects with the reason of `signal`. */
+  readonly within: <T>(promise: Promise<T>) => Promise<T> = abortables(this.signal);
   readonly #leaveCaller: () => void;
   /** The wait that runs now: when it is too long, and its time limit. */
   #wait: { readonly endsAt: number; readonly timeoutMs: number } | undefined;
@@ -47,7 +48,7 @@ export class Deadline {
   ): Promise<T> {
     this.#begin(performance.now() + timeoutMs - spentMs, timeoutMs);
     try {
-      return await this.#within(work());
+      return await this.within(work());
     } finally {
       this.#wait = undefined;
     }
@@ -56,11 +57,9 @@ export class Deadline {
   /** Works like `wait`, but all waits since the last call of `heard` share one time limit. */
   async listen<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
     const from = performance.now();
-    this.#begin(from + timeoutMs - this.#silentMs, timeoutMs);
     try {
-      return await this.#within(work());
+      return await this.wait(work, timeoutMs, this.#silentMs);
     } finally {
-      this.#wait = undefined;
       this.#silentMs += performance.now() - from;
     }
   }

@@ -2,7 +2,6 @@ import { AgentError, isError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
-import { abortable } from '../model/abortable.ts';
 import { hasContent } from '../model/has-content.ts';
 import { Deadline } from '../model/deadline.ts';
 import { Pace } from '../model/pace.ts';
@@ -71,7 +70,7 @@ export async function* streamReply(
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
       const reading = request.onRead?.();
-      if (reading) await abortable(reading, deadline.signal);
+      if (reading) await deadline.within(reading);
       if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;
