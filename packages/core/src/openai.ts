@@ -1,4 +1,3 @@
-import { AgentError } from './error/agent-error.ts';
 import { checkFields } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
 import { authorization } from './provider/authorization.ts';
