@@ -48,12 +48,14 @@ test('openai() calls any OpenAI-compatible server', async () => {
     generate: { temperature: 0, maxTokens: 500 },
   });
   const { text } = await agent.call('Which is larger, 9.9 or 9.11?', {
-    providerOptions: { seed: 7 },
-  }); // copied into the request body
+    seed: 7,
+    providerOptions: { top_k: 20 }, // copied into the request body
+  });
   // #endregion
 
   expect(text).toBe('9.9 is.');
-  expect(sent[0]?.body).toMatchObject({ model: 'qwen3', temperature: 0, max_tokens: 500, seed: 7 });
+  const settings = { temperature: 0, max_tokens: 500, seed: 7, top_k: 20 };
+  expect(sent[0]?.body).toMatchObject({ model: 'qwen3', ...settings });
   expect(sent[0]?.headers.get('authorization')).toBe('Bearer sk-test');
   await agent.call(
     userMessage([

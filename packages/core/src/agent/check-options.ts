@@ -2,15 +2,17 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { isMessage } from '../loop/input/call-input.ts';
 import { checkDecision } from '../loop/input/check-decision.ts';
+import { generateFields } from '../model/generate-fields.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
 /** Throws `CONFIGURATION` for an option of the wrong type. */
 export function checkAgent(options: AgentOptions): void {
   checkOptions('CONFIGURATION', 'ReActAgent', options, agentFields);
-  const { model, limits = {}, tools } = options;
+  const { model, limits = {}, generate = {}, tools } = options;
   checkFields('CONFIGURATION', 'ReActAgent: the model', model, 'features:object');
   checkOptions('CONFIGURATION', 'ReActAgent: limits', limits, limitFields);
+  checkOptions('CONFIGURATION', 'ReActAgent: generate', generate, generateFields);
   if (!Array.isArray(tools)) return;
   for (const tool of tools) {
     checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
@@ -90,5 +92,4 @@ const callFields =
   'signal:addEventListener()|? detached,throwOnError:boolean|? ' +
   'allowTools,claims,decisions,instructions:array|? ' +
   'returnDirect:boolean|function|? toolContext:iterator()|? output:begin()|? ' +
-  'toolChoice:string|object|? maxTokens,temperature,topP,seed:number|? stop:array|? ' +
-  'responseSchema,providerOptions:object|?';
+  generateFields;

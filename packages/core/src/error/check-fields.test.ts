@@ -28,7 +28,8 @@ test.each<[unknown, string]>([
   [null, 'null'],
   [[], 'an array'],
   [{}, 'an object'],
-  [5, 'a number'],
+  [5, '5'],
+  [Number.NaN, 'NaN'],
 ])('the error message describes the value %j', (value, got) => {
   expect(check(value, 'string')).toThrow(`Here: field must be a string; got ${got}.`);
 });

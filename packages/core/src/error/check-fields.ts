@@ -3,9 +3,8 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 /**
  * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists
  * the fields as `key,key:kind|kind`, separated by blanks. A kind is a result of `typeof` such as
- * `string`, or `array`, `count` (a number of 0 or more) or `iterator()` (an iterable). A method
- * such as `read()` means an object with this method. Any other word means exactly this value. `|?`
- * at the end marks an optional field.
+ * `string`, or `array`, or a kind in `wordsFor`. A method such as `read()` means an object with
+ * this method. Any other word means exactly this value. `|?` at the end marks an optional field.
  */
 export function checkFields(
   code: AgentErrorCode,
@@ -78,7 +77,11 @@ export function checkOptions(
 
 function isKind(given: unknown, kind: string): boolean {
   if (kind === 'array') return Array.isArray(given);
+  if (kind === 'texts')
+    return Array.isArray(given) && given.every((text) => typeof text === 'string' && text);
+  if (kind === 'whole') return Number.isInteger(given);
   if (kind === 'count') return typeof given === 'number' && given >= 0;
+  if (kind === 'share') return isKind(given, 'count') && Number(given) <= 1;
   if (kind.endsWith('()')) {
     const method = kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2);
     return typeof Object(given)[method] === 'function';
@@ -86,8 +89,12 @@ function isKind(given: unknown, kind: string): boolean {
   return given === kind || (typeof given === kind && given !== null);
 }
 
-/** Descriptions of objects for error messages, by the method that identifies the object. */
-const madeBy: Readonly<Record<string, string>> = {
+/** Words for error messages, by kind, or by the method that identifies an object. */
+const wordsFor: Readonly<Record<string, string>> = {
+  texts: 'an array of non-empty texts',
+  whole: 'a whole number',
+  count: 'a number of 0 or more',
+  share: 'a number from 0 to 1',
   'stream()': "a model such as openai({ model: 'gpt-5' })",
   'begin()': 'structured(schema)',
   'append()': 'a Memory such as new InMemoryMemory()',
@@ -97,8 +104,9 @@ const madeBy: Readonly<Record<string, string>> = {
 };
 
 function wordsOf(kind: string): string {
-  if (kind === 'count') return 'a number of 0 or more';
-  if (kind.endsWith('()')) return madeBy[kind] ?? `an object with ${kind}`;
+  const words = wordsFor[kind];
+  if (words) return words;
+  if (kind.endsWith('()')) return `an object with ${kind}`;
   return /^(string|number|boolean|function|object|array)$/.test(kind)
     ? withArticle(kind)
     : `'${kind}'`;
@@ -106,7 +114,7 @@ function wordsOf(kind: string): string {
 
 function kindOf(given: unknown): string {
   if (given === undefined) return 'nothing';
-  if (given === null) return 'null';
+  if (given === null || typeof given === 'number') return String(given);
   return withArticle(Array.isArray(given) ? 'array' : typeof given);
 }
 

@@ -1,9 +1,10 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { checkNames } from '../error/check-values.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { fence } from '../message/fence.ts';
 import { askText } from '../model/ask-text.ts';
+import { generateFields } from '../model/generate-fields.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { Tool, ToolContext } from '../tool/tool.ts';
@@ -48,6 +49,12 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
   const fields =
     'model:stream() tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
   checkFields('CONFIGURATION', 'toolEmulation()', options, fields);
+  checkOptions(
+    'CONFIGURATION',
+    'toolEmulation(): generate',
+    options.generate ?? {},
+    generateFields,
+  );
   checkNames('toolEmulation(): each of tools', options.tools);
   const { tools, onFailure = 'run', onError } = options;
   const runs = perRun((context) => context);

@@ -129,7 +129,7 @@ test('if `format` or `rethrow` fails, the usual text is kept, and `onError` gets
   ]);
   expect(onError.mock.calls.map(([{ message }]) => message)).toEqual([
     'no words',
-    'toolError(): the result of format: output must be a string; got a number.',
+    'toolError(): the result of format: output must be a string; got 5.',
     'no words',
   ]);
 });

@@ -32,7 +32,7 @@ export interface GenerateOptions {
   readonly toolChoice?: ToolChoice;
   /** Maximum number of tokens in the reply: a whole number of 1 or more. */
   readonly maxTokens?: number;
-  /** Randomness of the reply, from 0 to 2. */
+  /** Randomness of the reply, 0 or more. Most models accept up to 2. */
   readonly temperature?: number;
   /** Share of the likeliest tokens that the model samples from, from 0 to 1. */
   readonly topP?: number;
@@ -42,7 +42,7 @@ export interface GenerateOptions {
    */
   readonly seed?: number;
   /**
-   * Texts that end the reply. The reply does not contain them. The Responses API has no such
+   * Texts that end the reply. An empty list means none. The reply does not contain them. The Responses API has no such
    * texts: `openaiResponses()` rejects with `INVALID_INPUT`.
    */
   readonly stop?: readonly string[];

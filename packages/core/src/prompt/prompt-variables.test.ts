@@ -322,11 +322,11 @@ test('the error about invalid variables says where they came from', async () => 
   const toolContext = [provide(callVariables, 5 as never)];
   await expect(own.call('go', { toolContext })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
-    message: "The call's own prompt variables must be an object; got a number.",
+    message: "The call's own prompt variables must be an object; got 5.",
   });
   const computed = setUp('${a}', { variables: () => 5 as never }).agent;
   await expect(computed.call('go')).rejects.toMatchObject({
     code: 'INVALID_INPUT',
-    message: 'The result of `variables` must be an object; got a number.',
+    message: 'The result of `variables` must be an object; got 5.',
   });
 });

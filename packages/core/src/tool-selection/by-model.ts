@@ -1,10 +1,11 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { checkNames, checkWhole } from '../error/check-values.ts';
 import { fence } from '../message/fence.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import { parseJson } from '../message/json/parse-json.ts';
 import { askText } from '../model/ask-text.ts';
+import { generateFields } from '../model/generate-fields.ts';
 import type { ChatModel, GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import { nameMatcher } from '../tool/name-pattern.ts';
@@ -42,6 +43,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
   const fields =
     'model:stream() maxTools:count|? alwaysInclude:array|? prompt:string|? generate:object|? timeoutMs:count|?';
   checkFields('CONFIGURATION', 'byModel()', options, fields);
+  checkOptions('CONFIGURATION', 'byModel(): generate', options.generate ?? {}, generateFields);
   checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
   checkWhole('byModel()', { maxTools: options.maxTools });
   const { model, maxTools = 10, prompt = instruction, generate, timeoutMs = 30_000 } = options;

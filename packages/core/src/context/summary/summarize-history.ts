@@ -1,8 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { checkWhole } from '../../error/check-values.ts';
 import type { Msg } from '../../message/msg.ts';
+import { generateFields } from '../../model/generate-fields.ts';
 import type { ChatModel, GenerateOptions, RunInfo } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
@@ -103,6 +104,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     prompt = summaryInstruction(summaryTokens),
     generate = {},
   } = options;
+  checkOptions('CONFIGURATION', `${where}: generate`, generate, generateFields);
   checkWhole(where, { keep: options.keep });
   const { keepFirst = false, heading = usualHeading } = options;
   const meter = new RequestMeter(where, options);

@@ -1,8 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { isBlock, isToolResult } from '../../message/validation/is-block.ts';
-import { isRecord } from '../../message/json/is-record.ts';
 import { jsonForm } from '../../message/json/json-form.ts';
+import { generateFields } from '../../model/generate-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import { forModel, openCalls } from '../../message/tool-pairs.ts';
 import { isMessage } from '../input/call-input.ts';
@@ -20,7 +21,10 @@ const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
   problem: () => true,
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,
-  options: isRecord,
+  options: (value) => {
+    checkOptions('HOOK_ERROR', 'options', value as object, generateFields);
+    return true;
+  },
 };
 
 /** Throws `HOOK_ERROR` if the hooks left an invalid value in one of the event's fields. */

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { summarization } from '../context/summary/summarization.ts';
+import { toolEmulation } from '../middleware/tool-emulation.ts';
+import type { GenerateOptions } from '../model/chat-model.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { byModel } from '../tool-selection/by-model.ts';
+import { ReActAgent } from './react-agent.ts';
+
+type Wrong = readonly [generate: object, problem: string];
+
+const wrongValues: readonly Wrong[] = [
+  [{ temperature: 'hot' }, 'temperature must be a number of 0 or more; got a string.'],
+  [{ temperature: -0.1 }, 'temperature must be a number of 0 or more; got -0.1.'],
+  [{ maxTokens: -1 }, 'maxTokens must be a number of 0 or more; got -1.'],
+  [{ topP: 3 }, 'topP must be a number from 0 to 1; got 3.'],
+  [{ topP: Number.NaN }, 'topP must be a number from 0 to 1; got NaN.'],
+  [{ seed: 1.5 }, 'seed must be a whole number; got 1.5.'],
+  [{ seed: Number.NaN }, 'seed must be a whole number; got NaN.'],
+  [{ stop: '' }, 'stop must be an array of non-empty texts; got a string.'],
+  [{ stop: [''] }, 'stop must be an array of non-empty texts; got an array.'],
+  [{ stop: ['END', 5] }, 'stop must be an array of non-empty texts; got an array.'],
+  [
+    { toolChoice: 'any' },
+    "toolChoice must be 'auto' or 'none' or 'required' or an object; got a string.",
+  ],
+  [{ responseSchema: 'x' }, 'responseSchema must be an object; got a string.'],
+];
+
+const agentWith = (generate: object, model = new ScriptedModel([])): ReActAgent =>
+  new ReActAgent({ name: 'a', model, generate });
+
+test.each(wrongValues)('a wrong setting is refused where it is set: %o', async (wrong, problem) => {
+  const model = new ScriptedModel([]);
+  const generate = wrong as GenerateOptions;
+  const refused = (where: string): unknown =>
+    expect.objectContaining({ code: 'CONFIGURATION', message: `${where}: generate: ${problem}` });
+  expect(() => agentWith(wrong)).toThrow(refused('ReActAgent'));
+  const use = [[{ name: 'preset', defaults: { generate } }]];
+  expect(() => new ReActAgent({ name: 'a', model, use })).toThrow(refused('ReActAgent'));
+  expect(() => toolEmulation({ model, generate })).toThrow(refused('toolEmulation()'));
+  expect(() => byModel({ model, generate })).toThrow(refused('byModel()'));
+  expect(() => summarization({ generate })).toThrow(refused('summarization()'));
+  const call = { code: 'INVALID_INPUT', message: `The call: ${problem}` };
+  await expect(agentWith({}).call('Hi', generate)).rejects.toMatchObject(call);
+  expect(() => agentWith({}).stream('Hi', generate)).toThrow(expect.objectContaining(call));
+});
+
+test('a setting that does not exist is refused', async () => {
+  const generate = { top_p: 1 } as GenerateOptions;
+  const unknown = /has no option `top_p`\. It has: .*topP/;
+  expect(() => agentWith(generate)).toThrow(unknown);
+  expect(() => toolEmulation({ model: new ScriptedModel([]), generate })).toThrow(unknown);
+  await expect(agentWith({}).call('Hi', generate)).rejects.toThrow(/has no option `top_p`/);
+});
+
+test.each<Wrong>([
+  [{ topP: 3 }, 'options: topP must be a number from 0 to 1; got 3.'],
+  [{ top_p: 1 }, 'options has no option `top_p`.'],
+])('a wrong setting of a hook fails the call before the request: %o', async (wrong, problem) => {
+  const model = new ScriptedModel(['Hi']);
+  const options = wrong as GenerateOptions;
+  const use = [{ on: { 'pre-reasoning': (event: object) => ({ ...event, options }) as never } }];
+  await expect(new ReActAgent({ name: 'a', model, use }).call('Hi')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { event: 'pre-reasoning', field: 'options' },
+    cause: { message: expect.stringContaining(problem) },
+  });
+  expect(model.requests).toEqual([]);
+});
+
+test('every setting of the agent, of a call and of a hook reaches the model', async () => {
+  const all: GenerateOptions = {
+    toolChoice: 'auto',
+    maxTokens: 5,
+    temperature: 0,
+    topP: 1,
+    seed: -7,
+    stop: ['END', '\n'],
+    responseSchema: { type: 'object' },
+    providerOptions: { user: 'ann' },
+  };
+  const model = new ScriptedModel(['1', '2', '3']);
+  await agentWith(all, model).call('Hi');
+  await agentWith({}, model).call('Hi', all);
+  const agent = agentWith({}, model);
+  agent.addHook({ on: { 'pre-reasoning': (event) => ({ ...event, options: all }) } });
+  await agent.call('Hi');
+  for (const request of model.requests) expect(request).toMatchObject(all);
+  expect(model.requests).toHaveLength(3);
+});
