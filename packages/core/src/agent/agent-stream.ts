@@ -39,26 +39,10 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     return this.#driver.result;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
-    const batches = this.batches();
-    let events = ([] as EventBatch).values();
-    let reading: ReturnType<typeof batches.next> | undefined;
-    return {
-      async next() {
-        for (;;) {
-          const event = events.next();
-          if (!event.done) return event;
-          // Overlapping reads share a batch.
-          const waited = (reading ??= batches.next());
-          const read = await waited;
-          if (read.done) return read;
-          if (reading !== waited) continue;
-          events = read.value.values();
-          reading = undefined;
-        }
-      },
-      return: () => batches.return(undefined) as Promise<IteratorReturnResult<undefined>>,
-    };
+  async *[Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
+    for await (const batch of this.batches()) {
+      for (const event of batch) yield event;
+    }
   }
 
   /**

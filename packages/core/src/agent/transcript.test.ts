@@ -103,7 +103,7 @@ test.each<[string, readonly Msg[], number]>([
 test('both solutions that the error about an open tool call names work: add a result, or the option of the memory', async () => {
   const messages = [userMessage('a'), calls('1')];
   await expect(agentWith([]).agent.call(messages)).rejects.toThrow(
-    'Item 1 of the input has a tool call without a result: "lookup" (1). Add the result after the tool call, or remove the tool call. To run it, call without input over new InMemoryMemory(messages, { openCalls: \'run\' }).',
+    'The tool call "1" (item 1 of the input) needs a unique id and one result after it. Add the result, or remove the tool call. To run it, call without input over new InMemoryMemory(messages, { openCalls: \'run\' }).',
   );
   expect((await agentWith(['Done.']).agent.call([...messages, result('1')])).text).toBe('Done.');
   const { agent } = agentWith(['Done.'], {

@@ -97,10 +97,8 @@ const wordsFor: Readonly<Record<string, string>> = {
   share: 'a number from 0 to 1',
   'stream()': "a model such as openai({ model: 'gpt-5' })",
   'begin()': 'structured(schema)',
-  'append()': 'a Memory such as new InMemoryMemory()',
   'fork()': 'a Toolkit',
   'iterator()': 'an iterable',
-  'addEventListener()': 'an AbortSignal',
 };
 
 function wordsOf(kind: string): string {

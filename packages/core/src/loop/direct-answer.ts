@@ -1,6 +1,7 @@
 import type { ToolResult } from '../message/content-block.ts';
 import { isRecord } from '../message/json/is-record.ts';
-import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { plainText } from '../message/media/media.ts';
+import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/json/parse-json.ts';
 import type { Tool } from '../tool/tool.ts';
@@ -53,6 +54,6 @@ export function directAnswer(context: RunContext): Msg | undefined {
  * objects and arrays, and quotes any other text.
  */
 function toJson({ output }: ToolResult): string {
-  const text = outputText(output);
+  const text = plainText(output);
   return isRecord(parseJson(text)) ? text : JSON.stringify(text);
 }

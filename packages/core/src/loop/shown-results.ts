@@ -41,12 +41,12 @@ function cutResult(result: ToolResult, length: number): ToolResult {
   if (typeof result.output === 'string')
     return { ...result, output: `${start(result.output, length)}\n${note}` };
   let left = length;
-  const output: ContentBlock[] = [];
-  for (const part of result.output) {
-    if (part.type !== 'text') output.push(part);
-    else if (left > 0) output.push({ ...part, text: start(part.text, left) });
-    if (part.type === 'text') left -= part.text.length;
-  }
+  const output = result.output.flatMap((part) => {
+    if (part.type !== 'text') return part;
+    const text = start(part.text, Math.max(0, left));
+    left -= part.text.length;
+    return text ? { ...part, text } : [];
+  });
   return { ...result, output: [...output, { type: 'text', text: note }] };
 }
 

@@ -10,7 +10,8 @@ const toRun =
  * tool calls of the conversation. `advice`: last sentence of the error for an open tool call.
  */
 export function checkRounds(messages: readonly Msg[], advice: string = toRun): void {
-  const open = new Map<string, { readonly name: string; readonly index: number }>();
+  /** Index of the message of each tool call without a result. */
+  const open = new Map<string, number>();
   /** Type of the first block with each id. */
   const began = new Map<string, 'tool_use' | 'tool_result'>();
   for (const [index, { content }] of messages.entries()) {
@@ -20,19 +21,16 @@ export function checkRounds(messages: readonly Msg[], advice: string = toRun): v
       const before = began.get(id);
       began.set(id, before ?? block.type);
       if (block.type === 'tool_use') {
-        if (before) throw misplaced(id, index);
-        open.set(id, { name: block.name, index });
-      } else if (!open.delete(id) && before === 'tool_use') throw misplaced(id, index);
+        if (before) throw unpaired(id, index);
+        open.set(id, index);
+      } else if (!open.delete(id) && before === 'tool_use') throw unpaired(id, index);
     }
   }
   const [first] = open;
-  if (!first) return;
-  const [id, { name, index }] = first;
-  const message = `Item ${index} of the input has a tool call without a result: "${name}" (${id}). Add the result after the tool call, or remove the tool call. ${advice}`;
-  throw new AgentError('INVALID_INPUT', message, { details: { index, id } });
+  if (first) throw unpaired(...first, ` Add the result, or remove the tool call. ${advice}`);
 }
 
-function misplaced(id: string, index: number): AgentError {
-  const message = `Item ${index} of the input has a tool call or result "${id}" that does not fit. Each tool call needs a unique id and one result after it.`;
+function unpaired(id: string, index: number, advice = ''): AgentError {
+  const message = `The tool call "${id}" (item ${index} of the input) needs a unique id and one result after it.${advice}`;
   return new AgentError('INVALID_INPUT', message, { details: { index, id } });
 }
