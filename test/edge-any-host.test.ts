@@ -34,8 +34,8 @@ function handlerOf({ replies, store, onPay = () => {} }: Options): AgentHandler 
   return createAgentHandler({
     models: ['scripted'],
     store,
-    agent: ({ session, memory }) =>
-      new ReActAgent({ name: 'assistant', model, memory, sessionId: session, tools: [pay] }),
+    agent: ({ sessionId, memory }) =>
+      new ReActAgent({ name: 'assistant', model, memory, sessionId, tools: [pay] }),
     authorize: (request) => {
       const user = request.headers.get('authorization')?.replace('Bearer ', '');
       return user ? { user } : null;
@@ -114,11 +114,11 @@ test('an endpoint in Node lists, renames and deletes the conversations of each u
   await (await ask('/api/chat', { id: 'c1', messages: [message('Of Bob')] }, 'POST', 'bob')).text();
   const listed = async (user: string): Promise<unknown> =>
     (await ask('/api/chats', undefined, 'GET', user)).json();
-  expect(await listed('ann')).toMatchObject({ chats: [{ id: 'c1', title: 'First' }] });
-  expect(await listed('bob')).toMatchObject({ chats: [{ id: 'c1', title: 'Of Bob' }] });
+  expect(await listed('ann')).toMatchObject({ chats: [{ sessionId: 'c1', title: 'First' }] });
+  expect(await listed('bob')).toMatchObject({ chats: [{ sessionId: 'c1', title: 'Of Bob' }] });
   expect((await ask('/api/chat/c1', { title: 'Mine' }, 'PATCH')).status).toBe(204);
   expect((await ask('/api/chat/none', { title: 'Mine' }, 'PATCH')).status).toBe(404);
-  expect(await listed('ann')).toMatchObject({ chats: [{ id: 'c1', title: 'Mine' }] });
+  expect(await listed('ann')).toMatchObject({ chats: [{ sessionId: 'c1', title: 'Mine' }] });
   expect((await ask('/api/chat/c1', undefined, 'DELETE')).status).toBe(204);
   expect([await listed('ann'), await listed('bob')]).toEqual([
     { chats: [] },
@@ -167,9 +167,9 @@ test('in Node two approvals of one call at the same moment run the tool once', a
   const replies = [{ toolCalls: [{ name: 'pay', id: 'p1' }] }, 'done'];
   const open = await folderStore();
   const ask = await serveIt(handlerOf({ replies, store: open(), onPay: () => void (paid += 1) }));
-  const run = await ask('/api/run', { id: 'c1', input: 'Pay' });
+  const run = await ask('/api/run', { sessionId: 'c1', input: 'Pay' });
   expect(await run.text()).toContain('"pending":[{');
-  const decision = { id: 'c1', decisions: [{ type: 'approve', toolUseId: 'p1' }] };
+  const decision = { sessionId: 'c1', decisions: [{ type: 'approve', toolUseId: 'p1' }] };
   const both = await Promise.all([ask('/api/run', decision), ask('/api/run', decision)]);
   const texts = await Promise.all(both.map((answer) => answer.text()));
   expect(texts.filter((text) => text.includes('"reason":"stop"'))).toHaveLength(1);
@@ -187,19 +187,19 @@ test('after a process has died during a turn, a new process continues the turn a
   });
   const process = (...replies: ScriptedReply[]): Promise<Ask> => {
     const model = new ScriptedModel(replies);
-    const agent = ({ session, memory }: { session: string; memory: Memory }): ReActAgent =>
-      new ReActAgent({ name: 'assistant', model, memory, sessionId: session, tools: [look] });
+    const agent = ({ sessionId, memory }: { sessionId: string; memory: Memory }): ReActAgent =>
+      new ReActAgent({ name: 'assistant', model, memory, sessionId, tools: [look] });
     return serveIt(
       createAgentHandler({ store: open(), agent, authorize: () => ({ user: 'ann' }) }),
     );
   };
   const dying = await process({ toolCalls: [{ name: 'look' }] }, { hang: true });
-  const lost = await dying('/api/run', { id: 'c1', input: 'Look' });
+  const lost = await dying('/api/run', { sessionId: 'c1', input: 'Look' });
   const reader = lost.body!.getReader();
   for (let seen = ''; !/post-acting[^]*pre-reasoning/.test(seen);)
     seen += new TextDecoder().decode((await reader.read()).value);
   const next = await process('All seen.');
-  const run = await (await next('/api/run', { id: 'c1' })).text();
+  const run = await (await next('/api/run', { sessionId: 'c1' })).text();
   expect(run).toContain('"text":"All seen."');
   expect(looked).toBe(1);
   await reader.cancel();
@@ -231,7 +231,7 @@ test('a Next.js route file exports the methods, and they answer without bindings
 
 test('the first turn of a conversation that has nothing to continue is refused, and creates none', async () => {
   const ask = await serveIt(handlerOf({ replies: [], store: new MemoryStore() }));
-  expect((await ask('/api/run', { id: 'c1' })).status).toBe(400);
+  expect((await ask('/api/run', { sessionId: 'c1' })).status).toBe(400);
   expect(await (await ask('/api/chats')).json()).toEqual({ chats: [] });
 });
 

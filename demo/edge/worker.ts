@@ -43,9 +43,9 @@ export default {
 function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({
     models,
-    agent: ({ env, session, user, memory, model }) =>
+    agent: ({ env, sessionId, user, memory, model }) =>
       demoAgent({
-        sessionId: session,
+        sessionId,
         memory,
         model: chooseModel(model, env),
         notes: notesInKv(env.CHAT_KV, user),

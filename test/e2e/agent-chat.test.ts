@@ -194,7 +194,7 @@ test.for(places)(
     const { id, page } = await openChat(at);
     const title = (): Promise<string | undefined> =>
       page.evaluate(
-        (own) => window.agentChat.sessions.list?.find((each) => each.id === own)?.title,
+        (own) => window.agentChat.sessions.list?.find((each) => each.sessionId === own)?.title,
         id,
       );
     await send(page, 'hello');

@@ -309,12 +309,14 @@ test.for(places)(
     const chat = await openChat(at);
     await chat.ask('제목이 되는 말');
     const response = await fetch(`${edge.url}${at}/api/chats`);
-    const { chats } = (await response.json()) as { chats: { id: string; title: string }[] };
-    expect(chats).toContainEqual(expect.objectContaining({ id: chat.id, title: '제목이 되는 말' }));
+    const { chats } = (await response.json()) as { chats: { sessionId: string; title: string }[] };
+    expect(chats).toContainEqual(
+      expect.objectContaining({ sessionId: chat.id, title: '제목이 되는 말' }),
+    );
     const run = await fetch(`${edge.url}${at}/api/run`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ id: crypto.randomUUID(), input: 'weather?' }),
+      body: JSON.stringify({ sessionId: crypto.randomUUID(), input: 'weather?' }),
     });
     const lines = (await run.text())
       .split('\n')

@@ -103,16 +103,16 @@ test('another connection can stop an answer, and the list has the session until 
   expect(answer).toContain('You interrupted me. What now?');
   expect(answer).not.toContain('Stopped from elsewhere.');
   expect(answer).not.toContain(lastWords);
-  const chats = async (): Promise<readonly { id: string; title: string }[]> =>
+  const chats = async (): Promise<readonly { sessionId: string; title: string }[]> =>
     (
       (await (await fetch(`${edge.url}/api/chats`)).json()) as {
-        chats: { id: string; title: string }[];
+        chats: { sessionId: string; title: string }[];
       }
     ).chats;
-  await expect.poll(chats).toContainEqual(expect.objectContaining({ id, title: story }));
+  await expect.poll(chats).toContainEqual(expect.objectContaining({ sessionId: id, title: story }));
   expect((await fetch(`${edge.url}/api/chat/${id}`, { method: 'DELETE' })).status).toBe(204);
   expect(await stored(id)).toEqual([]);
-  expect(await chats()).not.toContainEqual(expect.objectContaining({ id }));
+  expect(await chats()).not.toContainEqual(expect.objectContaining({ sessionId: id }));
 });
 
 test('after a restart during an answer, the server finishes the answer', async () => {
@@ -133,7 +133,7 @@ test('a run survives a disconnect and a restart, a client reads its end, and a c
   const response = await fetch(`${edge.url}/api/run`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ id, input: story, model: 'edge' }),
+    body: JSON.stringify({ sessionId: id, input: story, model: 'edge' }),
   });
   const seen = await readUntil(response, '"reasoning-chunk"');
   await edge.stop();

@@ -111,7 +111,7 @@ test('a call that waits for approval moves from a tab to KV, to a Durable Object
 test('KV carries out the approval of a call that a tab began, and the tab continues with the result', async () => {
   const page = await openTab();
   await toEdge(page, 'kv', 'kv');
-  const run = await at('/api/run', { id: 'kv', decisions: [approve] });
+  const run = await at('/api/run', { sessionId: 'kv', decisions: [approve] });
   expect(await run.text()).toContain(JSON.stringify(`It says: ${paid('in KV')}`).slice(1, -1));
   expect(await partsInKv('kv')).toMatchObject([
     { toolCallId: 'pay-1', state: 'output-available', output: paid('in KV') },

@@ -9,10 +9,10 @@ import { models, seenTurns, system } from '../plan.mjs';
 const knowsToken = bearerToken((env) => env.TOKEN);
 export const app = createAgentHandler({
   models,
-  agent: ({ env, session, memory, model }) =>
+  agent: ({ env, sessionId, memory, model }) =>
     new ReActAgent({
       name: 'assistant',
-      sessionId: session,
+      sessionId,
       systemPrompt: system,
       memory,
       use: [lastTurns(seenTurns)],

@@ -553,9 +553,9 @@ test('a missing KV namespace fails with CONFIGURATION, and the option `memory` c
 
   const places: string[] = [];
   const target = endpoint(['Hi.'], {
-    memory: ({ env: given, user, session }) => {
-      places.push(`${user} ${session}`);
-      return new KvMemory(given.CHAT_KV, `mine-${user}-${session}`);
+    memory: ({ env: given, user, sessionId }) => {
+      places.push(`${user} ${sessionId}`);
+      return new KvMemory(given.CHAT_KV, `mine-${user}-${sessionId}`);
     },
   });
   const id = newChat();
@@ -655,7 +655,7 @@ test.each([
       JSON.stringify(await (await request(`/agent/api/chat/${id}/messages`)).json()),
     ).toContain('"Hi."');
     expect(await (await request('/agent/api/chats')).json()).toMatchObject({
-      chats: expect.arrayContaining([expect.objectContaining({ id, title: 'Hello?' })]),
+      chats: expect.arrayContaining([expect.objectContaining({ sessionId: id, title: 'Hello?' })]),
     });
     const refused = await request('/agent/v1/models', { headers: {} });
     expect([refused.status, await refused.json()]).toMatchObject([

@@ -26,7 +26,7 @@ export interface SessionSetup<Env = object> extends Caller {
    * Id of the conversation. The client chooses the id, which is unique among the conversations of
    * its user. A request to `/v1` without the header `x-isoloop-session` gets a new id.
    */
-  readonly session: string;
+  readonly sessionId: string;
 }
 
 export interface MemorySetup<Env = object> extends SessionSetup<Env> {

@@ -29,12 +29,12 @@ const weather = tool({
   },
 });
 
-const assistant = ({ memory, session }: AgentSetup) =>
+const assistant = ({ memory, sessionId }: AgentSetup) =>
   new ReActAgent({
     name: 'assistant',
     model: new ScriptedModel([]),
     memory,
-    sessionId: session,
+    sessionId,
     tools: [weather],
   });
 const app = createAgentHandler({ agent: assistant });

@@ -58,7 +58,7 @@ export function boundTo(env: SessionEnv, objects: DurableObjectNamespace): Sessi
 function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
   return createAgentHandler<SessionEnv>({
     models: ['offline', 'other'],
-    agent: (setup) => factories.get(setup.session)!(setup),
+    agent: (setup) => factories.get(setup.sessionId)!(setup),
     authorize: (request) => {
       const user = request.headers.get('authorization')?.replace('Bearer ', '');
       return user ? { user } : null;

@@ -44,8 +44,8 @@ export function boundEndpoint(
   const model = new ScriptedModel(replies);
   factories.set(
     id,
-    ({ memory, session }) =>
-      new ReActAgent({ name: 'assistant', memory, sessionId: session, ...agentOptions, model }),
+    ({ memory, sessionId }) =>
+      new ReActAgent({ name: 'assistant', memory, sessionId, ...agentOptions, model }),
   );
   const isObject = place === 'Durable Object';
   const bindings = isObject

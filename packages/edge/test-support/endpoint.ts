@@ -48,8 +48,8 @@ export function testEndpoint(
     ? new ScriptedModel(replies as readonly ScriptedReply[])
     : (replies as ChatModel);
   const handler = createAgentHandler<TestEnv>({
-    agent: ({ memory, session }) =>
-      new ReActAgent({ name: 'assistant', model, memory, sessionId: session, ...agentOptions }),
+    agent: ({ memory, sessionId }) =>
+      new ReActAgent({ name: 'assistant', model, memory, sessionId, ...agentOptions }),
     authorize: (request) => {
       const user = request.headers.get('authorization')?.replace('Bearer ', '');
       return user ? { user } : null;

@@ -50,7 +50,9 @@ export interface Session {
   readonly messages: () => Promise<UIMessage[]>;
   readonly list: (
     query?: string,
-  ) => Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]>;
+  ) => Promise<
+    readonly { sessionId: string; title?: string; updatedAt: number; createdAt: number }[]
+  >;
 }
 
 /**
@@ -64,13 +66,13 @@ export function open(
   const id = crypto.randomUUID();
   const objects = brief ? given.BRIEF_SESSIONS : given.TEST_SESSIONS;
   const script = { model: new ScriptedModel(replies), models: [] as string[] };
-  factories.set(id, ({ memory, session, model }) => {
+  factories.set(id, ({ memory, sessionId, model }) => {
     script.models.push(model);
     return {
       agent: new ReActAgent({
         name: 'assistant',
         memory,
-        sessionId: session,
+        sessionId,
         tools: [clock],
         model: script.model,
         ...options,
@@ -131,9 +133,11 @@ export function open(
     ((await (await send(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] }).messages;
   const list = async (
     query = '',
-  ): Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]> =>
-    ((await (await send(`/api/chats${query}`)).json()) as { chats: [] }).chats;
-  const run: Session['run'] = (body, headers) => post('/api/run', { id, ...body }, headers);
+  ): Promise<
+    readonly { sessionId: string; title?: string; updatedAt: number; createdAt: number }[]
+  > => ((await (await send(`/api/chats${query}`)).json()) as { chats: [] }).chats;
+  const run: Session['run'] = (body, headers) =>
+    post('/api/run', { sessionId: id, ...body }, headers);
   // Returns a new stub each time, because a stub stays broken after its object dies.
   const stub = (): DurableObjectStub => objects.get(objects.idFromName(`${user}/${id}`));
   return {

@@ -68,7 +68,9 @@ export class ChatEndpoint {
         this.#turn?.aborting.abort();
         return Response.json({ interrupted: true });
       case 'GET /api/chats':
-        return Response.json({ chats: [{ id: 'c', title: 'One', createdAt: 1, updatedAt: 2 }] });
+        return Response.json({
+          chats: [{ sessionId: 'c', title: 'One', createdAt: 1, updatedAt: 2 }],
+        });
       default:
         return Response.json(
           { error: { code: 'NOT_FOUND', message: 'No such route.' } },

@@ -21,12 +21,12 @@ const options: AgentHandlerOptions<Env> = {
   // words.
   limits: { keepAliveMs: 20 },
   approvals: 'at-least-once',
-  agent: ({ session, memory }) =>
+  agent: ({ sessionId, memory }) =>
     new ReActAgent({
       name: 'assistant',
-      sessionId: session,
+      sessionId,
       memory,
-      model: ruledModel(session),
+      model: ruledModel(sessionId),
       tools: [
         tool({ name: 'weather', description: 'The weather', input: place, execute: () => 'rain' }),
         tool({

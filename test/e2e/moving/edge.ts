@@ -13,7 +13,7 @@ interface Env {
 }
 
 const handler = createAgentHandler<Env>({
-  agent: ({ session, memory }) => payer('in KV', session, memory),
+  agent: ({ sessionId, memory }) => payer('in KV', sessionId, memory),
   authorize: () => ({ user: 'ann' }),
   approvals: 'at-least-once',
 });

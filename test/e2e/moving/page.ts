@@ -19,7 +19,7 @@ const page = {
   decide: (id: string, decision: Decision) => withAgent(id, (agent) => agent.decide(decision)),
   pending: (id: string) => withAgent(id, (agent) => agent.pending()),
   messages: (id: string) => withAgent(id, (agent) => agent.messages()),
-  exported: (id: string) => sessions.export(id),
+  exported: (sessionId: string) => sessions.export(sessionId),
   imported: (given: unknown, sessionId: string) => sessions.import(given, { sessionId }),
 };
 export type MovingPage = typeof page;

@@ -18,11 +18,11 @@ const timeIn = tool({
 });
 
 /** A page gets the types of the tools from it: `useAgentChat<typeof assistant>`. */
-export const assistant = ({ env, session, memory }: AgentSetup<Env>) =>
+export const assistant = ({ env, sessionId, memory }: AgentSetup<Env>) =>
   new ReActAgent({
     name: 'assistant',
     systemPrompt: 'You are a helpful assistant. Answer briefly.',
-    sessionId: session,
+    sessionId,
     memory,
     model: openai({ baseURL: env.MODEL_URL, model: env.MODEL, apiKey: env.OPENAI_API_KEY }),
     tools: [timeIn],

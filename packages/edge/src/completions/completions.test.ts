@@ -292,7 +292,7 @@ test.for(places)(
     const chats = async (): Promise<unknown> => (await target.get('/api/chats')).json();
     await expect
       .poll(chats)
-      .toMatchObject({ chats: [{ id: target.id, title: 'Is it raining in 서울?' }] });
+      .toMatchObject({ chats: [{ sessionId: target.id, title: 'Is it raining in 서울?' }] });
     expect((await target.messages()).map(({ role }) => role)).toEqual([
       'user',
       'user',
@@ -358,9 +358,9 @@ test.each([true, false])(
     ).json()) as { messages: unknown[] };
     expect(JSON.stringify(messages)).toContain('The beginning and the end.');
     const { chats } = (await (await target.get('/api/chats')).json()) as {
-      chats: { id: string; title?: string }[];
+      chats: { sessionId: string; title?: string }[];
     };
-    expect(chats.find(({ id }) => id === headers['x-isoloop-session'])?.title).toBe(
+    expect(chats.find(({ sessionId }) => sessionId === headers['x-isoloop-session'])?.title).toBe(
       'Is it raining in 서울?',
     );
   },

@@ -8,7 +8,7 @@ import { jwt } from '../jwt.ts';
 const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const posts: readonly (readonly [path: string, body: object])[] = [
   ['/api/chat', { id: 's', messages: [message] }],
-  ['/api/run', { id: 's', input: 'Hi' }],
+  ['/api/run', { sessionId: 's', input: 'Hi' }],
   ['/v1/chat/completions', { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] }],
 ];
 const pay = tool({

@@ -40,7 +40,10 @@ test.each(Object.entries(keys))(
     );
     const targets = models.map((model) => testEndpoint(model));
     for (const target of [...targets, testEndpoint([], {}, { agent: throwing })]) {
-      const response = await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' });
+      const response = await target.post('/api/run', {
+        sessionId: crypto.randomUUID(),
+        input: 'Hi',
+      });
       expect(await response.text()).not.toContain(key);
       await target.settled();
     }
@@ -70,7 +73,7 @@ test('the log hides the values of bindings and functions in `secrets`, in every 
     [() => values.slice(2), bindings],
   ] as const) {
     const target = testEndpoint([], {}, { ...failing, secrets }, given);
-    await (await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' })).text();
+    await (await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' })).text();
   }
   const text = String(log.mock.calls.at(-1));
   for (const value of values) expect(text).not.toContain(value);
@@ -100,7 +103,7 @@ test('the log hides the key of the model proxy, a matched bearer token and the s
   const byJwt = jwt({ secret: () => secret, issuer: 'i', audience: 'a' });
   await testEndpoint([], {}, { authorize: byJwt }).get('/v1/models', 'a.b.c');
   const target = testEndpoint([], {}, { authorize: bearerToken(() => token), agent: failing });
-  await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }, token);
+  await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' }, token);
   await target.settled();
   const text = String(log.mock.lastCall);
   expect(text).toContain('*** and *** and ***');
@@ -117,7 +120,7 @@ test('warnings of core show no key in the Worker', async () => {
     },
   };
   const target = testEndpoint([{ text: 'Hello' }], { use: [inputGuards([failing])] });
-  await (await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' })).text();
+  await (await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' })).text();
   expect(warn).toHaveBeenCalled();
   expect(warn.mock.calls.join()).toContain('API key provided: ***');
   expect(warn.mock.calls.join()).not.toContain('k9x2f7q');

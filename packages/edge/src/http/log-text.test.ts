@@ -11,7 +11,7 @@ async function logOf(target: TestEndpoint): Promise<string> {
   const answers = [
     await target.post('/v1/chat/completions', body),
     await target.post('/v1/chat/completions', { ...body, stream: true }),
-    await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
+    await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' }),
   ];
   await Promise.all(answers.map((answer) => answer.text()));
   await target.settled();

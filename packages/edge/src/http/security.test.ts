@@ -283,7 +283,7 @@ test('every response has headers against framing and caching', async () => {
     await target.get('/v1/models'),
     await target.get('/v1/models', ''),
     await target.get('/api/chat/a/messages'),
-    await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
+    await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' }),
     await target.post('/v1/chat/completions', {
       model: 'offline',
       messages: [{ role: 'user', content: 'Hi' }],
@@ -329,7 +329,7 @@ test('without authorize, only pages of localhost (any port) may call the endpoin
 test('a user cannot reach the sessions of another user by similar names', async () => {
   const target = testEndpoint(['One.', 'Two.']);
   const id = crypto.randomUUID();
-  await (await target.post('/api/run', { id, input: 'I am Ann' }, 'ann')).text();
+  await (await target.post('/api/run', { sessionId: id, input: 'I am Ann' }, 'ann')).text();
   await target.settled();
   const read = async (path: string, user: string): Promise<unknown> =>
     (await target.get(path, user)).json();
@@ -378,7 +378,7 @@ test('an agent error with secrets in all its parts reveals none of them', async 
   const v1 = { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] };
   const response = { model: 'offline', input: 'Hi' };
   const answers = [
-    await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
+    await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' }),
     await target.post('/v1/chat/completions', v1),
     await target.post('/v1/chat/completions', { ...v1, stream: true }),
     await target.post('/v1/responses', response),

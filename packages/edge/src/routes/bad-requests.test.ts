@@ -23,7 +23,7 @@ const pay = tool({
 const user = { role: 'user', content: 'Hi' };
 const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const chat = (more: object = {}): object => ({ id: 'a', messages: [ui], ...more });
-const run = (more: object = {}): object => ({ id: 'a', input: 'Hi', ...more });
+const run = (more: object = {}): object => ({ sessionId: 'a', input: 'Hi', ...more });
 const v1 = (more: object = {}): object => ({ model: 'offline', messages: [user], ...more });
 const fn = (more: object = {}): object => ({
   tools: [{ type: 'function', function: { name: 'f', ...more } }],
@@ -151,7 +151,7 @@ const rows: readonly Row[] = [
     400,
     'INVALID_INPUT',
   ]),
-  ['an invalid session id of a run', '/api/run', run({ id: '../x' }), 400, 'INVALID_INPUT'],
+  ['an invalid session id of a run', '/api/run', run({ sessionId: '../x' }), 400, 'INVALID_INPUT'],
   [
     'an invalid session id in the header',
     '/v1/chat/completions',
@@ -428,52 +428,67 @@ const rows: readonly Row[] = [
   [
     'a run with `message` instead of `input`',
     '/api/run',
-    { id: 'a', message: 'Hi' },
+    { sessionId: 'a', message: 'Hi' },
     400,
     'INVALID_INPUT',
   ],
-  ['a run without input in a new session', '/api/run', { id: 'empty' }, 400, 'INVALID_INPUT'],
+  [
+    'a run without input in a new session',
+    '/api/run',
+    { sessionId: 'empty' },
+    400,
+    'INVALID_INPUT',
+  ],
   ['a run with input and decisions', '/api/run', run({ decisions: [] }), 400, 'INVALID_INPUT'],
-  ['an empty list of decisions', '/api/run', { id: 'a', decisions: [] }, 400, 'INVALID_INPUT'],
+  [
+    'an empty list of decisions',
+    '/api/run',
+    { sessionId: 'a', decisions: [] },
+    400,
+    'INVALID_INPUT',
+  ],
   [
     'a decision of an unknown type',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'grant', toolUseId: 'c' }] },
+    { sessionId: 'a', decisions: [{ type: 'grant', toolUseId: 'c' }] },
     400,
     'INVALID_INPUT',
   ],
   [
     'a decision that edits the arguments',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'edit', toolUseId: 'c' }] },
+    { sessionId: 'a', decisions: [{ type: 'edit', toolUseId: 'c' }] },
     400,
     'INVALID_INPUT',
   ],
   [
     'an approval of an unknown call',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'approve', toolUseId: 'c' }] },
+    { sessionId: 'a', decisions: [{ type: 'approve', toolUseId: 'c' }] },
     400,
     'INVALID_DECISION',
   ],
   [
     'a decision without the id of its call',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'approve' }] },
+    { sessionId: 'a', decisions: [{ type: 'approve' }] },
     400,
     'INVALID_INPUT',
   ],
   [
     'an object as output of a result',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'result', toolUseId: 'c', output: {} }] },
+    { sessionId: 'a', decisions: [{ type: 'result', toolUseId: 'c', output: {} }] },
     400,
     'INVALID_INPUT',
   ],
   [
     'a result that is too long',
     '/api/run',
-    { id: 'a', decisions: [{ type: 'result', toolUseId: 'c', output: 'x'.repeat(200_001) }] },
+    {
+      sessionId: 'a',
+      decisions: [{ type: 'result', toolUseId: 'c', output: 'x'.repeat(200_001) }],
+    },
     413,
     'PAYLOAD_TOO_LARGE',
   ],

@@ -304,7 +304,7 @@ test.for(places)(
     const chat = bound.chat();
     await chat.sendMessage({ text: 'Pay' });
     const headers = { 'x-isoloop-session': bound.id };
-    const run = await bound.post('/api/run', { id: bound.id, input: 'Tea' });
+    const run = await bound.post('/api/run', { sessionId: bound.id, input: 'Tea' });
     expect([run.status, await run.text()]).toEqual([
       409,
       expect.stringContaining('(c1, approval)'),

@@ -24,12 +24,12 @@ export async function chatRoute(
 ): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  const session = checkSession(body['id']);
+  const sessionId = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
   if ('decisions' in turn) checkEdits(turn.decisions, c.get('mayEdit'));
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
-  return turnHost(c, settings, session).answer({
+  return turnHost(c, settings, sessionId).answer({
     turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },
     face: { kind: 'ui', events: readEvents(body) || settings.events === true },
     echo: readEcho(c, body, turn),

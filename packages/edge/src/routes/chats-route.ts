@@ -1,19 +1,20 @@
-import { AgentError, listSessions } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { ChatInfo } from '../session/chat-index.ts';
+import { chatsIn, pageOf } from '../session/chat-list.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { KvStore } from '../store/kv-store.ts';
 import { KvTitles } from '../store/kv-titles.ts';
 import { invalidField } from '../http/request-body.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
+import { askerOf } from '../session/session-command.ts';
 import { makeAgent } from '../turn/session-agent.ts';
 import { checkSession, openMemory } from '../turn/session.ts';
 
 const maxLimit = 1000;
 
 /**
- * Handles `GET /api/chats`: returns the user's conversations as `{ chats: [{ id, title?, createdAt,
- * updatedAt }] }`, the most recently changed first. `?limit=` is the number of conversations on a
+ * Handles `GET /api/chats`: returns the user's conversations as `{ chats: [{ sessionId, title?,
+ * createdAt, updatedAt }] }`, the most recently changed first. `?limit=` is the number of conversations on a
  * page, 100 by default and 1000 at most. A page has more if several conversations have the same
  * time as the last one. For the next page, pass the last `updatedAt` as `?before=`.
  */
@@ -25,22 +26,15 @@ export async function chatsRoute(
   if (limit < 1 || limit > maxLimit)
     throw invalidField('limit', `must be a number from 1 to ${maxLimit}`);
   const before = count(c, 'before');
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, '');
-  if (object) {
-    const command = { type: 'list', limit, ...(before !== undefined && { before }) } as const;
-    return askSession(object, { user, session: '', requestId: c.get('requestId'), command });
-  }
+  const page = { limit, ...(before !== undefined && { before }) };
+  const ask = askerOf(c, '');
+  if (ask) return ask({ type: 'list', ...page });
   const { kv, chats: all } = await chatsInKv(c, settings);
-  const rest = all.filter(({ updatedAt }) => updatedAt < (before ?? Infinity));
-  const last = rest[limit - 1]?.updatedAt ?? 0;
-  const titles = await new KvTitles(kv, user).read();
-  const chats = rest
-    .filter(({ updatedAt }) => updatedAt >= last)
-    .map((chat) => {
-      const title = titles.get(chat.id);
-      return title === undefined ? chat : { ...chat, title };
-    });
+  const titles = await new KvTitles(kv, c.get('user')).read();
+  const chats = pageOf(all, page).map((chat) => {
+    const title = titles.get(chat.sessionId);
+    return title === undefined ? chat : { ...chat, title };
+  });
   return Response.json({ chats }, { headers: { 'cache-control': 'no-store' } });
 }
 
@@ -52,17 +46,11 @@ export async function deleteRoute(
   c: Context<EdgeEnv>,
   settings: Pick<HandlerSettings, 'agent' | 'memory' | 'models'>,
 ): Promise<Response> {
-  const session = checkSession(c.req.param('id'));
+  const sessionId = checkSession(c.req.param('id'));
   const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  if (object)
-    return askSession(object, {
-      user,
-      session,
-      requestId: c.get('requestId'),
-      command: { type: 'delete' },
-    });
-  const setup = { env: c.env, session, user };
+  const ask = askerOf(c, sessionId);
+  if (ask) return ask({ type: 'delete' });
+  const setup = { env: c.env, sessionId, user };
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   const { agent, settled, forget } = await makeAgent(settings, {
     ...setup,
@@ -70,10 +58,10 @@ export async function deleteRoute(
     model: settings.models[0]!,
   });
   await settled?.();
-  await forget?.(session);
+  await forget?.(sessionId);
   await agent.memory.clear();
   const kv = settings.memory ? undefined : kvOf(c);
-  if (kv) await new KvTitles(kv, user).delete(session);
+  if (kv) await new KvTitles(kv, user).delete(sessionId);
   return new Response(null, { status: 204 });
 }
 
@@ -91,19 +79,7 @@ export async function chatsInKv(
       'NEEDS_DURABLE_OBJECT',
       'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
     );
-  const prefix = `${c.get('user')}/`;
-  const sessions = await listSessions(new KvStore(kv), { startsWith: prefix });
-  const chats = sessions
-    // The id of another user may begin with this user's id and a slash. A session id has no slash.
-    .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
-    .map(({ sessionId, title, createdAt, updatedAt }) => ({
-      id: sessionId.slice(prefix.length),
-      ...(title !== undefined && { title }),
-      createdAt,
-      updatedAt,
-    }))
-    .toSorted((a, b) => b.updatedAt - a.updatedAt);
-  return { kv, chats };
+  return { kv, chats: await chatsIn(new KvStore(kv), c.get('user')) };
 }
 
 function kvOf(c: Context<EdgeEnv>): KVNamespace | undefined {

@@ -43,9 +43,9 @@ export async function completionsRoute(
   const face = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
   if (header === undefined) return answerOnce(c, settings, { model, call, face, posted, id });
-  const session = checkSession(header);
+  const sessionId = checkSession(header);
   const turn = readTail(posted);
-  return answerInSession(c, settings, { model, call, face, session, turn, fields });
+  return answerInSession(c, settings, { model, call, face, sessionId, turn, fields });
 }
 
 /** Throws `INVALID_INPUT` for unsupported fields that the endpoint must not silently ignore. */

@@ -8,7 +8,7 @@ const asks = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
 async function waiting(place: Place, options: Parameters<typeof boundEndpoint>[3] = {}) {
   const { paid, pay } = payments();
   const bound = boundEndpoint(place, [asks, 'Done.'], { tools: [pay] }, options);
-  await (await bound.post('/api/run', { id: bound.id, input: 'Pay.' })).text();
+  await (await bound.post('/api/run', { sessionId: bound.id, input: 'Pay.' })).text();
   return { bound, paid };
 }
 
@@ -26,7 +26,7 @@ async function asChat({ post, id, messages }: Bound, input: unknown): Promise<Re
 }
 
 const asRun: Send = ({ post, id }, input) =>
-  post('/api/run', { id, decisions: [{ type: 'edit', toolUseId: 'c1', input }] });
+  post('/api/run', { sessionId: id, decisions: [{ type: 'edit', toolUseId: 'c1', input }] });
 
 const ways = [
   ['/api/chat', asChat],
@@ -89,7 +89,7 @@ test.each(cells)(
       { error: { code: 'INVALID_DECISION' } },
     ]);
     const approve = { type: 'approve', toolUseId: 'c1' };
-    await (await bound.post('/api/run', { id: bound.id, decisions: [approve] })).text();
+    await (await bound.post('/api/run', { sessionId: bound.id, decisions: [approve] })).text();
     expect(paid).toEqual([5]);
   },
 );

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
+import { askerOf } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function interruptRoute(
   c: Context<EdgeEnv>,
   { limits }: Pick<HandlerSettings, 'limits'>,
 ): Promise<Response> {
-  const session = checkSession(c.req.param('id'));
+  const sessionId = checkSession(c.req.param('id'));
   const hasBody = c.req.header('content-type') !== undefined;
   const reading = hasBody && readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true });
   const body = (await reading) || {};
@@ -38,15 +38,13 @@ export async function interruptRoute(
       `must be a text of at most ${maxReason} characters, and needs the mode "stop"`,
     );
   }
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  if (!object)
+  const ask = askerOf(c, sessionId);
+  if (!ask)
     throw new AgentError(
       'NEEDS_DURABLE_OBJECT',
       'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.',
     );
-  const command = { type: 'interrupt', mode, ...(reason !== undefined && { reason }) } as const;
-  return askSession(object, { user, session, requestId: c.get('requestId'), command });
+  return ask({ type: 'interrupt', mode, ...(reason !== undefined && { reason }) });
 }
 
 function isReason(reason: unknown): reason is string {

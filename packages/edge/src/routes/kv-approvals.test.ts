@@ -86,8 +86,8 @@ const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] 
 const approved = { type: 'approve', toolUseId: 'c1' };
 const requests: readonly (readonly [string, (bound: Bound) => Promise<Response>])[] = [
   ['/api/chat', ({ post, id }) => post('/api/chat', { id, messages: [message] })],
-  ['/api/run', ({ post, id }) => post('/api/run', { id, input: 'Hi' })],
-  ['a decision', ({ post, id }) => post('/api/run', { id, decisions: [approved] })],
+  ['/api/run', ({ post, id }) => post('/api/run', { sessionId: id, input: 'Hi' })],
+  ['a decision', ({ post, id }) => post('/api/run', { sessionId: id, decisions: [approved] })],
   ...[true, false].flatMap((stream) => {
     const messages = [{ role: 'user', content: 'Hi' }];
     const calls = [
@@ -138,17 +138,17 @@ for (const place of inKv) {
   test(`${place}: eight concurrent approvals run no tool; with approvals: at-least-once, an approval runs the tool`, async () => {
     const { paid, pay: mine } = payments();
     const bound = boundEndpoint(place, [asksToPay, 'Paid.'], { tools: [mine] });
-    await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
+    await (await bound.post('/api/run', { sessionId: bound.id, input: 'Pay' })).text();
     await bound.messages();
     const guarded = boundEndpoint(place, ['Paid.'], { tools: [mine] }, strict, bound);
     const all = Array.from({ length: 8 }, () =>
-      guarded.post('/api/run', { id: bound.id, decisions: [approved] }),
+      guarded.post('/api/run', { sessionId: bound.id, decisions: [approved] }),
     );
     const codes = (await Promise.all(all)).map(codeOf);
     expect(await Promise.all(codes)).toEqual(Array.from({ length: 8 }, () => refusal));
     expect([paid, guarded.model.requests]).toEqual([[], []]);
     const again = boundEndpoint(place, ['Paid.'], { tools: [mine] }, {}, bound);
-    await (await again.post('/api/run', { id: bound.id, decisions: [approved] })).text();
+    await (await again.post('/api/run', { sessionId: bound.id, decisions: [approved] })).text();
     expect(paid).toEqual([5]);
   });
 
@@ -170,13 +170,13 @@ for (const place of inKv) {
       const chat = bound.chat({ sendAutomaticallyWhen: hasApprovalResponse });
       await chat.sendMessage({ text: 'Pay' });
       const decisions = [approved];
-      expect(await codeOf(await bound.post('/api/run', { id: bound.id, decisions }))).toEqual(
-        refusal,
-      );
+      expect(
+        await codeOf(await bound.post('/api/run', { sessionId: bound.id, decisions })),
+      ).toEqual(refusal);
       await chat.addToolApprovalResponse({ id: 'c1', approved: true });
       expect([paid, bound.model.requests.length]).toEqual([[], 1]);
       const rejected = [{ type: 'reject', toolUseId: 'c1' }];
-      const end = await bound.post('/api/run', { id: bound.id, decisions: rejected });
+      const end = await bound.post('/api/run', { sessionId: bound.id, decisions: rejected });
       expect(await end.text()).toContain('Tea, then.');
       expect(paid).toEqual([]);
     },
@@ -217,9 +217,9 @@ function suspending(paying: Tool): Tool {
 test('a Durable Object runs a call once for eight concurrent approvals, without the option `approvals`', async () => {
   const { paid, pay: mine } = payments();
   const bound = boundEndpoint('Durable Object', [asksToPay, 'Paid.'], { tools: [mine] }, strict);
-  await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
+  await (await bound.post('/api/run', { sessionId: bound.id, input: 'Pay' })).text();
   const all = Array.from({ length: 8 }, async () => {
-    const answer = await bound.post('/api/run', { id: bound.id, decisions: [approved] });
+    const answer = await bound.post('/api/run', { sessionId: bound.id, decisions: [approved] });
     return (await answer.text()).includes('INVALID_DECISION');
   });
   expect((await Promise.all(all)).filter((isRefused) => isRefused).length).toBe(7);

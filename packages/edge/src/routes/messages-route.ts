@@ -7,7 +7,7 @@ import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { waitingCalls } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
+import { askerOf } from '../session/session-command.ts';
 import { checkSession, echoHeader, echoOf, openMemory } from '../turn/session.ts';
 
 interface Conversation {
@@ -25,16 +25,8 @@ export async function messagesRoute(
   c: Context<EdgeEnv>,
   settings: Pick<HandlerSettings, 'memory'>,
 ): Promise<Response> {
-  const session = checkSession(c.req.param('id'));
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  if (object)
-    return askSession(object, {
-      user,
-      session,
-      requestId: c.get('requestId'),
-      command: { type: 'messages' },
-    });
+  const ask = askerOf(c, checkSession(c.req.param('id')));
+  if (ask) return ask({ type: 'messages' });
   const memory = await open(c, settings);
   const messages = await memory.read();
   return answer(toConversation(messages, echoOf(memory), await waitingCalls(memory)));
@@ -51,7 +43,7 @@ export async function branchesRoute(
   c: Context<EdgeEnv>,
   settings: Pick<HandlerSettings, 'memory'>,
 ): Promise<Response> {
-  if (sessionObject(c.env, c.get('user'), checkSession(c.req.param('id')))) return answer({});
+  if (askerOf(c, checkSession(c.req.param('id')))) return answer({});
   const memory = await open(c, settings);
   if (!(memory instanceof EchoMemory))
     throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
@@ -61,11 +53,11 @@ export async function branchesRoute(
 }
 
 function open(c: Context<EdgeEnv>, settings: Pick<HandlerSettings, 'memory'>): Promise<Memory> {
-  const session = checkSession(c.req.param('id'));
+  const sessionId = checkSession(c.req.param('id'));
   const echo = c.req.header(echoHeader);
   return openMemory(settings, {
     env: c.env,
-    session,
+    sessionId,
     user: c.get('user'),
     ...(echo !== undefined && { echo }),
     withoutEcho: 'latest',

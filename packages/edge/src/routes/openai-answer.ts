@@ -46,7 +46,7 @@ export interface WholeConversation {
 }
 
 export interface StoredTurn {
-  readonly session: string;
+  readonly sessionId: string;
   readonly turn: SessionTurn;
   /** Fields that `call` was read from. */
   readonly fields: RequestBody;
@@ -74,7 +74,7 @@ export async function answerOnce(
   const made = await makeAgent(settings, {
     env: c.env,
     user: c.get('user'),
-    session: asked.id,
+    sessionId: asked.id,
     memory,
     model,
   });
@@ -112,7 +112,7 @@ export async function answerOnce(
 export function answerInSession(
   c: Context<EdgeEnv>,
   settings: HostSettings,
-  { model, call, face, session, turn, fields }: OpenAiRequest & StoredTurn,
+  { model, call, face, sessionId, turn, fields }: OpenAiRequest & StoredTurn,
 ): Promise<Response> {
   const queued = {
     turn,
@@ -122,7 +122,7 @@ export function answerInSession(
     call: fields,
     ...readKey(c),
   };
-  return turnHost(c, settings, session).answer({ turn: queued, face, call, echo: readEcho(c) });
+  return turnHost(c, settings, sessionId).answer({ turn: queued, face, call, echo: readEcho(c) });
 }
 
 async function streamed(

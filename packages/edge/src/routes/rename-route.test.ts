@@ -52,7 +52,7 @@ test.for(Object.entries(stores))(
 
     expect(await codeOf(await rename('Too early'))).toEqual([404, 'NOT_FOUND']);
     await (await sendJson('POST', '/api/chat', { id, messages: [ask('Hello')] })).text();
-    await expect.poll(() => list()).toMatchObject([{ id, title: 'Hello' }]);
+    await expect.poll(() => list()).toMatchObject([{ sessionId: id, title: 'Hello' }]);
     const [before] = await list();
     const shown = await messages();
     expect((await rename('  東京の旅  ')).status).toBe(204);
@@ -61,7 +61,7 @@ test.for(Object.entries(stores))(
     const again = await sendJson('POST', '/api/chat', { id, messages: [...shown, ask('More')] });
     expect(await again.text()).toContain('Two.');
     await expect.poll(async () => (await messages()).length).toBe(4);
-    expect(await list()).toMatchObject([{ id, title: '東京の旅' }]);
+    expect(await list()).toMatchObject([{ sessionId: id, title: '東京の旅' }]);
 
     for (const title of ['', '  ', 'x'.repeat(201), 5, undefined, null, ['a']])
       expect(await codeOf(await rename(title))).toEqual([400, 'INVALID_INPUT']);

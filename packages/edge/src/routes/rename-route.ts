@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField, readJson } from '../http/request-body.ts';
-import { askSession, sessionObject, unknownChat } from '../session/session-command.ts';
+import { askerOf, unknownChat } from '../session/session-command.ts';
 import { KvTitles } from '../store/kv-titles.ts';
 import { checkSession } from '../turn/session.ts';
 import { chatsInKv } from './chats-route.ts';
@@ -16,17 +16,13 @@ export async function renameRoute(
   c: Context<EdgeEnv>,
   settings: Pick<HandlerSettings, 'limits' | 'memory'>,
 ): Promise<Response> {
-  const session = checkSession(c.req.param('id'));
+  const sessionId = checkSession(c.req.param('id'));
   const title = checkTitle((await readJson(c.req.raw, settings.limits.bodyBytes))['title']);
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  if (object) {
-    const command = { type: 'rename', title } as const;
-    return askSession(object, { user, session, requestId: c.get('requestId'), command });
-  }
+  const ask = askerOf(c, sessionId);
+  if (ask) return ask({ type: 'rename', title });
   const { kv, chats } = await chatsInKv(c, settings);
-  if (!chats.some(({ id }) => id === session)) throw unknownChat();
-  await new KvTitles(kv, user).set(session, title);
+  if (!chats.some((chat) => chat.sessionId === sessionId)) throw unknownChat();
+  await new KvTitles(kv, c.get('user')).set(sessionId, title);
   return new Response(null, { status: 204 });
 }
 

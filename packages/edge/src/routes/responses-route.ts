@@ -60,10 +60,10 @@ export async function responsesRoute(
     const paramOf = itemNames(body['input']);
     return answerOnce(c, settings, { model, call, face: faceOf(id), posted, paramOf, id });
   }
-  const { session, after } = place;
+  const { sessionId, after } = place;
   const turn = { ...readTurn(body, posted), ...(after !== undefined && { after }) };
-  const face = faceOf(responseId(session, turn));
-  return answerInSession(c, settings, { model, call, face, session, turn, fields });
+  const face = faceOf(responseId(sessionId, turn));
+  return answerInSession(c, settings, { model, call, face, sessionId, turn, fields });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */
@@ -75,7 +75,7 @@ export function noStoredResponse(c: Context<EdgeEnv>): never {
 }
 
 interface SessionPlace {
-  readonly session: string;
+  readonly sessionId: string;
   readonly after?: string;
 }
 
@@ -87,14 +87,14 @@ function readPlace(body: RequestBody, header: string | undefined): SessionPlace 
     throw invalidField('store', 'cannot be false: the session is stored');
   if (typeof previous === 'string') {
     const place = readResponseId(previous);
-    if (named !== undefined && named !== place.session)
+    if (named !== undefined && named !== place.sessionId)
       throw invalidField('previous_response_id', 'is a response of another session');
     if (store === false)
       throw invalidField('store', 'cannot be false: the previous response is stored');
     return place;
   }
-  if (named !== undefined) return { session: named };
-  return store === true ? { session: crypto.randomUUID() } : undefined;
+  if (named !== undefined) return { sessionId: named };
+  return store === true ? { sessionId: crypto.randomUUID() } : undefined;
 }
 
 /**

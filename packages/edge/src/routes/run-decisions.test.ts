@@ -73,7 +73,7 @@ const rows: readonly Row[] = [
 
 const post = async ({ id, post: send }: Bound, decision: object | string) => {
   const text = typeof decision === 'string' ? decision : JSON.stringify(decision);
-  const response = await send('/api/run', `{"id":"${id}","decisions":[${text}]}`);
+  const response = await send('/api/run', `{"sessionId":"${id}","decisions":[${text}]}`);
   return { status: response.status, text: await response.text() };
 };
 
@@ -82,7 +82,7 @@ test.for(places)(
   async (place) => {
     const { paid, pay } = payments();
     const bound = boundEndpoint(place, [asks, 'Paid.'], { tools: [pay, color] });
-    await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
+    await (await bound.post('/api/run', { sessionId: bound.id, input: 'Pay' })).text();
     for (const [what, decision, code = 'INVALID_INPUT'] of rows) {
       const { status, text } = await post(bound, decision);
       const { error } = JSON.parse(text) as { readonly error: { readonly code: string } };
@@ -101,12 +101,12 @@ test.for(places)(
     const { paid, pay } = payments();
     const two = { toolCalls: ['c1', 'c2'].map((id) => ({ id, name: 'pay', input: { sum: 5 } })) };
     const bound = boundEndpoint(place, [two, 'Paid.'], { tools: [pay] });
-    await (await bound.post('/api/run', { id: bound.id, input: 'Pay' })).text();
+    await (await bound.post('/api/run', { sessionId: bound.id, input: 'Pay' })).text();
     const decisions = [
       { ...yes, name: 'pay' },
       { ...yes, toolUseId: 'c2', name: 'now' },
     ];
-    const refused = await bound.post('/api/run', { id: bound.id, decisions });
+    const refused = await bound.post('/api/run', { sessionId: bound.id, decisions });
     expect([refused.status, await refused.text()]).toEqual([
       400,
       expect.stringContaining('INVALID_DECISION'),

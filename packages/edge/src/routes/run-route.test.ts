@@ -62,8 +62,8 @@ test('/api/run streams the agent’s events, without the prompts', async () => {
     'It is noon.',
   ];
   const target = testEndpoint(replies, { tools: [clock], systemPrompt: 'A secret prompt.' });
-  const id = newSession();
-  const events = await eventsOf(target, { id, input: 'What time is it?' });
+  const sessionId = newSession();
+  const events = await eventsOf(target, { sessionId, input: 'What time is it?' });
   expect(events[0]!.type).toBe('run-start');
   expect(events.find(({ type }) => type === 'pre-acting')).toMatchObject({
     name: 'clock',
@@ -79,7 +79,7 @@ test('/api/run streams the agent’s events, without the prompts', async () => {
   const seqs = events.map(({ seq }) => seq as number);
   expect(seqs).toEqual(seqs.toSorted((left, right) => left - right));
   expect(JSON.stringify(events)).not.toMatch(/secret prompt|"parameters"/);
-  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as {
+  const { messages } = (await (await target.get(`/api/chat/${sessionId}/messages`)).json()) as {
     messages: unknown[];
   };
   expect(messages.length).toBe(2);
@@ -92,27 +92,30 @@ test('/api/run accepts the approval of a waiting call once, and only from the se
     { tools: [pay] },
     { approvals: 'at-least-once' },
   );
-  const id = newSession();
+  const sessionId = newSession();
   const events = await eventsOf(target, {
-    id,
+    sessionId,
     input: { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Pay' }] },
   });
   expect(events.at(-1)).toMatchObject({
     reason: 'suspended',
     pending: [{ toolUseId: 'c1', name: 'pay', kind: 'approval' }],
   });
-  const approve = { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] };
+  const approve = { sessionId, decisions: [{ type: 'approve', toolUseId: 'c1' }] };
   expect(await refusalOf(target, approve, 'bob')).toEqual([400, 'INVALID_DECISION']);
   expect(
     await refusalOf(target, {
-      id,
+      sessionId,
       decisions: [{ type: 'result', toolUseId: 'c1', output: 'paid' }],
     }),
   ).toEqual([400, 'INVALID_DECISION']);
   expect(
-    await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c2' }] }),
+    await refusalOf(target, { sessionId, decisions: [{ type: 'approve', toolUseId: 'c2' }] }),
   ).toEqual([400, 'INVALID_DECISION']);
-  expect(await refusalOf(target, { id, input: 'Approved!' })).toEqual([409, 'PENDING_TOOL_CALLS']);
+  expect(await refusalOf(target, { sessionId, input: 'Approved!' })).toEqual([
+    409,
+    'PENDING_TOOL_CALLS',
+  ]);
   expect(ran).toEqual([]);
   expect((await eventsOf(target, approve)).at(-1)).toMatchObject({ reason: 'stop', text: 'Paid.' });
   expect(await refusalOf(target, approve)).toEqual([400, 'INVALID_DECISION']);
@@ -126,10 +129,10 @@ test('a call that /api/run rejects does not run, and the model gets the reason',
     { tools: [pay] },
     { approvals: 'at-least-once' },
   );
-  const id = newSession();
-  await eventsOf(target, { id, input: 'Pay' });
+  const sessionId = newSession();
+  await eventsOf(target, { sessionId, input: 'Pay' });
   const events = await eventsOf(target, {
-    id,
+    sessionId,
     decisions: [{ type: 'reject', toolUseId: 'c1', reason: 'Too much' }],
   });
   expect(events.at(-1)).toMatchObject({ text: 'Then not.' });
@@ -141,13 +144,13 @@ test('/api/run accepts the result of a call that the client runs, and no approva
   const target = testEndpoint([{ toolCalls: [{ id: 'c1', name: 'ask', input: {} }] }, 'Blue.'], {
     tools: [ask],
   });
-  const id = newSession();
-  await eventsOf(target, { id, input: 'Ask me' });
+  const sessionId = newSession();
+  await eventsOf(target, { sessionId, input: 'Ask me' });
   expect(
-    await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] }),
+    await refusalOf(target, { sessionId, decisions: [{ type: 'approve', toolUseId: 'c1' }] }),
   ).toEqual([400, 'INVALID_DECISION']);
   const events = await eventsOf(target, {
-    id,
+    sessionId,
     decisions: [{ type: 'result', toolUseId: 'c1', output: 'blue' }],
   });
   expect(events.at(-1)).toMatchObject({ reason: 'stop', text: 'Blue.' });
@@ -160,21 +163,31 @@ test('the first and the last event of /api/run have the echo (the session’s to
     {},
     { ...bindings, SESSION_SECRET: 'x'.repeat(32) },
   );
-  const id = newSession();
-  const events = await eventsOf(target, { id, input: 'One?' });
+  const sessionId = newSession();
+  const events = await eventsOf(target, { sessionId, input: 'One?' });
   const echo = events.at(-1)!['echo'] as string;
   expect([typeof events[0]!['echo'], typeof echo]).toEqual(['string', 'string']);
   await (
-    await target.post('/api/run', { id, input: 'Two?' }, 'ann', { 'x-isoloop-echo': echo })
+    await target.post('/api/run', { sessionId, input: 'Two?' }, 'ann', { 'x-isoloop-echo': echo })
   ).text();
   expect(target.model.requests[1]!.messages.length).toBe(3);
+});
+
+test('/api/run with `id` names the field that a run has', async () => {
+  const response = await testEndpoint([]).post('/api/run', { id: 'a', input: 'Hi' });
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    {
+      error: { message: expect.stringMatching(/^`id` is not a field of a run\. Use: sessionId,/) },
+    },
+  ]);
 });
 
 test('/api/run reports the code of a failure without its message', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const error = new AgentError('MODEL_AUTH', 'Incorrect API key provided: sk-secret');
   const target = testEndpoint([{ text: 'Well, ', error }]);
-  const events = await eventsOf(target, { id: newSession(), input: 'Hi' });
+  const events = await eventsOf(target, { sessionId: newSession(), input: 'Hi' });
   expect(events.map(({ type }) => type).slice(-2)).toEqual(['error', 'run-end']);
   expect(events.at(-2)).toMatchObject({ code: 'MODEL_AUTH' });
   expect(JSON.stringify(events)).not.toContain('sk-secret');
@@ -188,23 +201,25 @@ test('a run in KV gives its session a title, closes its agent, and does not repe
     model,
     {},
     {
-      agent: ({ memory, session }) => ({
-        agent: new ReActAgent({ name: 'assistant', model, memory, sessionId: session }),
+      agent: ({ memory, sessionId }) => ({
+        agent: new ReActAgent({ name: 'assistant', model, memory, sessionId }),
         settled: async () => void (settled += 1),
       }),
     },
   );
-  const id = newSession();
-  const user = `ann-${id}`;
-  const text = await (await target.post('/api/run', { id, input: 'What is one?' }, user)).text();
+  const sessionId = newSession();
+  const user = `ann-${sessionId}`;
+  const text = await (
+    await target.post('/api/run', { sessionId, input: 'What is one?' }, user)
+  ).text();
   await target.settled();
   expect(settled).toBe(1);
   const { chats } = (await (await target.get('/api/chats', user)).json()) as { chats: object[] };
-  expect(chats).toMatchObject([{ id, title: 'What is one?' }]);
+  expect(chats).toMatchObject([{ sessionId, title: 'What is one?' }]);
   const places = [...text.matchAll(/^id: (.+)$/gm)].map(([, place]) => place!);
   const [, run] = /"runId":"([^"]+)"/.exec(text)!;
   expect(places.at(-1)).toMatch(new RegExp(`^${run}:\\d+$`));
-  const again = await target.post('/api/run', { id, input: 'What is one?' }, user, {
+  const again = await target.post('/api/run', { sessionId, input: 'What is one?' }, user, {
     'last-event-id': places[0]!,
   });
   expect([again.status, await again.text(), model.requests.length]).toEqual([204, '', 1]);
@@ -216,15 +231,15 @@ test('a renamed session keeps its title when a run continues from the session’
     { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },
     'Whole.',
   ]);
-  const id = newSession();
-  const user = `ann-${id}`;
-  await (await target.post('/api/run', { id, input: 'Hi' }, user)).text();
+  const sessionId = newSession();
+  const user = `ann-${sessionId}`;
+  await (await target.post('/api/run', { sessionId, input: 'Hi' }, user)).text();
   await target.settled();
-  await new KvMemory(bindings.CHAT_KV, `${user}/${id}`).rename('My own');
-  await (await target.post('/api/run', { id }, user)).text();
+  await new KvMemory(bindings.CHAT_KV, `${user}/${sessionId}`).rename('My own');
+  await (await target.post('/api/run', { sessionId }, user)).text();
   await target.settled();
   expect(target.model.requests.length).toBe(2);
   const { chats } = (await (await target.get('/api/chats', user)).json()) as { chats: object[] };
-  expect(chats).toMatchObject([{ id, title: 'My own' }]);
+  expect(chats).toMatchObject([{ sessionId, title: 'My own' }]);
   log.mockRestore();
 });

@@ -15,9 +15,9 @@ import { readUserMessage } from '../turn/user-message.ts';
  * Handles `POST /api/run`, for clients without the AI SDK: runs a turn and answers with a stream of
  * the agent's events, without prompts. The body is one of these:
  *
- * - `{ id, model?, input }` sends a text or a UI message.
- * - `{ id, decisions }` decides about pending tool calls.
- * - `{ id }` alone continues from the stored log.
+ * - `{ sessionId, model?, input }` sends a text or a UI message.
+ * - `{ sessionId, decisions }` decides about pending tool calls.
+ * - `{ sessionId }` alone continues from the stored log.
  *
  * After a lost connection, event stream clients repeat the request with the header `Last-Event-ID`.
  * A request with this header starts no turn. It does the same as `GET
@@ -29,7 +29,8 @@ export async function runRoute(
 ): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  const host = turnHost(c, settings, checkSession(body['id']));
+  checkNames(body);
+  const host = turnHost(c, settings, checkSession(body['sessionId'], 'sessionId'));
   const lastEventId = c.req.header('last-event-id');
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
@@ -43,14 +44,19 @@ export async function runRoute(
   });
 }
 
-const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];
+const fields: readonly string[] = ['sessionId', 'model', 'input', 'decisions'];
 
-function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
+/**
+ * Throws for an unknown field. A misspelled `input` would otherwise be ignored, and the agent would
+ * continue from the log.
+ */
+function checkNames(body: RequestBody): void {
   const unknown = Object.keys(body).find((field) => !fields.includes(field));
-  // Refuses unknown fields, because a misspelled `input` would otherwise be ignored and the agent
-  // would continue from the log.
   if (unknown !== undefined)
     throw invalidField(unknown, `is not a field of a run. Use: ${fields.join(', ')}`);
+}
+
+function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
   const { input, decisions } = body;
   if (input !== undefined && decisions !== undefined)
     throw invalidField('decisions', 'cannot be combined with `input`');

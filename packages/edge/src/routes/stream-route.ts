@@ -16,7 +16,7 @@ export async function streamRoute(
   c: Context<EdgeEnv>,
   settings: HostSettings & Pick<HandlerSettings, 'events'>,
 ): Promise<Response> {
-  const session = checkSession(c.req.param('id'));
+  const sessionId = checkSession(c.req.param('id'));
   const events = c.req.query('events') ?? 'false';
   if (!/^(true|false|only)$/.test(events))
     throw invalidField('events', 'must be "true", "false" or "only"');
@@ -25,5 +25,5 @@ export async function streamRoute(
       ? { kind: 'events' }
       : { kind: 'ui', events: settings.events === true || events === 'true' };
   const lastEventId = c.req.header('last-event-id') || undefined;
-  return turnHost(c, settings, session).reconnect(face, lastEventId);
+  return turnHost(c, settings, sessionId).reconnect(face, lastEventId);
 }

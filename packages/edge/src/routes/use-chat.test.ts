@@ -264,7 +264,9 @@ test.for(places)(
     expect(JSON.stringify(stored)).not.toContain('"sum":5');
 
     const other = boundEndpoint(place, replies, agentOptions);
-    const events = await (await other.post('/api/run', { id: other.id, input: 'Pay.' })).text();
+    const events = await (
+      await other.post('/api/run', { sessionId: other.id, input: 'Pay.' })
+    ).text();
     const told = events.split('\n').filter((line) => line.includes('"pre-acting"'));
     expect(told.map((line) => /"input":\{"sum":(\d)\}/.exec(line)?.[1])).toEqual(['5', '7']);
   },
@@ -286,7 +288,7 @@ test.for(places)(
     expect(chat.texts.at(-1)).toBe('No.');
     expect(refusing.model.requests).toEqual([]);
     expect(await refusing.messages()).toEqual([]);
-    const run = await refusing.post('/api/run', { id: refusing.id, input: 'the secret' });
+    const run = await refusing.post('/api/run', { sessionId: refusing.id, input: 'the secret' });
     expect(await run.text()).toContain('"code":"HOOK_REJECTED"');
 
     const misuses = {

@@ -483,16 +483,16 @@ test('GET /api/chats lists sessions with titles, the newest first, and in pages'
   }
   const session = open([], { user });
   const chats = await session.list();
-  expect(chats.map(({ id }) => id)).toEqual(ids.toReversed());
+  expect(chats.map(({ sessionId }) => sessionId)).toEqual(ids.toReversed());
   expect(chats.map(({ title }) => title)).toEqual(['Third', `${'旅'.repeat(79)}…`, 'Plan a trip']);
   expect(chats[2]).toMatchObject({ createdAt: 1_000_000, updatedAt: 1_000_000 });
-  expect((await session.list('?limit=1')).map(({ id }) => id)).toEqual([ids[2]]);
-  expect((await session.list(`?before=${1_000_002}`)).map(({ id }) => id)).toEqual([
+  expect((await session.list('?limit=1')).map(({ sessionId }) => sessionId)).toEqual([ids[2]]);
+  expect((await session.list(`?before=${1_000_002}`)).map(({ sessionId }) => sessionId)).toEqual([
     ids[1],
     ids[0],
   ]);
   expect((await session.send(`/api/chat/${ids[1]}`, { method: 'DELETE' })).status).toBe(204);
-  expect((await session.list()).map(({ id }) => id)).toEqual([ids[2], ids[0]]);
+  expect((await session.list()).map(({ sessionId }) => sessionId)).toEqual([ids[2], ids[0]]);
   for (const query of ['limit=0', 'limit=1001', 'limit=x', 'before=-1']) {
     expect(await codeOf(await session.send(`/api/chats?${query}`))).toEqual([400, 'INVALID_INPUT']);
   }
@@ -644,7 +644,7 @@ test('a message that a guard rejects does not become a title', async () => {
     ],
   });
   await session.chat([ask('My secret')]);
-  await expect.poll(() => session.list()).toMatchObject([{ id: session.id }]);
+  await expect.poll(() => session.list()).toMatchObject([{ sessionId: session.id }]);
   expect(JSON.stringify(await session.list())).not.toContain('secret');
   await session.chat([ask('Hello')]);
   await expect.poll(() => session.list()).toMatchObject([{ title: 'Hello' }]);

@@ -45,7 +45,7 @@ export function agentSession(settings: SessionSettings): AgentSessionClass {
           this.#index.put(command.chat);
           return noContent();
         case 'take-from-list':
-          this.#index.remove(command.id);
+          this.#index.remove(command.sessionId);
           return noContent();
         default:
           return answerCommand(this.#host, command);

@@ -1,6 +1,6 @@
 /** Entry of a conversation in the list. Times are in milliseconds since 1970. */
 export interface ChatInfo {
-  readonly id: string;
+  readonly sessionId: string;
   readonly title?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -38,10 +38,10 @@ export class ChatIndex {
       ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1`;
     const query = `SELECT * FROM isoloop_chats
       WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0)
-      ORDER BY updated_at DESC, id`;
+      ORDER BY updated_at DESC, session_id`;
     return [...this.#storage.sql.exec<Row>(query, before, limit)].map(
-      ({ id, title, created_at, updated_at }) => ({
-        id,
+      ({ session_id, title, created_at, updated_at }) => ({
+        sessionId: session_id,
         ...(title !== null && { title }),
         createdAt: created_at,
         updatedAt: updated_at,
@@ -49,30 +49,31 @@ export class ChatIndex {
     );
   }
 
-  put({ id, title, createdAt, updatedAt }: ChatInfo): void {
+  put({ sessionId, title, createdAt, updatedAt }: ChatInfo): void {
     const { sql } = this.#storage;
     // The first write creates the table, so that objects of sessions do not get a table for the
     // list. It has no index by time: a written row costs as much as 1000 read ones.
     if (!this.#isMade) {
-      const columns =
-        'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
+      const columns = `session_id TEXT PRIMARY KEY, title TEXT,
+        created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL`;
       sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
     }
     this.#isMade = true;
     const changes = 'title = excluded.title, updated_at = excluded.updated_at';
     sql.exec(
       `INSERT INTO isoloop_chats VALUES (?, ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET ${changes}
+        ON CONFLICT (session_id) DO UPDATE SET ${changes}
         WHERE title IS NOT excluded.title OR updated_at <> excluded.updated_at`,
-      id,
+      sessionId,
       title ?? null,
       createdAt,
       updatedAt,
     );
   }
 
-  remove(id: string): void {
-    if (this.#exists) this.#storage.sql.exec('DELETE FROM isoloop_chats WHERE id = ?', id);
+  remove(sessionId: string): void {
+    if (!this.#exists) return;
+    this.#storage.sql.exec('DELETE FROM isoloop_chats WHERE session_id = ?', sessionId);
   }
 
   get #exists(): boolean {
@@ -84,7 +85,7 @@ export class ChatIndex {
 }
 
 interface Row extends Record<string, SqlStorageValue> {
-  readonly id: string;
+  readonly session_id: string;
   readonly title: string | null;
   readonly created_at: number;
   readonly updated_at: number;

@@ -32,8 +32,8 @@ test('the session list is updated when a session begins, when it gets its title,
       limits: defaultLimits,
       sessions: defaultSessions,
       authorize: () => null,
-      agent: ({ memory, session }) =>
-        new ReActAgent({ name: 'assistant', memory, sessionId: session, model }),
+      agent: ({ memory, sessionId }) =>
+        new ReActAgent({ name: 'assistant', memory, sessionId, model }),
     };
     const host = new SessionHost(storage, listNamespace(told), settings);
     const counts: number[] = [];
@@ -46,7 +46,7 @@ test('the session list is updated when a session begins, when it gets its title,
       } as const;
       const command = { type: 'turn', turn, face: { kind: 'ui', events: false } } as const;
       const response = await host.turn(
-        { user: 'ann', session: 's', requestId: 'r', command },
+        { user: 'ann', sessionId: 's', requestId: 'r', command },
         command,
       );
       expect(await response.text()).toContain('[DONE]');
@@ -58,7 +58,7 @@ test('the session list is updated when a session begins, when it gets its title,
     }
     expect(counts).toEqual([3, 4, 5]);
     expect(told).toMatchObject([
-      { chat: { id: 's' } },
+      { chat: { sessionId: 's' } },
       { chat: { title: 'A' } },
       { chat: { title: 'A' } },
       {},
@@ -75,21 +75,21 @@ test('ChatIndex creates its table once, with the first entry', async () => {
       return storage.sql.exec(query, ...bindings);
     };
     const index = new ChatIndex({ sql: { exec } } as DurableObjectStorage);
-    for (const id of ['a', 'b', 'a']) index.put({ id, createdAt: 1, updatedAt: 2 });
+    for (const sessionId of ['a', 'b', 'a']) index.put({ sessionId, createdAt: 1, updatedAt: 2 });
     expect(statements).toEqual(['CREATE', 'INSERT', 'INSERT', 'INSERT']);
-    expect(index.list({ limit: 10 }).map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(index.list({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
   });
 });
 
 test('a page of the session list includes all sessions with the same time as its last session', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const index = new ChatIndex(storage);
-    for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
-      index.put({ id, createdAt: 1, updatedAt });
+    for (const [sessionId, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
+      index.put({ sessionId, createdAt: 1, updatedAt });
     const page = (options: ChatListOptions): string =>
       index
         .list(options)
-        .map(({ id }) => id)
+        .map(({ sessionId }) => sessionId)
         .join('');
     expect([
       page({ limit: 1 }),
@@ -108,7 +108,7 @@ test('a page of the session list includes all sessions with the same time as its
 test('a session whose conversation cannot be read is listed once, without a title', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const told: SessionCommand[] = [];
-  const identity = { user: 'ann', session: 's', createdAt: 1 };
+  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
   const memory = new InMemoryMemory();
   memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
   const env = listNamespace(told);
@@ -121,7 +121,9 @@ test('a session whose conversation cannot be read is listed once, without a titl
   });
   entry.update();
   await entry.told;
-  expect(told).toEqual([{ type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: 2 } }]);
+  expect(told).toEqual([
+    { type: 'put-in-list', chat: { sessionId: 's', createdAt: 1, updatedAt: 2 } },
+  ]);
   expect(entry.isTold).toBe(true);
   expect(log).toHaveBeenCalledOnce();
   log.mockRestore();
@@ -133,7 +135,7 @@ test('a failed update of the list is repeated, and a told one is not', async () 
   const env = listNamespace(told) as { CHAT_SESSION: { get: () => unknown } };
   const { get } = env.CHAT_SESSION;
   const memory = new InMemoryMemory();
-  const identity = { user: 'ann', session: 's', createdAt: 1 };
+  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
   const entry = new ListEntry({
     env,
     identity,

@@ -49,7 +49,7 @@ export class ListEntry {
         const { identity, changedAt } = this.#options;
         const title = await this.#title();
         const chat = {
-          id: identity.session,
+          sessionId: identity.sessionId,
           createdAt: identity.createdAt,
           updatedAt: changedAt(),
           ...(title && { title }),
@@ -79,7 +79,8 @@ export class ListEntry {
 
   async remove(): Promise<void> {
     await this.#telling;
-    await this.#tell({ type: 'take-from-list', id: this.#options.identity.session });
+    const { sessionId } = this.#options.identity;
+    await this.#tell({ type: 'take-from-list', sessionId });
   }
 
   /**
@@ -108,7 +109,7 @@ export class ListEntry {
     if (!list) return;
     const { ok, status } = await callSession(list, {
       user: identity.user,
-      session: '',
+      sessionId: '',
       requestId: 'list',
       command,
     });

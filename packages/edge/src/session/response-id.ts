@@ -6,7 +6,7 @@ import { inputOf, isInput, unknownResponse } from './turn-place.ts';
 
 /** Part of a session that the id of a response names. */
 export interface ResponsePlace {
-  readonly session: string;
+  readonly sessionId: string;
   /** `inputOf` the turn of the response. */
   readonly after: string;
 }
@@ -15,13 +15,13 @@ export interface ResponsePlace {
  * Returns the id of a response that is stored in a session. A later request names it as
  * `previous_response_id`.
  */
-export function responseId(session: string, turn: SessionTurn): string {
-  return idOf(session, inputOf(turn));
+export function responseId(sessionId: string, turn: SessionTurn): string {
+  return idOf(sessionId, inputOf(turn));
 }
 
 /** `rest`: texts that make the id unique. */
-function idOf(session: string, after: string, ...rest: readonly string[]): string {
-  const text = btoa(JSON.stringify([session, after, ...rest]));
+function idOf(sessionId: string, after: string, ...rest: readonly string[]): string {
+  const text = btoa(JSON.stringify([sessionId, after, ...rest]));
   return `resp_${text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
@@ -29,9 +29,9 @@ function idOf(session: string, after: string, ...rest: readonly string[]): strin
 export function readResponseId(id: string): ResponsePlace {
   const place = /^resp_[\w-]+$/.test(id) ? decode(id.slice(5)) : undefined;
   if (!Array.isArray(place) || place.length < 2) throw unknownResponse();
-  const [session, after] = place as readonly unknown[];
+  const [sessionId, after] = place as readonly unknown[];
   if (typeof after !== 'string' || !after) throw unknownResponse();
-  return { session: checkSession(session), after };
+  return { sessionId: checkSession(sessionId), after };
 }
 
 /**
@@ -45,12 +45,12 @@ export async function faceOfTurn(
   memory: Memory,
 ): Promise<OpenAiFace> {
   if (face.kind !== 'response') return face;
-  const { session } = readResponseId(face.response.id);
+  const { sessionId } = readResponseId(face.response.id);
   const input = inputOf(turn);
   const before = 'after' in turn ? turn.after : undefined;
   const isStored =
     before === undefined || (await memory.read()).some((message) => isInput(message, input));
-  const id = isStored ? idOf(session, input) : idOf(session, before, crypto.randomUUID());
+  const id = isStored ? idOf(sessionId, input) : idOf(sessionId, before, crypto.randomUUID());
   return { ...face, response: { ...face.response, id } };
 }
 

@@ -141,8 +141,8 @@ test.each<[string, readonly ScriptedReply[], string]>([
   const model = new ScriptedModel(['Hi.', ...replies]);
   const handler = createAgentHandler({
     authorize: () => ({ user: 'ann' }),
-    agent: ({ memory, session }) =>
-      new ReActAgent({ name: 'assistant', memory, sessionId: session, tools: [clock], model }),
+    agent: ({ memory, sessionId }) =>
+      new ReActAgent({ name: 'assistant', memory, sessionId, tools: [clock], model }),
   });
   const session = crypto.randomUUID();
   for (const messageId of ['hello', id]) {

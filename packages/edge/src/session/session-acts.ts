@@ -94,6 +94,6 @@ export async function forgetSession(
 ): Promise<void> {
   const made = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
   await made.settled?.();
-  await made.forget?.(setup.session);
+  await made.forget?.(setup.sessionId);
   await made.agent.memory.clear();
 }

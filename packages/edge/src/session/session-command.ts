@@ -1,4 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
+import type { Context } from 'hono';
+import type { EdgeEnv } from '../handler-options.ts';
 import type { InterruptMode } from '../routes/interrupt-route.ts';
 import type { ChatInfo, ChatListOptions } from './chat-index.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
@@ -11,7 +13,7 @@ import type { NewTurn } from './queue/turn-queue.ts';
 export interface SessionRequest {
   readonly user: string;
   /** Session id. Empty for the list of the user's sessions. */
-  readonly session: string;
+  readonly sessionId: string;
   readonly requestId: string;
   readonly command: SessionCommand;
 }
@@ -25,7 +27,7 @@ export type SessionCommand =
   | { readonly type: 'delete' }
   | ({ readonly type: 'list' } & ChatListOptions)
   | { readonly type: 'put-in-list'; readonly chat: ChatInfo }
-  | { readonly type: 'take-from-list'; readonly id: string };
+  | { readonly type: 'take-from-list'; readonly sessionId: string };
 
 interface Bindings {
   readonly CHAT_SESSION?: DurableObjectNamespace;
@@ -43,19 +45,29 @@ export function unknownChat(): AgentError {
 export function sessionObject(
   env: unknown,
   user: string,
-  session: string,
+  sessionId: string,
 ): DurableObjectStub | undefined {
   const { CHAT_SESSION: objects } = Object(env) as Bindings;
-  return objects?.get(objects.idFromName(`${user}/${session}`));
+  return objects?.get(objects.idFromName(`${user}/${sessionId}`));
 }
 
-/** Works like `callSession`. Returns a response whose headers can be changed. */
-export async function askSession(
-  object: DurableObjectStub,
-  request: SessionRequest,
-): Promise<Response> {
-  const response = await callSession(object, request);
-  return new Response(response.body, response);
+/** Sends a command to the Durable Object of a session. Rejects like `callSession`. */
+export type AskSession = (command: SessionCommand) => Promise<Response>;
+
+/**
+ * Returns the function that sends commands to a session of the request's user, or `undefined` like
+ * `sessionObject`. `sessionId` is empty for the list of the user's sessions.
+ */
+export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | undefined {
+  const user = c.get('user');
+  const object = sessionObject(c.env, user, sessionId);
+  if (!object) return undefined;
+  return async (command) => {
+    const request = { user, sessionId, requestId: c.get('requestId'), command };
+    const response = await callSession(object, request);
+    // The headers of the object's response cannot be changed.
+    return new Response(response.body, response);
+  };
 }
 
 /**

@@ -79,7 +79,7 @@ test('a run, a completion and a chat continue one conversation, which the sessio
   ]);
   await expect
     .poll(() => session.list())
-    .toMatchObject([{ id: session.id, title: 'What time is it?' }]);
+    .toMatchObject([{ sessionId: session.id, title: 'What time is it?' }]);
   expect((await session.send(`/api/chat/${session.id}`, { method: 'DELETE' })).status).toBe(204);
   expect([await session.messages(), await session.list()]).toEqual([[], []]);
 });

@@ -64,9 +64,9 @@ export class SessionHost implements HostedSession {
   }
 
   async turn(request: SessionRequest, command: Command<'turn'>): Promise<Response> {
-    const { user, session } = request;
+    const { user, sessionId } = request;
     const { turn, face } = command;
-    const identity = await this.#identify(user, session, turn.turn);
+    const identity = await this.#identify(user, sessionId, turn.turn);
     const { turns, entry, memory } = await this.#open(identity);
     const replacesNothing = await onlyAdds(turn.turn, memory);
     // The session may have been deleted while it was opened.
@@ -94,11 +94,11 @@ export class SessionHost implements HostedSession {
     return running ? interruptTurn(running, running.turns, command) : false;
   }
 
-  async messages({ user, session }: SessionRequest): Promise<readonly UiMessage[]> {
+  async messages({ user, sessionId }: SessionRequest): Promise<readonly UiMessage[]> {
     await this.#deleting?.catch(() => {});
     await this.#wake();
     // The host's own memory may have a conversation that began elsewhere.
-    const moved = this.#settings.memory && { user, session, createdAt: Date.now() };
+    const moved = this.#settings.memory && { user, sessionId, createdAt: Date.now() };
     const identity = this.#record.identity ?? moved;
     if (!identity) return [];
     const { memory, turns } = await this.#open(identity);
@@ -157,7 +157,7 @@ export class SessionHost implements HostedSession {
     const setup = this.#setup(identity);
     const memory =
       (await this.#settings.memory?.({ ...setup, withoutEcho: 'latest' })) ??
-      new QueuedMemory(new DurableStore(this.#storage), identity.session);
+      new QueuedMemory(new DurableStore(this.#storage), identity.sessionId);
     return (this.#parts ??= this.#join(identity, memory));
   }
 
@@ -185,10 +185,10 @@ export class SessionHost implements HostedSession {
    * Returns the identity of the session. Throws if the session's first turn has nothing to continue
    * from, so that such a turn creates no session.
    */
-  async #identify(user: string, session: string, turn: SessionTurn): Promise<Identity> {
+  async #identify(user: string, sessionId: string, turn: SessionTurn): Promise<Identity> {
     await this.#deleting?.catch(() => {});
     if (!this.#record.identity) checkFirst(turn);
-    return this.#record.identity ?? { user, session, createdAt: Date.now() };
+    return this.#record.identity ?? { user, sessionId, createdAt: Date.now() };
   }
 
   /** Resumes the turns that remained unfinished when an isolate died. Returns the running turn. */
@@ -242,7 +242,7 @@ export class SessionHost implements HostedSession {
     return changedAt + this.#settings.sessions.expireAfterMs;
   }
 
-  #setup({ user, session }: Identity): SessionSetup {
-    return { env: this.#env, user, session };
+  #setup({ user, sessionId }: Identity): SessionSetup {
+    return { env: this.#env, user, sessionId };
   }
 }

@@ -4,7 +4,7 @@
  */
 export interface Identity {
   readonly user: string;
-  readonly session: string;
+  readonly sessionId: string;
   /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number;
 }

@@ -24,8 +24,8 @@ function endpoint(
     replies,
     {},
     {
-      memory: ({ user, session, echo, withoutEcho }) =>
-        new KvMemory(late, `${user}/${session}`, {
+      memory: ({ user, sessionId, echo, withoutEcho }) =>
+        new KvMemory(late, `${user}/${sessionId}`, {
           secrets,
           withoutEcho,
           waitMs: 0,
@@ -64,7 +64,7 @@ test('a request at a location with old data fails with SESSION_STALE and `retry-
   const message = { role: 'user', parts: [{ type: 'text', text: 'Three?' }] };
   const refused = [
     await target.post('/api/chat', { id, messages: [message] }, 'ann', echo),
-    await target.post('/api/run', { id, input: 'Three?' }, 'ann', echo),
+    await target.post('/api/run', { sessionId: id, input: 'Three?' }, 'ann', echo),
     await target.fetch(`/api/chat/${id}/messages`, {
       headers: { authorization: 'Bearer ann', ...echo },
     }),

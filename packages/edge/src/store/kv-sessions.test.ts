@@ -36,8 +36,8 @@ function endpoint(
   const model = new ScriptedModel(replies);
   const user = `kv-${crypto.randomUUID()}`;
   const handler = createAgentHandler<TestEnv>({
-    agent: ({ memory, session }) => ({
-      agent: new ReActAgent({ name: 'a', model, memory, sessionId: session, tools: [pay] }),
+    agent: ({ memory, sessionId }) => ({
+      agent: new ReActAgent({ name: 'a', model, memory, sessionId, tools: [pay] }),
       ...parts,
     }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? user }),
@@ -104,8 +104,8 @@ test.for(secrets)(
           chats: ChatInfo[];
         }
       ).chats;
-    const chat = (id: string, title: string): object => ({
-      id,
+    const chat = (sessionId: string, title: string): object => ({
+      sessionId,
       title,
       createdAt: expect.any(Number),
       updatedAt: expect.any(Number),
@@ -116,7 +116,10 @@ test.for(secrets)(
     );
     const page = await list('?limit=1');
     const rest = await list(`?limit=1&before=${page.at(-1)!.updatedAt}`);
-    expect([...page, ...rest].map(({ id }) => id).toSorted()).toEqual(['first', 'second']);
+    expect([...page, ...rest].map(({ sessionId }) => sessionId).toSorted()).toEqual([
+      'first',
+      'second',
+    ]);
     expect(await list('?before=1')).toEqual([]);
     expect(forgotten).toEqual(['settled', 'settled', 'settled']);
     expect((await send('DELETE', '/api/chat/first')).status).toBe(204);

@@ -20,11 +20,11 @@ export class KvTitles {
     return new Map([...titles].map(([key, title]) => [key.slice(this.#prefix.length), title]));
   }
 
-  set(session: string, title: string): Promise<void> {
-    return this.#store.set(this.#prefix + session, title);
+  set(sessionId: string, title: string): Promise<void> {
+    return this.#store.set(this.#prefix + sessionId, title);
   }
 
-  delete(session: string): Promise<void> {
-    return this.#store.delete([this.#prefix + session]);
+  delete(sessionId: string): Promise<void> {
+    return this.#store.delete([this.#prefix + sessionId]);
   }
 }

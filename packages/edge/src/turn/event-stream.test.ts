@@ -6,7 +6,7 @@ const completion = { stream: true, messages: [{ role: 'user', content: 'Hello?' 
 
 test.each([
   ['/api/chat', { id: 'one-last-chunk', ...chat }, '"type":"finish"'],
-  ['/api/run', { id: 'one-last-event', input: 'Hello?' }, '"type":"run-end"'],
+  ['/api/run', { sessionId: 'one-last-event', input: 'Hello?' }, '"type":"run-end"'],
   ['/v1/chat/completions', { model: 'offline', ...completion }, '"finish_reason":"stop"'],
 ])('the end of the run and [DONE] of %s are one chunk', async (path, body, end) => {
   const response = await testEndpoint(['Hi.']).post(path, body);

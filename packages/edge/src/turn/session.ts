@@ -7,17 +7,16 @@ import { KvMemory } from '../store/kv-memory.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
- * `_`, `-`, `.` and `:`. Throws `INVALID_INPUT` for any other id, and for `.` and `..`.
+ * `_`, `-`, `.` and `:`. Throws `INVALID_INPUT` for any other id, and for `.` and `..`. `param`:
+ * name of the field with the id.
  */
-export function checkSession(id: unknown): string {
+export function checkSession(id: unknown, param = 'id'): string {
   // URLs treat `.` and `..` as folders, so nobody could read, stop or delete such a session.
   if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
   throw new AgentError(
     'INVALID_INPUT',
     'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":", and not "." or "..".',
-    {
-      details: { param: 'id' },
-    },
+    { details: { param } },
   );
 }
 
@@ -51,8 +50,8 @@ export async function openMemory(
   const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
   caches.set(kv, cache);
   // A session id has no slash, so the keys of two users are never the same.
-  const { user, session, echo, withoutEcho } = setup;
-  return new KvMemory(kv, `${user}/${session}`, {
+  const { user, sessionId, echo, withoutEcho } = setup;
+  return new KvMemory(kv, `${user}/${sessionId}`, {
     ...(secret && { secrets: old ? [secret, old] : [secret] }),
     ...(echo !== undefined && { echo }),
     withoutEcho,

@@ -22,11 +22,11 @@ function endpoint(replies: readonly ScriptedReply[]): Opened {
     model,
     {},
     {
-      agent: ({ memory, session }) => {
+      agent: ({ memory, sessionId }) => {
         const connection = { id: ++made };
         open.add(connection);
         return {
-          agent: new ReActAgent({ name: 'assistant', model, memory, sessionId: session }),
+          agent: new ReActAgent({ name: 'assistant', model, memory, sessionId }),
           settled: async () => {
             expect(open.delete(connection)).toBe(true);
           },
@@ -66,7 +66,7 @@ test.each([
   [
     'a rejected run',
     '/api/run',
-    { id: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
+    { sessionId: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
     400,
   ],
 ])(

@@ -35,7 +35,7 @@ export class EdgeConversation {
     this.#action = action;
     this.#process = new HeldProcess(holdAt === undefined ? {} : { holdAt });
     this.#endpoint = this.#open();
-    factories.set(this.id, ({ memory, session }) => this.#agent(memory, session));
+    factories.set(this.id, ({ memory, sessionId }) => this.#agent(memory, sessionId));
   }
 
   get process(): HeldProcess {
@@ -59,7 +59,7 @@ export class EdgeConversation {
         'content-type': 'application/json',
         ...(this.#echo !== undefined && { [echoHeader]: this.#echo }),
       },
-      body: JSON.stringify({ id: this.id, ...body }),
+      body: JSON.stringify({ [path === '/api/run' ? 'sessionId' : 'id']: this.id, ...body }),
       ...(signal && { signal }),
     });
   }
@@ -132,7 +132,7 @@ export class EdgeConversation {
       [],
       {},
       {
-        agent: ({ memory, session }) => this.#agent(memory, session),
+        agent: ({ memory, sessionId }) => this.#agent(memory, sessionId),
         approvals: 'at-least-once',
       },
       bindings,
@@ -145,7 +145,7 @@ export class EdgeConversation {
     return this.#endpoint.fetch(path, { ...init, headers });
   }
 
-  #agent(memory: Memory, session: string): ReActAgent {
+  #agent(memory: Memory, sessionId: string): ReActAgent {
     const process = this.#process;
     const input = z.object({ sum: z.number() });
     const execute = (asked: { readonly sum: number }): string => {
@@ -164,7 +164,7 @@ export class EdgeConversation {
     return new ReActAgent({
       name: 'assistant',
       memory,
-      sessionId: session,
+      sessionId,
       model: process.model((request) => replyTo(request, this.#action.tool, this.#isActing)),
       tools: [step, pay, color].filter(({ name }) => name === this.#action.tool),
       use: [{ name: 'points', onEvent: ({ type }) => process.point(type) }],

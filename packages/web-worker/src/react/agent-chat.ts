@@ -64,11 +64,11 @@ export class AgentChat {
   #wantsSessions = false;
 
   /** `isNew`: no stored conversation has this id, so there is nothing to load. */
-  constructor(id: string, open: () => AgentLink, isNew = false) {
+  constructor(sessionId: string, open: () => AgentLink, isNew = false) {
     this.#open = open;
     this.state = { phase: isNew ? 'idle' : 'loading', events: [] };
     this.chat = new Chat<UIMessage>({
-      id,
+      id: sessionId,
       transport: {
         resumeStreamIsReplay: true,
         sendMessages: async (asked) => {

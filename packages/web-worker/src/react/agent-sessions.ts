@@ -1,6 +1,6 @@
 /** Stored conversation. Times are in milliseconds since 1970. */
 export interface AgentSessionEntry {
-  readonly id: string;
+  readonly sessionId: string;
   readonly title?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -9,10 +9,10 @@ export interface AgentSessionEntry {
 /** Stored conversations of a worker or an endpoint. */
 export interface SessionStore {
   list(): Promise<readonly AgentSessionEntry[]>;
-  rename(id: string, title: string): Promise<void>;
-  delete(id: string): Promise<void>;
+  rename(sessionId: string, title: string): Promise<void>;
+  delete(sessionId: string): Promise<void>;
   /** Returns a conversation as JSON. In the hook, `undefined` after a failure. */
-  export(id: string): Promise<object | undefined>;
+  export(sessionId: string): Promise<object | undefined>;
 }
 
 /** What `useAgentChat` returns as `sessions`. */
@@ -25,5 +25,5 @@ export interface AgentSessions extends Omit<SessionStore, 'list'> {
    */
   readonly list: readonly AgentSessionEntry[] | undefined;
   /** Shows another conversation. Without an id, begins a new one. */
-  open(id?: string): void;
+  open(sessionId?: string): void;
 }

@@ -9,11 +9,11 @@ export function databaseSessions(agent: string | undefined): SessionStore {
     async list() {
       const all = await stored.list({ startsWith: prefix });
       return all
-        .map(({ sessionId, ...entry }) => ({ ...entry, id: sessionId.slice(prefix.length) }))
+        .map((entry) => ({ ...entry, sessionId: entry.sessionId.slice(prefix.length) }))
         .toSorted((one, other) => other.updatedAt - one.updatedAt);
     },
-    rename: (id, title) => stored.rename(prefix + id, title),
-    delete: (id) => stored.delete(prefix + id),
-    export: (id) => stored.export(prefix + id),
+    rename: (sessionId, title) => stored.rename(prefix + sessionId, title),
+    delete: (sessionId) => stored.delete(prefix + sessionId),
+    export: (sessionId) => stored.export(prefix + sessionId),
   };
 }

@@ -48,7 +48,7 @@ function linkEndpoint(
   sessionId: string,
   latest: () => AgentEndpointOptions,
 ): AgentLink {
-  const pathOf = (id: string): string => `${api}/${encodeURIComponent(id)}`;
+  const pathOf = (other: string): string => `${api}/${encodeURIComponent(other)}`;
   const path = pathOf(sessionId);
   // The endpoint does not announce a new turn. This channel tells the browser's other tabs.
   const otherTabs = new BroadcastChannel(`isoloop:chat:${new URL(path, location.href).href}`);
@@ -73,8 +73,8 @@ function linkEndpoint(
       ...(credentials && { credentials }),
     });
   };
-  const stored = async (id: string): Promise<UIMessage[]> => {
-    const { messages } = (await (await ask(`${pathOf(id)}/messages`)).json()) as {
+  const stored = async (other: string): Promise<UIMessage[]> => {
+    const { messages } = (await (await ask(`${pathOf(other)}/messages`)).json()) as {
       readonly messages: UIMessage[];
     };
     return messages;
@@ -112,9 +112,9 @@ function linkEndpoint(
         };
         return chats;
       },
-      rename: async (id, title) => void (await ask(pathOf(id), 'PATCH', { title })),
-      delete: async (id) => void (await ask(pathOf(id), 'DELETE')),
-      export: async (id) => ({ sessionId: id, messages: await stored(id) }),
+      rename: async (other, title) => void (await ask(pathOf(other), 'PATCH', { title })),
+      delete: async (other) => void (await ask(pathOf(other), 'DELETE')),
+      export: async (other) => ({ sessionId: other, messages: await stored(other) }),
     }),
     history: async () => typedMessages(await stored(sessionId)),
     watch(listener) {

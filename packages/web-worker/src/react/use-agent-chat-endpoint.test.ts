@@ -32,7 +32,9 @@ test('shows the answer of an endpoint, sends approvals, and lists conversations'
   expect(parts.find((part) => 'toolCallId' in part)).toMatchObject({ input: { to: 'Ann' } });
   await ready(view);
   expect(view.events().some(({ type }) => type === 'post-acting')).toBe(true);
-  await expect.poll(() => view.chat().sessions.list).toMatchObject([{ id: 'c', title: 'One' }]);
+  await expect
+    .poll(() => view.chat().sessions.list)
+    .toMatchObject([{ sessionId: 'c', title: 'One' }]);
   await view.chat().sessions.delete('c');
   await expect.poll(() => view.chat().error).toMatchObject({ code: 'NOT_FOUND' });
 });

@@ -278,7 +278,7 @@ test('lists, renames, opens, exports and deletes conversations', async () => {
   await ready(view);
   await view.chat().sendMessage({ text: 'hi' });
   await ready(view);
-  const entry = () => view.chat().sessions.list?.find(({ id }) => id === sessionId);
+  const entry = () => view.chat().sessions.list?.find((one) => one.sessionId === sessionId);
   await expect.poll(() => entry()?.title).toBe('hi');
   await view.chat().sessions.rename(sessionId, 'Greeting');
   await expect.poll(() => entry()?.title).toBe('Greeting');

@@ -98,7 +98,7 @@ export function useAgentChat<Source = unknown>(
   const [opened, setOpened] = useState<Opened>();
   // Another `sessionId` in the options replaces a session that was opened by `sessions.open`.
   const isOpened = opened !== undefined && opened.instead === options.sessionId;
-  const sessionId = isOpened ? opened.id : options.sessionId;
+  const sessionId = isOpened ? opened.sessionId : options.sessionId;
   const entry = openChat(source, { ...link, sessionId }, isOpened && opened.isNew);
   const conversation = entry.chat;
   const asked = JSON.stringify(link.options);
@@ -124,10 +124,10 @@ export function useAgentChat<Source = unknown>(
     () => (isBusy ? [] : approvalsIn(messages, conversation)),
     [messages, isBusy, conversation],
   );
-  const open = (id?: string): void =>
+  const open = (other?: string): void =>
     setOpened({
-      id: id ?? crypto.randomUUID(),
-      isNew: id === undefined,
+      sessionId: other ?? crypto.randomUUID(),
+      isNew: other === undefined,
       instead: options.sessionId,
     });
   const shown: AgentChatHelpers = {
@@ -143,12 +143,12 @@ export function useAgentChat<Source = unknown>(
       current: sessionId,
       list,
       open,
-      rename: (id, title) => conversation.withStore((store) => store.rename(id, title)),
-      delete: async (id) => {
-        await conversation.withStore((store) => store.delete(id));
-        if (id === sessionId) open();
+      rename: (other, title) => conversation.withStore((store) => store.rename(other, title)),
+      delete: async (deleted) => {
+        await conversation.withStore((store) => store.delete(deleted));
+        if (deleted === sessionId) open();
       },
-      export: (id) => conversation.withStore((store) => store.export(id)),
+      export: (other) => conversation.withStore((store) => store.export(other)),
     },
   };
   return shown as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
@@ -156,7 +156,7 @@ export function useAgentChat<Source = unknown>(
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
 interface Opened {
-  readonly id: string;
+  readonly sessionId: string;
   readonly isNew: boolean;
   readonly instead: string;
 }

@@ -54,18 +54,18 @@ const run = (env: Env, user: string, method: string, args: readonly unknown[]) =
 
 const handler = createAgentHandler<Env>({
   authorize,
-  agent: ({ env, session, memory }) =>
+  agent: ({ env, sessionId, memory }) =>
     assistant(
       openai({ baseURL: env.MODEL_URL, model: env.MODEL, apiKey: env.OPENAI_API_KEY }),
       memory,
-      session,
+      sessionId,
     ),
-  memory: ({ env, user, session }) =>
+  memory: ({ env, user, sessionId }) =>
     new SessionMemory(
       remoteStore(
         async (method, args) => JSON.parse(await run(env, user, method, args)) as unknown,
       ),
-      session,
+      sessionId,
     ),
   // The model for the agent in the tab.
   llm: llmProxy({

@@ -23,8 +23,8 @@ import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
  * Returns a host that runs each turn within the HTTP request that asks for the turn. The session is
  * stored in KV, or in the memory that `settings.memory` opens.
  */
-export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
-  const setup = { env: c.env, user: c.get('user'), session };
+export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: string): TurnHost {
+  const setup = { env: c.env, user: c.get('user'), sessionId };
   return {
     async answer(request) {
       const { turn, face, call, echo } = request;

@@ -3,12 +3,12 @@ import type { Context } from 'hono';
 import type { EdgeEnv } from '../../handler-options.ts';
 import { settleBehind } from '../../http/request-context.ts';
 import { makeAgent } from '../../turn/session-agent.ts';
-import { askSession, type SessionRequest } from '../session-command.ts';
+import type { AskSession } from '../session-command.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
 export interface ObjectHostOptions {
-  readonly object: DurableObjectStub;
-  readonly identity: Omit<SessionRequest, 'command'>;
+  readonly ask: AskSession;
+  readonly sessionId: string;
 }
 
 /**
@@ -18,19 +18,21 @@ export interface ObjectHostOptions {
 export function objectHost(
   c: Context<EdgeEnv>,
   settings: Pick<HostSettings, 'agent'>,
-  { object, identity }: ObjectHostOptions,
+  { ask, sessionId }: ObjectHostOptions,
 ): TurnHost {
-  const ask = (command: SessionRequest['command']): Promise<Response> =>
-    askSession(object, { ...identity, command });
   /**
    * Checks the client's tools before the request reaches the Durable Object, so that a refused turn
    * creates no session.
    */
   const check = async ({ call, turn }: TurnRequest): Promise<void> => {
     if (turn.call?.['tools'] == null) return;
-    const { user, session } = identity;
-    const setup = { env: c.env, user, session, model: turn.model, memory: new InMemoryMemory() };
-    const made = await makeAgent(settings, setup);
+    const made = await makeAgent(settings, {
+      env: c.env,
+      user: c.get('user'),
+      sessionId,
+      model: turn.model,
+      memory: new InMemoryMemory(),
+    });
     settleBehind(c, made);
     call?.check(made.agent);
   };

@@ -1,5 +1,6 @@
-import { listSessions, type KeyValueStore } from '@isoloop/core';
-import type { ChatInfo, ChatListOptions } from '../chat-index.ts';
+import type { KeyValueStore } from '@isoloop/core';
+import type { ChatListOptions } from '../chat-index.ts';
+import { chatsIn, pageOf } from '../chat-list.ts';
 import { ProcessSession } from './process-session.ts';
 import { answerRequest, json, noContent } from '../session-answer.ts';
 import { answerCommand } from '../session-acts.ts';
@@ -53,15 +54,19 @@ export class ProcessSessions {
     };
   }
 
+  async #list(user: string, options: ChatListOptions): Promise<Response> {
+    return json({ chats: pageOf(await chatsIn(this.#store, user), options) });
+  }
+
   async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
-    const { user, session: id, command } = request;
+    const { user, sessionId, command } = request;
     await this.#deleting.get(key)?.catch(() => {});
     const entry = this.#open.get(key) ?? {
       session: new ProcessSession({
         settings: this.#settings,
         store: this.#store,
         key,
-        setup: { env, user, session: id },
+        setup: { env, user, sessionId },
       }),
       requests: 0,
     };
@@ -88,21 +93,6 @@ export class ProcessSessions {
       if (this.#open.size <= keptIdle) return;
       if (requests === 0 && !session.isBusy) this.#open.delete(key);
     }
-  }
-
-  async #list(user: string, { limit, before = Infinity }: ChatListOptions): Promise<Response> {
-    const prefix = `${user}/`;
-    const all = (await listSessions(this.#store, { startsWith: prefix }))
-      // Another user's id may begin with this user's id and a slash. A session id has no slash.
-      .filter(({ sessionId }) => !sessionId.slice(prefix.length).includes('/'))
-      .map(({ sessionId, title, createdAt, updatedAt }): ChatInfo => {
-        const id = sessionId.slice(prefix.length);
-        return { id, ...(title !== undefined && { title }), createdAt, updatedAt };
-      })
-      .filter(({ updatedAt }) => updatedAt < before)
-      .toSorted((a, b) => b.updatedAt - a.updatedAt);
-    const last = all[limit - 1]?.updatedAt ?? 0;
-    return json({ chats: all.filter(({ updatedAt }) => updatedAt >= last) });
   }
 }
 

@@ -3,7 +3,7 @@ import type { CompletionCall } from '../../completions/completion-call.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../../handler-options.ts';
 import { kvHost } from './kv-host.ts';
 import { objectHost } from './object-host.ts';
-import { sessionObject } from '../session-command.ts';
+import { askerOf } from '../session-command.ts';
 import type { StreamFace, TurnFace } from '../turn-face.ts';
 import type { NewTurn } from '../queue/turn-queue.ts';
 
@@ -35,9 +35,7 @@ export type HostSettings = Pick<
  * Returns the host of a session. The host is a Durable Object if a class is bound as
  * `CHAT_SESSION`, otherwise the Worker itself.
  */
-export function turnHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  const identity = { user, session, requestId: c.get('requestId') };
-  return object ? objectHost(c, settings, { object, identity }) : kvHost(c, settings, session);
+export function turnHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: string): TurnHost {
+  const ask = askerOf(c, sessionId);
+  return ask ? objectHost(c, settings, { ask, sessionId }) : kvHost(c, settings, sessionId);
 }
