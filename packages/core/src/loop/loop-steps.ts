@@ -3,6 +3,7 @@ import type { ContentBlock } from '../message/content-block.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
+import { asOwn } from '../message/own-message.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Jump } from './jump.ts';
@@ -43,7 +44,10 @@ export interface LoopSteps {
    * change the message, readers get a `step-reset` with the new message first.
    */
   revise(type: 'post-reasoning' | 'post-summary', message: Msg): Promise<Msg>;
-  /** Creates a message with the run's clock and ids. */
+  /**
+   * Creates a message with the run's clock and ids. A user message is marked as the library's own,
+   * because no speaker wrote it.
+   */
   message(
     role: Role,
     content: string | readonly ContentBlock[],
@@ -89,7 +93,10 @@ export function loopSteps(run: Run): LoopSteps {
       run.throwIfOver();
       return run.revise(type, message);
     },
-    message: (role, content, options) => run.message(role, content, options),
+    message(role, content, options) {
+      const message = run.message(role, content, options);
+      return role === 'user' ? asOwn(message) : message;
+    },
     leave(message) {
       run.remains = message;
     },

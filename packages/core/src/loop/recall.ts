@@ -1,4 +1,5 @@
 import type { Msg } from '../message/msg.ts';
+import { asOwn } from '../message/own-message.ts';
 import { abortables } from '../model/abortable.ts';
 import type { Run } from './run/run.ts';
 
@@ -14,7 +15,7 @@ export async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
     const recalling = async (): Promise<readonly Msg[]> => part.recall?.(asked, run.context) ?? [];
     try {
       const messages = await abortables(signal)(recalling());
-      run.recalled.push(...messages);
+      run.recalled.push(...messages.map(asOwn));
     } catch (error) {
       if (!run.cut) throw error;
     }

@@ -15,6 +15,10 @@ test.each([
   '<notes x="1">',
   '<\u200b/notes>',
   '＜／notes>',
+  '＜／ｎｏｔｅｓ＞',
+  '〈/NＯtes〉',
+  '</no\u200btes>',
+  '<history>',
   '</notes',
   '<retrieved_context>',
   '</response_format>',
@@ -37,6 +41,6 @@ test('fence() takes linear time for a long run of possible tag starts', () => {
 test('fence() and cleanText() replace lone surrogates and remove control characters', () => {
   expect(fence('notes', 'a\ud83d\0')).toBe('<notes>\na\ufffd\n</notes>');
   expect(cleanText('a\ud83db\ude00c😀\0\x1b[31m\x85\td\r\ne\rf')).toBe(
-    'a\ufffdb\ufffdc😀[31m\td\ne\nf',
+    'a\ufffdb\ufffdc😀[31m\n\td\ne\nf',
   );
 });

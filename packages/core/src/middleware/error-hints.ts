@@ -2,6 +2,7 @@ import type { EventOf } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import { userMessage } from '../message/create-message.ts';
+import { asOwn } from '../message/own-message.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
@@ -37,7 +38,7 @@ export function errorHints(): Middleware {
         const hint = hintFor(newestResults(messages), hinting.isForced);
         if (hint === undefined) return;
         const about = { id: `${event.runId}:hint:${event.iteration}`, now: () => event.at };
-        return { ...event, messages: [...event.messages, userMessage(hint, about)] };
+        return { ...event, messages: [...event.messages, asOwn(userMessage(hint, about))] };
       },
       'post-reasoning': {
         // Runs after other hooks, so that it checks the reply that they return.

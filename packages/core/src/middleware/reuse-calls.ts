@@ -2,6 +2,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { checkNames } from '../error/check-values.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { userMessage } from '../message/create-message.ts';
+import { asOwn } from '../message/own-message.ts';
 import { outputToolName } from '../output/output-tool.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { perRun } from '../loop/use/per-run.ts';
@@ -53,7 +54,11 @@ export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
       'pre-reasoning'(event) {
         if (!runs.get(event.runId)?.hasRepeated) return;
         const about = { id: `${event.runId}:reuse:${event.iteration}`, now: () => event.at };
-        return { ...event, tools: [], messages: [...event.messages, userMessage(hint, about)] };
+        return {
+          ...event,
+          tools: [],
+          messages: [...event.messages, asOwn(userMessage(hint, about))],
+        };
       },
     },
   };

@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
+import { asOwn } from '../message/own-message.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo } from './chat-model.ts';
 import { ReplyLength, usualReplyLength } from './reply-length.ts';
 import type { Usage } from './usage.ts';
@@ -34,7 +35,7 @@ export async function askText({
   what,
   onUsage,
 }: TextRequest): Promise<string> {
-  const messages = [systemMessage(system), userMessage(user)];
+  const messages = [systemMessage(system), asOwn(userMessage(user))];
   const length = new ReplyLength();
   let text = '';
   for await (const deltas of model.stream(

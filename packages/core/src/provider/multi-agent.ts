@@ -1,6 +1,10 @@
 import { checkFields } from '../error/check-fields.ts';
-import type { ContentBlock } from '../message/content-block.ts';
+import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
+import { cleanText, withoutTags } from '../message/fence.ts';
+import { isMedia } from '../message/media/media.ts';
+import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { isOwn } from '../message/own-message.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 
 export interface MultiAgentOptions {
@@ -12,8 +16,9 @@ export interface MultiAgentOptions {
    */
   readonly headerOn?: 'each' | 'first';
   /**
-   * When lines begin with the name of the speaker. Default `several`: if the history has several
-   * messages. With `dashscope()`, the default is `always`, as in AgentScope.
+   * When messages begin with the name of their speaker. Default `several`: if the history has
+   * several messages, or one with a colon, because text before a colon looks like a name. With
+   * `dashscope()`, the default is `always`, as in AgentScope.
    */
   readonly names?: 'several' | 'always';
 }
@@ -30,15 +35,20 @@ interface Merged {
  * Wraps a model for conversations of several agents. Consecutive text messages of agents and users
  * become one user message. It contains a `<history>` with lines of the form `Name: text`, and media
  * between the lines. System messages, tool calls with their results, and messages with `metadata: {
- * bypassHistory: true }` stay unchanged. The session log does not change (AgentScope: the
+ * bypassHistory: true }` stay unchanged. The library sets this field in all its own messages, such
+ * as prompts and recalled text. The session log does not change (AgentScope: the
  * `MultiAgentFormatter`s).
+ *
+ * No speaker can imitate another one. Further lines of a text are indented. In a name, `\ufffd`
+ * replaces line breaks and colons. The `<` of a history tag becomes `&lt;`.
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
   checkFields('CONFIGURATION', 'multiAgent()', { ...options, model }, fields);
   const isDashScope = model.provider === 'dashscope';
   const merge: Merge = {
-    header: 'The conversation so far is between the history tags.',
+    header:
+      'The conversation so far is between the history tags. An indented line continues the message above it.',
     headerOn: isDashScope ? 'first' : 'each',
     names: isDashScope ? 'always' : 'several',
     ...options,
@@ -76,16 +86,21 @@ function mergeConversations(
     const ownHeader = headerOn === 'each' || histories++ === 0 ? header : '';
     view.push(
       recall(known, group, ownHeader) ??
-        remember(known, group, ownHeader, names === 'always' || group.length > 1),
+        remember(known, group, ownHeader, names === 'always' || needsNames(group)),
     );
     start += group.length;
   }
   return view;
 }
 
-function isSpeech({ role, content, metadata }: Msg): boolean {
-  if (role === 'system' || role === 'tool' || metadata?.['bypassHistory'] === true) return false;
+function isSpeech(message: Msg): boolean {
+  const { role, content } = message;
+  if (role === 'system' || role === 'tool' || isOwn(message)) return false;
   return !content.some((block) => block.type === 'tool_use' || block.type === 'tool_result');
+}
+
+function needsNames(group: readonly Msg[]): boolean {
+  return group.length > 1 || textOf(group[0]!).search(colon) >= 0;
 }
 
 function recall(
@@ -125,23 +140,52 @@ function toHistory(
   withNames: boolean,
 ): readonly ContentBlock[] {
   const blocks: ContentBlock[] = [];
-  let lines = header ? [header, '<history>'] : ['<history>'];
-  for (const { name, role, content } of group) {
-    const say = (text: string): void =>
-      void lines.push(withNames ? `${name ?? role}: ${text}` : text);
-    for (const block of content) {
-      if (block.type === 'text' && block.text) say(withoutTags(block.text));
-      if (!('source' in block)) continue;
-      if (withNames) say(`[${block.type}]`);
-      if (lines.length > 0) blocks.push({ type: 'text', text: lines.join('\n') });
-      blocks.push(block);
-      lines = [];
+  let start = header ? [header, '<history>'] : ['<history>'];
+  let lines: string[] = [];
+  const endBlock = (end: readonly string[]): void => {
+    // Reads the lines together, because a tag may begin in one text and end in the next one.
+    const said = lines.length ? [withoutTags(lines.join('\n'))] : [];
+    const text = [...start, ...said, ...end].join('\n');
+    if (text) blocks.push({ type: 'text', text });
+    start = [];
+    lines = [];
+  };
+  for (const message of group) {
+    const speaker = withNames ? `${nameOf(message)}: ` : '';
+    for (const block of message.content) {
+      if (block.type === 'text' && block.text) lines.push(speaker + indented(block.text));
+      if (!isMedia(block)) continue;
+      if (speaker) lines.push(`${speaker}[${block.type}]`);
+      endBlock([]);
+      blocks.push(inOneLine(block));
     }
   }
-  return [...blocks, { type: 'text', text: [...lines, '</history>'].join('\n') }];
+  endBlock(['</history>']);
+  return blocks;
 }
 
-/** Escapes history tags, so that a speaker cannot end the history. */
-function withoutTags(text: string): string {
-  return text.replace(/<(?=\/?history>)/gi, '&lt;');
+/** Returns the text with its further lines indented, so that no line of it looks like a speaker's. */
+function indented(text: string): string {
+  return cleanText(text).replaceAll('\n', '\n  ');
+}
+
+/** The colon, and characters that look like it. */
+const colon = /[:\u02d0\u02f8\u2236\ua789\ufe13\ufe55\uff1a]/gu;
+
+/** Returns the name of the speaker, without characters that could end a name. */
+function nameOf({ name, role }: Msg): string {
+  // A visible replacement, because without the characters "Bob:" would be equal to "Bob".
+  const replaced = name?.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/gu, '\ufffd');
+  return replaced?.replace(colon, '\ufffd') || role;
+}
+
+/** Encodes line breaks and tags in name and URL. A provider may write both as text. */
+function inOneLine({ name, source, ...block }: MediaBlock): MediaBlock {
+  const encoded = (text: string): string =>
+    text.replace(/[\p{Cc}\p{Zl}\p{Zp}<＜﹤]/gu, encodeURIComponent);
+  return {
+    ...block,
+    source: source.type === 'url' ? { ...source, url: encoded(source.url) } : source,
+    ...(name !== undefined && { name: encoded(name) }),
+  };
 }

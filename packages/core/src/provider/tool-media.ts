@@ -2,6 +2,7 @@ import type { ContentBlock, MediaBlock, ToolResult } from '../message/content-bl
 import { mediaPlaceholder } from '../message/media/media.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { asOwn } from '../message/own-message.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
@@ -79,16 +80,7 @@ function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readon
     content: message.content.map((block) => withoutMedia(block, isTaken)),
   }));
   const { id, createdAt } = group.at(-1)!;
-  return [
-    ...replaced,
-    {
-      id: `${id}:media`,
-      role: 'user',
-      content: taken,
-      metadata: { bypassHistory: true },
-      createdAt,
-    },
-  ];
+  return [...replaced, asOwn({ id: `${id}:media`, role: 'user', content: taken, createdAt })];
 }
 
 function withoutMedia(

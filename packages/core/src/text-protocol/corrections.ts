@@ -6,6 +6,7 @@ import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
+import { asOwn } from '../message/own-message.ts';
 import { outputToolName } from '../output/output-tool.ts';
 import type { Reflect, ReplyContext } from './parsed-reply.ts';
 
@@ -113,7 +114,7 @@ function correct(
   const speaker = message.name !== undefined && { name: message.name };
   const said = { ...about('reply'), ...speaker };
   const reply = invalid.text.trim() ? [assistantMessage(invalid.text, said)] : [];
-  control.gotoReasoning([...reply, userMessage(invalid.message, about('message'))]);
+  control.gotoReasoning([...reply, asOwn(userMessage(invalid.message, about('message')))]);
 }
 
 function isInvalid(value: unknown): value is Invalid {

@@ -2,6 +2,7 @@ import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block
 import { plainText } from '../message/media/media.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { asOwn } from '../message/own-message.ts';
 import { writtenText } from '../message/written-reply.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';
 
@@ -73,13 +74,8 @@ export class TextHistory {
     );
     const { id } = group[0]!;
     const { createdAt } = group.at(-1)!;
-    return {
-      id,
-      role: 'user',
-      content: [...media, { type: 'text', text }, ...others],
-      metadata: { bypassHistory: true },
-      createdAt,
-    };
+    const content: ContentBlock[] = [...media, { type: 'text', text }, ...others];
+    return asOwn({ id, role: 'user', content, createdAt });
   }
 
   #reads(block: ContentBlock): boolean {
@@ -101,11 +97,7 @@ function withCallsAsText(message: Msg): Msg {
     writtenText(message) ??
     [textOf(message), callsText(toolUsesOf(message))].filter(Boolean).join('\n\n');
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
-  return {
-    ...message,
-    content: [...others, { type: 'text', text }],
-    metadata: { ...message.metadata, bypassHistory: true },
-  };
+  return asOwn({ ...message, content: [...others, { type: 'text', text }] });
 }
 
 function isResult({ content }: Msg): boolean {

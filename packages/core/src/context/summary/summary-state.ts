@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/own-message.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import type { SummaryStore } from '../../memory/summary-store.ts';
 import { enclose } from './summary-request.ts';
@@ -99,7 +100,7 @@ export function covers(
 
 function withMessage(summary: Omit<Summary, 'message'>, heading: string): Summary {
   const { last, text } = summary;
-  const message: Msg = {
+  const message = asOwn({
     id: `summary-${last}`,
     role: 'user',
     name: 'summary',
@@ -109,10 +110,8 @@ function withMessage(summary: Omit<Summary, 'message'>, heading: string): Summar
         text: `${heading}\n${enclose('conversation_summary', text)}`,
       },
     ],
-    // A multi-agent formatter must not treat the summary as part of the conversation.
-    metadata: { bypassHistory: true },
     createdAt: new Date(0).toISOString(),
-  };
+  });
   return { ...summary, message };
 }
 

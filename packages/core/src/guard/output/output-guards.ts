@@ -5,6 +5,7 @@ import { tell } from '../../error/tell.ts';
 import { assistantMessage, userMessage } from '../../message/create-message.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import type { Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/own-message.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
@@ -134,7 +135,7 @@ async function* guard(
       const messages = [
         ...request.messages,
         ...(text ? [assistantMessage(text)] : []),
-        userMessage(question),
+        asOwn(userMessage(question)),
       ];
       asked = { ...request, messages };
     } catch (thrown) {

@@ -1,5 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/own-message.ts';
 import type { Decision } from '../../event/pending-call.ts';
 import { checkNew, type CallInput } from './call-input.ts';
 import type { Claim } from './claim.ts';
@@ -40,7 +41,7 @@ export async function guardCall(run: Run, input: CallInput): Promise<JudgedInput
   const decisions = [...input.decisions, ...given];
   const all = [...claims, ...claimsOf(run, decisions)];
   for (const message of instructions) {
-    all.push({ message, take: (left) => void (left && run.recalled.push(left)) });
+    all.push({ message, take: (left) => void (left && run.recalled.push(asOwn(left))) });
   }
   const messages = await (run.guarded ?? judge(run, all, input.messages));
   const beside = decisions.splice(input.decisions.length);

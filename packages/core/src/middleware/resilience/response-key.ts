@@ -1,6 +1,7 @@
 import type { ContentBlock } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { Msg } from '../../message/msg.ts';
+import { isOwn } from '../../message/own-message.ts';
 import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 
 /**
@@ -41,13 +42,11 @@ function conversation(messages: readonly Msg[]): unknown {
     if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
     return block.type === 'tool_result' ? { ...block, toolUseId: placeOf(block.toolUseId) } : block;
   };
-  // The `multiAgent` formatter reads `name` and `bypassHistory`.
-  return messages.map(({ role, name, content, metadata }) => [
-    role,
-    name,
-    content.map(told),
-    metadata?.['bypassHistory'],
-  ]);
+  // The `multiAgent` formatter reads the name, and whether the message is the library's own.
+  return messages.map((message) => {
+    const { role, name, content } = message;
+    return [role, name, content.map(told), isOwn(message)];
+  });
 }
 
 /** Returns JSON text in which the keys of each object are sorted. */

@@ -7,6 +7,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { asOwn } from '../../message/own-message.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
 import { tool } from '../../tool/tool.ts';
 import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
@@ -120,14 +121,8 @@ function readList({ name, state, output, toolUseId }: ToolResult): List | undefi
   if (!todos) return undefined;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
-  // This message is not part of the conversation, so a multi-agent formatter must not add it to the
-  // history.
-  const message = createMessage('user', text, {
-    id: `todos-${toolUseId}`,
-    metadata: { bypassHistory: true },
-    now: () => 0,
-  });
-  return { todos, toolUseId, message };
+  const message = createMessage('user', text, { id: `todos-${toolUseId}`, now: () => 0 });
+  return { todos, toolUseId, message: asOwn(message) };
 }
 
 /** Returns whether the messages have the tool call that wrote the list, with its arguments. */

@@ -1,4 +1,5 @@
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
+import { fence } from '../../message/fence.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { LongTermRecord } from './long-term-contract.ts';
 import { recalledText } from './recalled-text.ts';
@@ -20,13 +21,6 @@ export function recalledMessage(
   const { role, maxTokens, ...context } = options;
   const text = recalledText(records, maxTokens);
   if (!text) return undefined;
-  // The text of a record must not close the block.
-  const inner = text.replace(/<(?=\/?long_term_memory>)/gi, '&lt;');
-  return createMessage(role, `${introduction}\n<long_term_memory>\n${inner}\n</long_term_memory>`, {
-    ...context,
-    name: 'long_term_memory',
-    // The message is not part of the conversation, so a multi-agent formatter must not add it to
-    // the history.
-    metadata: { bypassHistory: true },
-  });
+  const name = 'long_term_memory';
+  return createMessage(role, `${introduction}\n${fence(name, text)}`, { ...context, name });
 }

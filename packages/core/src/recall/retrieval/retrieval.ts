@@ -4,6 +4,7 @@ import { createMessage, type MessageContext } from '../../message/create-message
 import { isRecord } from '../../message/json/is-record.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { isOwn } from '../../message/own-message.ts';
 import { longestTimeout } from '../../model/deadline.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
@@ -45,15 +46,7 @@ export function retrieval(options: RetrievalOptions): Middleware {
         (within) => query(input, within),
         (error) => report(error, options),
       );
-      return text
-        ? [
-            createMessage(role, text, {
-              ...context,
-              name: 'retrieved_context',
-              metadata: { bypassHistory: true },
-            }),
-          ]
-        : [];
+      return text ? [createMessage(role, text, { ...context, name: 'retrieved_context' })] : [];
     } catch (error) {
       if (!about.signal.aborted) report(error, options);
       return [];
@@ -79,10 +72,7 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
     );
   return (_input, { messages }) =>
     messages
-      .filter(
-        ({ role, metadata }) =>
-          role === 'user' && !metadata?.['bypassHistory'] && !metadata?.['correction'],
-      )
+      .filter((message) => message.role === 'user' && !isOwn(message))
       .slice(-turns)
       .map(textOf)
       .join('\n');
