@@ -17,7 +17,9 @@ function setUp(memory = new SessionMemory(new MemoryStore(), 's')) {
 
 const twice = {
   code: 'INVALID_INPUT',
-  message: expect.stringMatching(/^Items 0 and 2 of the input .* "one"\.$/),
+  message: expect.stringMatching(
+    /^The id "one" of item 2 of the input belongs to item 0 already\. Use another id\.$/,
+  ),
   details: { id: 'one', before: 0, index: 2 },
 };
 
@@ -42,7 +44,9 @@ test.for([
 
 const known = {
   code: 'INVALID_INPUT',
-  message: expect.stringMatching(/^The conversation has a message "one" already \(item 1 /),
+  message: expect.stringMatching(
+    /^The id "one" of item 1 of the input belongs to the conversation already\. /,
+  ),
   details: { id: 'one', index: 1 },
 };
 
@@ -79,7 +83,7 @@ test('after a model failure, call() without input answers the stored question, a
   const agent = new ReActAgent({ name: 'a', model, memory });
   await expect(agent.call(one)).rejects.toThrow('down');
   await expect(agent.call(one)).rejects.toMatchObject({
-    message: expect.stringContaining('Call without input to continue'),
+    message: expect.stringContaining('call without input to continue'),
   });
   expect((await agent.call()).text).toBe('A.');
   expect((await agent.messages()).filter(({ id }) => id === 'one')).toHaveLength(1);

@@ -107,7 +107,7 @@ async function settle(run: Run, input: CallInput): Step {
   const open = run.openCalls();
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
-  checkNew(more, run.conversation.mayHave(more) ? run.view : []);
+  checkNew(more, run.view);
   const beside = more.length ? given.beside : [];
   checkDecisions(beside, open, []);
   // A tool call needs no decision if it has not started and only waits for other tool calls.

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { isPlain, isRecord } from '../message/json/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { parseJson } from '../message/json/parse-json.ts';
 
@@ -89,7 +90,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
       return value as JsonValue;
     if (Array.isArray(value)) return value.map(toJson);
     if (value instanceof Date) return value.toISOString();
-    if (!isPlain(value)) throw new TypeError('no JSON');
+    // An object of a class, such as a `Map` or a parser's document, has no JSON form.
+    if (!isRecord(value) || !isPlain(value)) throw new TypeError('no JSON');
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toJson(inner)]));
   };
   let parsed: unknown;
@@ -105,14 +107,4 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
   } catch {
     return undefined;
   }
-}
-
-/**
- * Returns whether a value is a plain object, also from another realm. An object of a class, such as
- * a `Map` or a parser's document, has no JSON form.
- */
-function isPlain(value: unknown): value is object {
-  if (Object(value) !== value) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -88,15 +88,15 @@ export function checkNew(items: readonly unknown[], conversation: readonly Msg[]
  */
 function repeated(id: string, index: number, before?: number): AgentError {
   const isInInput = before !== undefined;
-  const message = isInInput
-    ? `Items ${before} and ${index} of the input have the same id: "${id}".`
-    : `The conversation has a message "${id}" already (item ${index} of the input). Call without input to continue from this message, or use another id.`;
+  const owner = isInInput ? `item ${before}` : 'the conversation';
+  const advice = isInInput ? '' : ', or call without input to continue from that message';
+  const message = `The id "${id}" of item ${index} of the input belongs to ${owner} already. Use another id${advice}.`;
   const details = { id, index, ...(isInInput && { before }) };
   return new AgentError('INVALID_INPUT', message, { details });
 }
 
 function repeatedCall({ id, name }: ToolUse): AgentError {
-  const message = `The conversation has a tool call "${id}" already (${name}). Use another id.`;
+  const message = `The id "${id}" of a tool call belongs to the conversation already (${name}). Use another id.`;
   return new AgentError('INVALID_INPUT', message, { details: { id } });
 }
 

@@ -56,14 +56,6 @@ export class Conversation {
     return this.#ids.has(id);
   }
 
-  /** Returns whether the conversation may have one of the messages or of their tool calls. */
-  mayHave(messages: readonly Msg[]): boolean {
-    return messages.some(
-      (message) =>
-        this.has(message.id) || toolUsesOf(message).some(({ id }) => this.#toolUseIds.has(id)),
-    );
-  }
-
   /**
    * Returns an id for a new tool call: the given id, or a new id if the session already has the
    * given one.
