@@ -621,6 +621,37 @@ test('a request fails with a code if the Durable Object cannot be reached', asyn
   log.mockRestore();
 });
 
+test('a session whose object has another format is refused with a code, and nothing is written', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const session = open(['Hello.']);
+  await session.chat([ask('Hi')]);
+  await evictDurableObject(session.stub);
+  const change = (v: number) =>
+    runInDurableObject(session.stub, (_, { storage }) => {
+      storage.kv.put('identity', { ...storage.kv.get<object>('identity'), v });
+    });
+  const stored = () =>
+    runInDurableObject(session.stub, async (_, { storage }) => [
+      [...storage.kv.list()],
+      [...storage.sql.exec('SELECT turn, piece, changed_at FROM isoloop_queue')],
+      await storage.getAlarm(),
+    ]);
+  await change(2);
+  await evictDurableObject(session.stub);
+  const before = await stored();
+  for (const response of [
+    await session.post('/api/chat', { id: session.id, messages: [ask('Again')] }),
+    await session.send(`/api/chat/${session.id}/messages`),
+    await session.send(`/api/chat/${session.id}`, { method: 'DELETE' }),
+  ])
+    expect(await codeOf(response)).toEqual([503, 'STORAGE_FAILED']);
+  expect(await stored()).toEqual(before);
+  await change(1);
+  await evictDurableObject(session.stub);
+  expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
+  log.mockRestore();
+});
+
 test('the session also closes the agent of a rejected request', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const settled = vi.fn(async () => {});

@@ -1,3 +1,5 @@
+import { AgentError } from '@isoloop/core';
+
 /**
  * Identity of a session. The object stores it, because an alarm does not say which session the
  * object has.
@@ -9,6 +11,9 @@ export interface Identity {
   readonly createdAt: number;
 }
 
+/** Version of all data that the object stores beside the log: this record and the queue. */
+const formatVersion = 1;
+
 /** Data that the Durable Object stores about its session in addition to the conversation. */
 export class SessionRecord {
   readonly #storage: DurableObjectStorage;
@@ -18,15 +23,18 @@ export class SessionRecord {
     this.#storage = storage;
   }
 
-  /** Identity of the session. `undefined` before the first turn and after a deletion. */
+  /**
+   * Identity of the session. `undefined` before the first turn and after a deletion. Throws
+   * `STORAGE_FAILED` if the object's data has another format.
+   */
   get identity(): Identity | undefined {
-    return (this.#identity ??= this.#storage.kv.get<Identity>('identity'));
+    return (this.#identity ??= this.#read());
   }
 
   /** Stores the identity. Returns false if the session already has one. */
   begin(identity: Identity): boolean {
     if (this.identity) return false;
-    this.#storage.kv.put('identity', identity);
+    this.#storage.kv.put('identity', { v: formatVersion, ...identity });
     this.#identity = identity;
     return true;
   }
@@ -43,5 +51,14 @@ export class SessionRecord {
 
   rename(title: string): void {
     this.#storage.kv.put('title', title);
+  }
+
+  #read(): Identity | undefined {
+    const stored = this.#storage.kv.get<Identity & { readonly v: unknown }>('identity');
+    if (!stored || stored.v === formatVersion) return stored;
+    throw new AgentError(
+      'STORAGE_FAILED',
+      `The session's object has format ${String(stored.v)}; this version of the library reads ${formatVersion}`,
+    );
   }
 }
