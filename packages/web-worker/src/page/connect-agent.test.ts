@@ -550,6 +550,21 @@ test('without Web Locks, a call to a terminated worker fails because the worker 
   expect(value).toMatchObject({ type: 'start' });
 });
 
+test('a worker with another version of the protocol is refused with a code, and gets no request', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const received: unknown[] = [];
+  port2.addEventListener('message', ({ data }) => {
+    received.push(data);
+    port2.postMessage({ protocol: 'isoloop/2', type: 'hello' });
+  });
+  port2.start();
+  port1.start();
+  const agent = connectAgent(port1 as unknown as Worker, { sessionId: 's', timeoutMs: 40 });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'WORKER_FAILED' });
+  expect(received).toEqual([{ protocol: 'isoloop/1', type: 'ping' }]);
+  port2.close();
+});
+
 test('abort() ends only the runs of its own connection, and the next call is accepted', async () => {
   const { connect, report } = startWorker();
   const agent = connect('mine', {

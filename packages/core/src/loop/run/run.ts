@@ -1,4 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
+import { keysIn } from '../../error/check-fields.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
 import type { ControlOf } from '../../event/hook.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
@@ -10,6 +11,7 @@ import type { JsonObject, JsonValue } from '../../message/json/json.ts';
 import type { Msg, Role } from '../../message/msg.ts';
 import type { Writable } from '../../message/writable.ts';
 import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import { generateFields } from '../../model/generate-fields.ts';
 import { Pace } from '../../model/pace.ts';
 import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
 import { allowTools } from '../../tool/set/allow-tools.ts';
@@ -104,26 +106,17 @@ export class Run {
   interruption: Interruption | undefined;
 
   constructor(setup: RunSetup, options: CallOptions, { hooks, outbox }: RunParts) {
-    const {
-      signal: _signal,
-      detached: _detached,
-      throwOnError: _throw,
-      allowTools: allowed,
-      toolContext = [],
-      output: _output,
-      decisions: _decisions,
-      instructions: _instructions,
-      claims: _claims,
-      returnDirect: _direct,
-      ...generate
-    } = options;
+    const { allowTools: allowed, toolContext = [] } = options;
+    const settings = Object.entries(options).filter(([key]) =>
+      keysIn(generateFields).includes(key),
+    );
     this.setup = setup;
     this.id = setup.generateId();
     this.startedAt = setup.now();
     const { userId, name } = setup.options;
     this.about = { runId: this.id, sessionId: setup.sessionId, userId, agentPath: [name] };
     this.options = options;
-    this.generate = { ...setup.options.generate, ...generate };
+    this.generate = { ...setup.options.generate, ...Object.fromEntries(settings) };
     this.#outbox = outbox;
     this.waits = new Waits(this.signal);
     this.writes = new Writes(this.waits, setup.unwritten);

@@ -7,7 +7,7 @@ import { resealHead } from '../../../test-support/damage/reseal.ts';
 import { BatchCache } from '../log/batch-cache.ts';
 import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
 import { MemoryStore } from '../memory-store.ts';
-import { EchoSigner } from './session-echo.ts';
+import { EchoSigner, type Echo } from './session-echo.ts';
 import { SessionMemory } from '../session-memory.ts';
 
 const [secretA, secretB] = ['a'.repeat(32), 'b'.repeat(32)];
@@ -338,6 +338,8 @@ test('every operation rejects an echo of another session or with another signatu
   const forged = [
     await signed.sign(await new EchoSigner([secretA], 's').verify(echo)),
     await other.sign({ at: store.time }),
+    // The echo of another version of the library.
+    await new EchoSigner([secretA], 's').sign({ v: 2, at: store.time } as Echo),
     '',
     'x',
     `${echo}=`,
