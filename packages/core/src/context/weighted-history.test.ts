@@ -303,7 +303,24 @@ test.each<[options: unknown, message: string]>([
 test('weightedHistory() rejects an `order` that returns an invalid number', () => {
   for (const value of [NaN, undefined, Infinity, '1']) {
     expect(() => shown(logOf(rows), { order: () => value as number })).toThrow(
-      expect.objectContaining({ code: 'CONFIGURATION' }),
+      expect.objectContaining({
+        code: 'CONFIGURATION',
+        message: expect.stringMatching(
+          /^weightedHistory\(\): order\(1\) must return a number; got /,
+        ),
+      }),
     );
   }
+});
+
+test('an `order` that throws fails the call with an error that names it', () => {
+  const cause = new Error('no places');
+  const order = (place: number): number => {
+    if (place === 2) throw cause;
+    return place;
+  };
+  const message = 'weightedHistory(): order(2) failed: no places.';
+  expect(() => shown(logOf(rows), { order })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message, cause }),
+  );
 });

@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -61,8 +61,8 @@ interface Piece {
  * between them. The parts stay in the log's order (OxyGent: `_get_history` with
  * `is_discard_react_memory=False`). Tool calls stay with their results. The current turn stays
  * whole and does not count toward `max`. To limit the number of turns too, put `lastTurns` before
- * this policy. Throws `CONFIGURATION` for an option of the wrong kind, or if `order` does not
- * return a number.
+ * this policy. Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with
+ * `CONFIGURATION` if `order` throws or does not return a number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
   const fields =
@@ -91,7 +91,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPo
   return turnView('weightedHistory', (turns) => {
     const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, partOf }));
     const worth = pieces.map(
-      ({ isStep }, index) => numberOf(order(index + 1)) * (isStep ? reactWeight : shortWeight),
+      ({ isStep }, index) => worthOf(order, index + 1) * (isStep ? reactWeight : shortWeight),
     );
     const byWorth = pieces.map((_, index) => index).sort((a, b) => worth[b]! - worth[a]!);
     const ranked = byWorth.map((index) => pieces[index]!);
@@ -204,10 +204,15 @@ function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
   return turns;
 }
 
-function numberOf(value: unknown): number {
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw new AgentError(
-    'CONFIGURATION',
-    `The result of order must be a number, not ${String(value)}.`,
-  );
+function worthOf(order: (place: number) => unknown, place: number): number {
+  const wrong = (what: string, cause?: unknown): AgentError =>
+    new AgentError('CONFIGURATION', `weightedHistory(): order(${place}) ${what}.`, { cause });
+  let worth: unknown;
+  try {
+    worth = order(place);
+  } catch (cause) {
+    throw wrong(`failed: ${messageOf(cause)}`, cause);
+  }
+  if (typeof worth === 'number' && Number.isFinite(worth)) return worth;
+  throw wrong(`must return a number; got ${String(worth)}`);
 }

@@ -4,7 +4,7 @@ import type {
   StreamableHTTPClientTransport,
   Transport,
 } from '@modelcontextprotocol/client';
-import { longestTimeout } from '../model/deadline.ts';
+import { longestTimeout } from '../model/timer.ts';
 import { guardedAuth } from './mcp-auth.ts';
 import type { McpCall } from './call/mcp-call.ts';
 import type { McpFetch } from './mcp-fetch.ts';

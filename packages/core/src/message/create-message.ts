@@ -56,7 +56,13 @@ export function systemMessage(content: string, options?: MessageOptions): Msg {
   return createMessage('system', content, options);
 }
 
-/** Creates the message for one tool result. AgentScope also stores one message for each result. */
-export function toolMessage(result: ToolResult, options?: MessageOptions): Msg {
-  return createMessage('tool', [result], options);
+/**
+ * Creates a message with one tool result, or with several in a list. AgentScope stores one message
+ * for each result.
+ */
+export function toolMessage(
+  result: ToolResult | readonly ToolResult[],
+  options?: MessageOptions,
+): Msg {
+  return createMessage('tool', [result].flat(), options);
 }

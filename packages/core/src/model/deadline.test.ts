@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deadline } from './deadline.ts';
+import { wait } from './wait.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -76,9 +77,25 @@ test('reads without content share one limit, and content starts it again', async
   expect(await after(deadline.listen(never), 100)).toMatchObject(timedOut);
 });
 
+test('a timer never gets a time that `setTimeout` does not accept', () => {
+  const start = vi.spyOn(globalThis, 'setTimeout');
+  const { signal } = new AbortController();
+  for (let at = 0.1; at < 1e6; at *= 1.7) {
+    // Time passes between the beginning of the wait and the start of its timer.
+    vi.spyOn(performance, 'now')
+      .mockReturnValueOnce(at)
+      .mockReturnValue(at + 0.3);
+    for (const timeoutMs of [0, 0.1, 1e12, Infinity]) void create(timeoutMs).wait(never);
+    for (const ms of [-1, 1e12]) void wait(ms, signal);
+  }
+  const times = start.mock.calls.map(([, ms]) => ms!);
+  expect(Math.min(...times)).toBe(0);
+  expect(Math.max(...times)).toBe(2 ** 31 - 1);
+});
+
 test('a limit longer than `setTimeout` accepts still counts', async () => {
   const deadline = create(2 ** 31 + 10);
-  const wait = deadline.wait(never);
-  expect(await after(wait, 2 ** 31 + 9)).toBe('pending');
-  expect(await after(wait, 1)).toMatchObject(timedOut);
+  const waiting = deadline.wait(never);
+  expect(await after(waiting, 2 ** 31 + 9)).toBe('pending');
+  expect(await after(waiting, 1)).toMatchObject(timedOut);
 });

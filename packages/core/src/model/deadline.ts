@@ -1,8 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { abortables, onAbort } from './abortable.ts';
-
-/** Longest wait that `setTimeout` accepts, in milliseconds. */
-export const longestTimeout: number = 2 ** 31 - 1;
+import { timerMs } from './timer.ts';
 
 /**
  * Ends the waits of one request or tool call: when the caller's signal is aborted, or when one wait
@@ -88,8 +86,9 @@ export class Deadline {
   #start(endsAt: number): void {
     clearTimeout(this.#timer);
     const now = performance.now();
-    this.#firesAt = Math.min(endsAt, now + longestTimeout);
-    this.#timer = setTimeout(() => this.#check(), this.#firesAt - now);
+    const ms = timerMs(endsAt - now);
+    this.#firesAt = now + ms;
+    this.#timer = setTimeout(() => this.#check(), ms);
   }
 
   #check(): void {

@@ -1,4 +1,4 @@
-import { longestTimeout } from './deadline.ts';
+import { timerMs } from './timer.ts';
 
 /**
  * Resolves after `ms` milliseconds, or as soon as the signal is aborted. An abort clears the timer.
@@ -10,7 +10,7 @@ export function wait(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, Math.min(ms, longestTimeout));
+    const timer = setTimeout(end, timerMs(ms));
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
   });

@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import type { JsonValue } from '../message/json/json.ts';
 
@@ -33,15 +34,23 @@ export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T 
   };
 }
 
-/** Creates a key for an object. An update sets some of its fields (Spring AI Alibaba: `MERGE`). */
+/**
+ * Creates a key for an object. An update sets some of its fields (Spring AI Alibaba: `MERGE`). An
+ * update that is no object is refused. Throws `CONFIGURATION` if `initial` is no object.
+ */
 export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
 export function merge<T extends object>(
   initial: Partial<T> = {},
 ): StateKey<Partial<T>, Partial<T>> {
+  const is = (value: unknown): boolean => isRecord(value) && !Array.isArray(value);
+  if (!is(initial)) throw new AgentError('CONFIGURATION', 'merge(): initial must be an object.');
   return {
     initial,
-    is: (value) => isRecord(value) && !Array.isArray(value),
-    reduce: (value, update) => ({ ...value, ...update }),
+    is,
+    reduce(value, update) {
+      if (is(update)) return { ...value, ...update };
+      throw new AgentError('INVALID_INPUT', 'merge() takes an object with fields.');
+    },
   };
 }

@@ -273,6 +273,26 @@ test.for<[what: string, act: (session: ReturnType<State['of']>) => void]>([
   );
 });
 
+test.each([['text'], [['a']], [7], [null]])(
+  'merge() refuses the update %j, which is no object with fields',
+  (update) => {
+    const state = keys();
+    const session = state.of(setUp([], state));
+    session.write({ facts: { a: 1 } });
+    expect(() => session.write({ facts: update as never, city: 'Rome' })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_INPUT',
+        message:
+          'The state key "facts" cannot take an update: merge() takes an object with fields.',
+      }),
+    );
+    expect(session.all()).toMatchObject({ facts: { a: 1 } });
+    expect(session.read('city')).toBeUndefined();
+    const configuration = expect.objectContaining({ code: 'CONFIGURATION' });
+    expect(() => merge(update as never)).toThrow(configuration);
+  },
+);
+
 test('stateKeys() rejects invalid keys, and of() rejects an agent without this state', async () => {
   const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
   expect(() => stateKeys({ a: {} as never })).toThrow(code);

@@ -257,7 +257,7 @@ function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values
       return { [name]: toJson(name, key.reduce(value, freeze(update) as never)) };
     } catch (cause) {
       const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
-      throw new AgentError('INVALID_STATE', message, { cause });
+      throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
     }
   };
 }

@@ -253,6 +253,19 @@ test.each<[string, () => Response | Promise<Response>, number, string]>([
   },
 );
 
+test('the model proxy has no time limit with `timeoutMs: Infinity`', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const upstream = server(async () => {
+    // Ends after any timer without a delay.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return ok();
+  });
+  const target = proxy({ fetch: upstream.fetch }, { timeoutMs: Infinity });
+  expect((await target.post(path, body)).status).toBe(200);
+  expect(timers.mock.calls.map(([, ms]) => ms)).toContain(2 ** 31 - 1);
+  timers.mockRestore();
+});
+
 test('the model proxy gives up on a server that does not answer before the timeout', async () => {
   const hangs = server(
     (init) =>

@@ -1,4 +1,5 @@
 import { AgentError, messageOf } from '@isoloop/core';
+import { timerMs } from '@isoloop/core/adapter';
 import { hideSecrets } from '@isoloop/core/observe';
 import type { Context } from 'hono';
 import { errorResponse, logError } from '../http/error-response.ts';
@@ -97,7 +98,7 @@ async function ask(
           retryable: true,
         }),
       ),
-    timeoutMs,
+    timerMs(timeoutMs),
   );
   try {
     const response = await send(url, {

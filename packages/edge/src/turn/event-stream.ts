@@ -1,4 +1,5 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
+import { timerMs } from '@isoloop/core/adapter';
 import { withPublicErrors } from '../http/error-response.ts';
 
 export interface EventStreamOptions {
@@ -60,10 +61,11 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
       start(controller) {
         // Uses one timer for the whole stream, because a timer per batch would cost more time than
         // the batch itself.
+        const halfMs = timerMs(keepAliveMs / 2);
         timer = setInterval(() => {
           if (waiting && silent) controller.enqueue(encoder.encode(': keep-alive\n\n'));
           silent = true;
-        }, keepAliveMs / 2);
+        }, halfMs);
       },
       async pull(controller) {
         waiting = true;

@@ -1,4 +1,5 @@
 import type { AgentStream, CallOptions, Memory } from '@isoloop/core';
+import { timerMs } from '@isoloop/core/adapter';
 import type { Context } from 'hono';
 import { entitle, type TurnInput } from './chat-turn.ts';
 import { logError } from '../http/error-response.ts';
@@ -60,7 +61,7 @@ export async function keepTurn(
   const leave = (): void => {
     if (ended) return;
     leaveMemory(memory);
-    timer ??= setTimeout(() => controller.abort(), settings.limits.afterDisconnectMs);
+    timer ??= setTimeout(() => controller.abort(), timerMs(settings.limits.afterDisconnectMs));
   };
   onDisconnect(c, leave);
   return { stream, leave };

@@ -497,6 +497,15 @@ test('calls to a worker that exposes no agent fail after the timeout', async () 
   });
 });
 
+test('a connection with `timeoutMs: Infinity` waits for its worker', async () => {
+  const worker = new Worker(new URL('../../test-support/awaiting.ts', import.meta.url), {
+    type: 'module',
+  });
+  onTestFinished(() => worker.terminate());
+  const agent = connectAgent(worker, { sessionId: 's', timeoutMs: Infinity });
+  expect((await agent.call('hi')).text).toBe('better late');
+});
+
 test('a worker whose modules await at top level still connects', async () => {
   const worker = new Worker(new URL('../../test-support/awaiting.ts', import.meta.url), {
     type: 'module',

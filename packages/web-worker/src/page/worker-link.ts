@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { longestTimeout } from '@isoloop/core/adapter';
 import type { ConnectOptions } from './connect-agent.ts';
 import { boundaryError, Connection, unreadable } from './connection.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
@@ -48,6 +49,7 @@ export function linkWorker(
   // after four quarters while the worker loads, and after five later. Five are needed because the
   // first quarter may begin before the silence. They also allow for one late tick after the machine
   // slept, when the answer to the last ping has not arrived yet.
+  const quarterMs = Math.min(timeoutMs / 4, longestTimeout);
   const timer = setInterval(() => {
     if (connected && !connection.waited) silent = -1;
     else if (++silent > 3)
@@ -55,7 +57,7 @@ export function linkWorker(
         `The worker did not answer in ${timeoutMs} ms.${connected ? '' : ' Does it call exposeAgent()?'}`,
       );
     else if (connected) ping();
-  }, timeoutMs / 4);
+  }, quarterMs);
   connection.onCut(() => {
     clearInterval(timer);
     listening.abort();

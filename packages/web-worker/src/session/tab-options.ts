@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { longestTimeout } from '@isoloop/core/adapter';
 
 /** Options for tabs that share a session. */
 export interface TabsOptions {
@@ -41,7 +42,7 @@ export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
     Number.isSafeInteger(attempts) &&
     attempts >= 0 &&
     stalledAfterMs > 0 &&
-    stalledAfterMs <= longestTimer;
+    stalledAfterMs <= longestTimeout;
   if (!isFit)
     throw new AgentError(
       'CONFIGURATION',
@@ -62,6 +63,3 @@ function hasChannels(): boolean {
     return false;
   }
 }
-
-/** Maximum delay of a timer, in milliseconds. A timer with a longer delay fires at once. */
-const longestTimer = 2 ** 31 - 1;

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { longestTimeout } from '../../model/deadline.ts';
+import { timerMs } from '../../model/timer.ts';
 import type { Run } from './run.ts';
 import type { RunContext } from './run-context.ts';
 import { runOf } from './run-view.ts';
@@ -22,7 +22,7 @@ export class CallTimeout {
   start(): void {
     if (this.#left === Infinity) return;
     this.#since = this.#now();
-    this.#timer = setTimeout(this.#onTimeout, Math.min(this.#left, longestTimeout));
+    this.#timer = setTimeout(this.#onTimeout, timerMs(this.#left));
   }
 
   stop(): void {

@@ -5,7 +5,7 @@ import { isRecord } from '../../message/json/is-record.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { isOwn } from '../../message/own-message.ts';
-import { longestTimeout } from '../../model/deadline.ts';
+import { longestTimeout } from '../../model/timer.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { timerMs } from '@isoloop/core/adapter';
 import { fromOutcome } from '../../wire/outcome.ts';
 import type { PageAnswer, PageQuestion, PageVisibility } from '../../wire/protocol.ts';
 
@@ -66,7 +67,7 @@ export class PageLink {
         timer = setTimeout(
           () =>
             giveUp(new AgentError('HOOK_ERROR', `The page did not answer within ${timeoutMs} ms.`)),
-          timeoutMs,
+          timerMs(timeoutMs),
         );
     }).finally(() => {
       clearTimeout(timer);

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { ToolResult } from './content-block.ts';
+import { toolMessage } from './create-message.ts';
+import { parseMessages } from './validation/validate-message.ts';
+
+test('toolMessage() takes one result or a list, and an agent continues with each', async () => {
+  const ask = tool({ name: 'ask', description: 'Asks.', input: { type: 'object' } });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'ask' }, { name: 'ask' }] }, 'Done.']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [ask] });
+  const { pending } = await agent.call('Go.');
+  const results = pending.map(({ toolUseId, name }): ToolResult => {
+    return { type: 'tool_result', toolUseId, name, output: 'yes', state: 'success' };
+  });
+  expect(toolMessage(results[0]!).content).toEqual([results[0]]);
+  const both = toolMessage(results);
+  expect(both.content).toEqual(results);
+  expect(parseMessages([both])).toEqual([both]);
+  expect((await agent.call(both)).text).toBe('Done.');
+});
