@@ -59,7 +59,7 @@ export interface Head {
  * Version of the stored format. Other formats are refused. Another format must keep the checksum as
  * its last field, or have no checksum.
  */
-export const formatVersion = 3;
+export const formatVersion = 4;
 
 /** Returns the name of a batch without its suffix. Names sort by version. */
 export function makeRef(version: number, id: string): string {
