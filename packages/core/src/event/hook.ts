@@ -16,9 +16,9 @@ export type JumpReason = Extract<
 
 /**
  * Actions that a handler can request from the loop, in addition to returning another event. If
- * handlers request several jumps or rejections at one event, the first request counts. At
- * `pre-call` and `post-acting`, a `stop` counts before any jump. Each event offers only some of
- * these controls: see `EventControls`. A handler can use its controls until the handler ends.
+ * handlers request several actions at one event, a `stop` counts before any jump. Of several jumps
+ * or rejections, the first one counts. Each event offers only some of these controls: see
+ * `EventControls`. A handler can use its controls until the handler ends.
  */
 export interface HookControl {
   /**

@@ -426,7 +426,20 @@ test('after `stop` at `post-acting`, queued tool calls do not start', async () =
   expect(ran).toEqual(['a', 'b']);
 });
 
-test('a `stop` takes precedence over an earlier `jumpTo`', async () => {
+test.for(
+  (['pre-call', 'pre-reasoning', 'post-reasoning', 'post-acting'] as const).flatMap((type) =>
+    (['jumpTo', 'gotoReasoning'] as const)
+      .filter((name) => type !== 'pre-call' || name === 'jumpTo')
+      .map((name) => [type, name] as const),
+  ),
+)('at %s, a `stop` takes precedence over an earlier `%s` of another hook', async ([type, name]) => {
+  const { agent, model } = setUp([asking(type, name), asking(type, 'stop')]);
+  expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: type });
+  expect(model.requests).toHaveLength(type.startsWith('pre-') ? 0 : 1);
+  expect((await agent.messages()).map(textOf)).not.toContain('Jumped.');
+});
+
+test('a `stop` takes precedence over an earlier jump about another tool call', async () => {
   const { agent, ran } = setUp([
     {
       on: {

@@ -228,7 +228,8 @@ async function reason(run: Run, isAsked?: boolean): Step {
   const asked: Jump[] = [];
   const before = await preReasoning(run, controlOf(asked, 'pre-reasoning'));
   await run.push([before]);
-  if (asked[0]) return jump(run, asked[0]);
+  const instead = firstOf(asked);
+  if (instead) return jump(run, instead);
   const request = { ...before.options, messages: before.messages, tools: before.tools };
   const reply = await readReply(run, run.output?.request(request) ?? request, 'reasoning');
   if (reply.type === 'cut') return recover(run, reply.message);
@@ -236,7 +237,8 @@ async function reason(run: Run, isAsked?: boolean): Step {
 
   const control = controlOf(asked, 'post-reasoning');
   const message = await run.revise('post-reasoning', reply.message, control);
-  if (asked[0]) return jump(run, asked[0], message, message);
+  const next = firstOf(asked);
+  if (next) return jump(run, next, message, message);
   const toolUses = toolUsesOf(message);
   if (!toolUses.length) {
     const judging = run.output?.judge(message);
