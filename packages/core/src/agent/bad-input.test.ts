@@ -245,10 +245,15 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   const spoil = (event: AgentEvent) =>
     event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined;
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
-  const { agent } = setUp([call, 'done'], { tools: [noop], limits, use: [{ onEvent: spoil }] });
-  await expect(agent.call('x')).rejects.toThrow(
-    failure('HOOK_ERROR', `invalid ${field} for ${type}`),
-  );
+  const use = [{ name: 'before' }, { name: 'spoiler', onEvent: spoil }, { onEvent: () => {} }];
+  const { agent } = setUp([call, 'done'], { tools: [noop], limits, use });
+  await expect(agent.call('x')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    message: expect.stringContaining(
+      `Hook "spoiler" must return valid \`${field}\` at ${type}.`,
+    ) as string,
+    details: { hook: 'spoiler', event: type, field },
+  });
   for (const message of await agent.messages())
     expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
 });

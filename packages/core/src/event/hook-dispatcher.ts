@@ -6,54 +6,58 @@ import type { Awaitable, Hook, HookControl } from './hook.ts';
 
 type EventType = AgentEvent['type'];
 type Control = Partial<HookControl>;
-type Bound = (event: AgentEvent, control: Control) => Promise<AgentEvent | void>;
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 
 interface Handler {
   readonly hook: Hook<never>;
+  /** Name of the hook in errors. */
+  readonly name: string;
   readonly handle: Raw;
   readonly priority: number;
 }
 
 export interface HookDispatcherOptions {
   /** Third argument of each handler. */
-  readonly context?: unknown;
+  readonly context: unknown;
   /** Effect of an exception in a hook without its own `onError`. Default: `fail`. */
-  readonly onError?: 'fail' | 'ignore' | undefined;
+  readonly onError: 'fail' | 'ignore' | undefined;
   /**
    * Returns whether to skip the remaining handlers of an event, for example after a hook rejected
    * the agent call. Called before each handler.
    */
-  readonly isOver?: (type: EventType) => boolean;
+  isOver(type: EventType): boolean;
+  /** Waits for a handler. `isNotice`: the dispatcher ignores the value that the handler returns. */
+  wait<T>(work: Promise<T>, isNotice: boolean): Promise<T | undefined>;
   /**
-   * Waits for a handler. `isNotice`: the dispatcher ignores the value that the handler returns.
-   * Default: waits without a time limit.
+   * Throws if an event that a hook returned has an invalid field. `event`: the event that the run
+   * sent.
    */
-  readonly wait?: <T>(work: Promise<T>, isNotice: boolean) => Promise<T | undefined>;
-  /** The first wrong use of a control. A use after the end of the hook also counts. */
-  readonly misuse?: Misuse;
+  check(returned: AgentEvent, event: AgentEvent, hook: string): void;
 }
 
 /** Passes events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
   #hooks: readonly Hook<never>[];
-  readonly #options: HookDispatcherOptions & { readonly misuse: Misuse };
-  readonly #bound: Map<string, readonly Bound[]> = new Map();
+  readonly #options: HookDispatcherOptions;
+  /** The first wrong use of a control. A use after the end of the hook also counts. */
+  readonly #misuse: Misuse;
+  readonly #handlers: Map<string, readonly Handler[]> = new Map();
 
-  constructor(hooks: readonly Hook<never>[], options: HookDispatcherOptions = {}) {
+  constructor(hooks: readonly Hook<never>[], options: HookDispatcherOptions, misuse: Misuse = {}) {
     this.#hooks = hooks;
-    this.#options = { misuse: {}, ...options };
+    this.#options = options;
+    this.#misuse = misuse;
   }
 
   /** Returns a dispatcher for other hooks with the same options. */
   nested(hooks: readonly Hook<never>[]): HookDispatcher {
-    return new HookDispatcher(hooks, this.#options);
+    return new HookDispatcher(hooks, this.#options, this.#misuse);
   }
 
   /** Replaces the hooks, from the next event on. */
   setHooks(hooks: readonly Hook<never>[]): void {
     this.#hooks = hooks;
-    this.#bound.clear();
+    this.#handlers.clear();
   }
 
   /**
@@ -76,16 +80,15 @@ export class HookDispatcher {
     control: Control,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Promise<EventOf<K>> {
-    const { type, seq }: AgentEvent = event;
+    const { type }: AgentEvent = event;
     let current: EventOf<K> = event;
-    for (const handle of this.handlers(type)) {
-      if (this.#options.isOver?.(type)) break;
-      const given = await this.#wait(handle(current, control), false);
-      if (!given) continue;
-      if (given.type !== type || given.seq !== seq) throw invalidEvent(type);
-      const returned = given as EventOf<K>;
-      current = returned;
-      if (renew) current = await renew(returned);
+    for (const handler of this.handlers(type)) {
+      if (this.#options.isOver(type)) break;
+      const given = await this.#options.wait(this.#call(handler, current, control), false);
+      if (!given || given === current) continue;
+      this.#options.check(given, event, handler.name);
+      current = given as EventOf<K>;
+      if (renew) current = await renew(current);
     }
     this.#throwMisuse();
     return current;
@@ -95,9 +98,10 @@ export class HookDispatcher {
   async notify<K extends EventType>(event: EventOf<K>, control: Control = {}): Promise<void> {
     const { type }: AgentEvent = event;
     let failure: unknown;
-    for (const handle of this.handlers(type)) {
-      if (this.#options.isOver?.(type)) break;
-      await this.#wait(handle(event, control), true).catch((error: unknown) => (failure ??= error));
+    for (const handler of this.handlers(type)) {
+      if (this.#options.isOver(type)) break;
+      const work = this.#call(handler, event, control);
+      await this.#options.wait(work, true).catch((error: unknown) => (failure ??= error));
     }
     if (failure) throw failure;
     this.#throwMisuse();
@@ -108,41 +112,35 @@ export class HookDispatcher {
    * may have ended before it used the control.
    */
   #throwMisuse(): void {
-    const { error } = this.#options.misuse;
-    if (error) throw error;
-  }
-
-  #wait<T>(work: Promise<T>, isNotice: boolean): Promise<T | undefined> {
-    return this.#options.wait?.(work, isNotice) ?? work;
+    if (this.#misuse.error) throw this.#misuse.error;
   }
 
   /**
    * Returns the handlers of an event type. Caches the handlers, because a run sends thousands of
    * some events.
    */
-  handlers(type: EventType): readonly Bound[] {
-    let bound = this.#bound.get(type);
-    if (!bound) {
-      bound = this.#hooks
+  handlers(type: EventType): readonly Handler[] {
+    let handlers = this.#handlers.get(type);
+    if (!handlers) {
+      handlers = this.#hooks
         .flatMap((hook) => handlersOf(hook, type))
-        .toSorted((one, other) => one.priority - other.priority)
-        .map((handler) => (event, control) => this.#call(handler, event, control));
-      this.#bound.set(type, bound);
+        .toSorted((one, other) => one.priority - other.priority);
+      this.#handlers.set(type, handlers);
     }
-    return bound;
+    return handlers;
   }
 
   async #call(
-    { hook, handle }: Handler,
+    { hook, name, handle }: Handler,
     event: AgentEvent,
     control: Control,
   ): Promise<AgentEvent | void> {
-    const { name = 'unnamed', onError = this.#options.onError } = hook;
-    const { context, misuse } = this.#options;
+    const { onError = this.#options.onError } = hook;
     let hasEnded = false;
-    const controls = controlsAt(event.type, control, { misuse, isOver: () => hasEnded });
+    const isOver = (): boolean => hasEnded;
+    const controls = controlsAt(event.type, control, { misuse: this.#misuse, isOver });
     try {
-      return await handle.call(hook, freeze(event), controls, context);
+      return await handle.call(hook, freeze(event), controls, this.#options.context);
     } catch (error) {
       // The wrong use of a control is a bug in the program, so `ignore` does not apply.
       const isMisuse = AgentError.is(error) && error.details?.['control'] !== undefined;
@@ -164,13 +162,10 @@ function handlersOf(hook: Hook<never>, type: EventType): readonly Handler[] {
   const entry = hook.on?.[type];
   const own = typeof entry === 'function' ? { handle: entry } : entry;
   const given = [own, { handle: hook.onEvent }] as readonly (Partial<Handler> | undefined)[];
+  const { name = 'unnamed' } = hook;
   return given.flatMap(({ handle, priority = 100 } = {}) =>
-    handle ? [{ hook, handle, priority }] : [],
+    handle ? [{ hook, name, handle, priority }] : [],
   );
-}
-
-function invalidEvent(type: EventType): AgentError {
-  return new AgentError('HOOK_ERROR', `A hook returned an invalid event for ${type}.`);
 }
 
 /**

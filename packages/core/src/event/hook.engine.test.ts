@@ -428,9 +428,10 @@ test.for<[what: string, cut: (messages: readonly Msg[]) => readonly Msg[]]>([
 
 test('a hook that returns an earlier event or an event without a sequence number fails the call', async () => {
   let first: EventOf<'pre-reasoning'> | undefined;
-  const again: Hook = { on: { 'pre-reasoning': (event) => (first ??= event) } };
+  const again: Hook = { name: 'again', on: { 'pre-reasoning': (event) => (first ??= event) } };
   await expect(setUp([echoes(1), 'done'], [again]).agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
+    details: { hook: 'again', event: 'pre-reasoning', field: 'seq' },
   });
   const bare: Hook = {
     on: {
@@ -440,6 +441,7 @@ test('a hook that returns an earlier event or an event without a sequence number
   };
   await expect(setUp(['done'], [bare]).agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
+    details: { hook: 'unnamed', event: 'pre-reasoning', field: 'seq' },
   });
 });
 
@@ -454,20 +456,36 @@ test('the value that a hook returns for a notification is ignored', async () => 
   expect(deltas).toEqual(['one']);
 });
 
-test('a hook that returns an event of another type fails the call', async () => {
-  const { agent } = setUp(
-    ['one'],
-    [
-      {
-        onEvent: (event) =>
-          event.type === 'pre-call' ? { ...event, type: 'run-start' } : undefined,
-      },
-    ],
-  );
+test.for<[what: string, returned: (event: AgentEvent) => unknown]>([
+  ['an event of another type', (event) => ({ ...event, type: 'run-start' })],
+  ['a text', () => 'fine'],
+  ['only the messages', (event) => (event.type === 'pre-call' ? event.input : undefined)],
+])('a hook that returns %s fails the call, and the error names the hook', async ([, returned]) => {
+  const wrong: Hook = {
+    name: 'wrong',
+    onEvent: (event) => (event.type === 'pre-call' ? (returned(event) as AgentEvent) : undefined),
+  };
+  const { agent } = setUp(['one'], [{ name: 'other', onEvent: () => {} }, wrong]);
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
-    message: expect.stringContaining('pre-call') as string,
+    message: expect.stringContaining(
+      'Hook "wrong" must return valid `type` at pre-call. Return a changed copy of the event',
+    ) as string,
+    details: { hook: 'wrong', event: 'pre-call', field: 'type' },
   });
+});
+
+test('an invalid event fails the call even if a later hook would repair it', async () => {
+  const spoils: Hook = {
+    name: 'spoils',
+    on: { 'pre-reasoning': (event) => ({ ...event, messages: [{}] as never }) },
+  };
+  const repairs: Hook = { on: { 'pre-reasoning': (event) => ({ ...event, messages: [] }) } };
+  const { agent, model } = setUp(['one'], [spoils, repairs]);
+  await expect(agent.call('go')).rejects.toMatchObject({
+    details: { hook: 'spoils', field: 'messages' },
+  });
+  expect(model.requests).toEqual([]);
 });
 
 test('an AgentError that a hook throws keeps its code', async () => {

@@ -57,6 +57,20 @@ const around = (...names: string[]): string[] => [
   ...names.toReversed().map((name) => `${name} afterModel`),
 ];
 
+test('the error about an invalid event names the position hook that returned it', async () => {
+  const use = [
+    positionHooks([
+      { name: 'fine', beforeModel: (event) => ({ ...event }) },
+      { name: 'wrong', beforeModel: (event) => ({ ...event, tools: 'all' as never }) },
+    ]),
+  ];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['done']), use });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'wrong', event: 'pre-reasoning', field: 'tools' },
+  });
+});
+
 test('agent hooks run once and model hooks around each request, before-hooks in order and after-hooks in reverse, by priority', async () => {
   await run(
     [{ toolCalls: [{ name: 'note' }] }, 'Done.'],

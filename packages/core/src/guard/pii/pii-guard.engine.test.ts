@@ -120,15 +120,16 @@ test('piiGuard() accepts the kinds and strategies of maskPii()', async () => {
 test('piiGuard() withholds a tool result that it cannot check', async () => {
   const onError = vi.fn<(error: unknown, stage: string) => void>();
   const { agent, results } = setUp({ toolResults: true, onError }, [look, 'fine']);
-  // This hook runs before the guard and puts a number where a text belongs.
-  const text = 5 as never;
+  // This hook runs before the guard and puts a number where a name belongs.
+  const source = { type: 'url', url: 'https://example.com/a.pdf' } as const;
+  const file = { type: 'file', source, name: 5 as never } as const;
   agent.addHook({
     on: {
       'post-acting': {
         priority: -20_000,
         handle: (event) => ({
           ...event,
-          result: { ...event.result, output: [{ type: 'text', text }] },
+          result: { ...event.result, output: [file] },
         }),
       },
     },

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { isBlock, isToolResult } from '../../message/validation/is-block.ts';
@@ -11,14 +11,23 @@ import { isMessage } from '../input/call-input.ts';
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
 
-/** Check for each field of a modifiable event. An invalid field would break the log. */
-const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
+const isSame = (value: unknown, before: unknown): boolean => {
+  if (value === before) return true;
+  throw new Error('Return a changed copy of the event, or nothing.');
+};
+
+/**
+ * Check for each field that a hook could break. An invalid field would break the log. `before`: the
+ * value that the run sent.
+ */
+const checks: Readonly<Record<string, (value: unknown, before: unknown) => boolean>> = {
+  type: isSame,
+  seq: isSame,
   message: isMessage,
   // Each tool call must be followed by its result.
   messages: (value) => areMessages(value) && !openCalls(value).length && forModel(value) === value,
   input: areMessages,
   toolUse: isBlock,
-  problem: () => true,
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,
   options: (value) => {
@@ -27,21 +36,30 @@ const isValidField: Readonly<Record<string, (value: unknown) => boolean>> = {
   },
 };
 
-/** Throws `HOOK_ERROR` if the hooks left an invalid value in one of the event's fields. */
-export function checkEvent(event: AgentEvent, fields: readonly string[]): void {
-  for (const field of fields) checkField(event, field);
+/**
+ * Throws `HOOK_ERROR` if a field of an event is invalid. `event`: the event of the run, which the
+ * hook with the name `hook` has changed. Without `hook`, checks the event before any hook.
+ */
+export function checkEvent(
+  returned: AgentEvent,
+  event: AgentEvent = returned,
+  hook?: string,
+): void {
+  for (const field of Object.keys(event)) checkField(field, returned, event, hook);
 }
 
-function checkField(event: AgentEvent, field: string): void {
-  const { type } = event;
+function checkField(field: string, returned: AgentEvent, event: AgentEvent, hook?: string): void {
+  const key = field as 'type';
   let cause: unknown;
   try {
-    if (isValidField[field]!(event[field as keyof typeof event])) return;
+    if (checks[field]?.(returned[key], event[key]) ?? true) return;
   } catch (thrown) {
     cause = thrown;
   }
-  throw new AgentError('HOOK_ERROR', `A hook or policy returned invalid ${field} for ${type}.`, {
-    cause,
-    details: { event: type, field },
-  });
+  const { type } = event;
+  const who = hook ? `Hook "${hook}"` : 'A model, tool or context policy';
+  const why = cause ? ` ${messageOf(cause)}` : '';
+  const message = `${who} must return valid \`${field}\` at ${type}.${why}`;
+  const details = { ...(hook && { hook }), event: type, field };
+  throw new AgentError('HOOK_ERROR', message, { cause, details });
 }

@@ -131,6 +131,7 @@ export class Run {
       // After a hook rejects the agent call, later hooks of the same event do not run.
       isOver: (type) => this.refusal !== undefined && (type === 'run-start' || type === 'pre-call'),
       wait: (work, isNotice) => this.waits.hook(work, isNotice),
+      check: checkEvent,
     });
     this.systemMessage = setup.systemMessage;
     this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
@@ -267,16 +268,11 @@ export class Run {
     control?: ControlOf<K>,
     renew?: (event: EventOf<K>) => Promise<EventOf<K>>,
   ): Promise<EventOf<K>> {
-    const given = this.event(type, fields);
-    const event = await this.hooks.modify<K>(given, control, renew);
-    // A request that no hook or middleware changed is valid. To check a long request would be slow.
-    const isOwn =
-      type === 'pre-reasoning' &&
-      event === given &&
-      !this.recalled[0] &&
-      !this.setup.policies.length;
-    if (!isOwn) checkEvent(event, Object.keys(fields));
-    return event;
+    const event = this.event(type, fields);
+    // A request that no middleware changed is valid. To check a long request would be slow.
+    const isOwn = type === 'pre-reasoning' && !this.recalled[0] && !this.setup.policies.length;
+    if (!isOwn) checkEvent(event);
+    return this.hooks.modify<K>(event, control, renew);
   }
 
   /**
