@@ -25,7 +25,7 @@ export type { DirectAnswer, ReturnDirect } from './loop/direct-answer.ts';
 export type { SummarizeOptions } from './loop/limit.ts';
 export type { EventFields, LoopSteps } from './loop/loop-steps.ts';
 export type { AgentCall, Rejection } from './loop/use/middleware.ts';
-export type { Reply } from './loop/reply/read-reply.ts';
+export type { Reply, WholeReply } from './loop/reply/read-reply.ts';
 export { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
 export type {
   ApprovalContext,
@@ -49,6 +49,8 @@ export { concurrency } from './middleware/limits/concurrency-limit.ts';
 export { modelCallLimit } from './middleware/limits/model-call-limit.ts';
 export { Semaphore } from './middleware/limits/semaphore.ts';
 export type { Release, SemaphoreOptions } from './middleware/limits/semaphore.ts';
+export { summaryFallback } from './middleware/limits/summary-fallback.ts';
+export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
 export { toolCallLimit } from './middleware/limits/tool-call-limit.ts';
 export type { ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
 export { parallelIds } from './middleware/parallel-ids.ts';

@@ -5,6 +5,7 @@ export type { JsonlTrace, JsonlTraceOptions } from './observe/jsonl-trace.ts';
 export { maskParameters } from './observe/mask-parameters.ts';
 export { metrics } from './observe/metrics.ts';
 export type {
+  ContextMetric,
   ExecutionMetric,
   Metrics,
   MetricsOptions,

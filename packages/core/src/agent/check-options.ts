@@ -47,7 +47,7 @@ const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ig
 
 const partFields =
   'defaults:object|? tools:array|? guard,claims,recall,fit,count,approve,hold,decide,closeOpenCall,' +
-  'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer:function|?';
+  'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer,wrapLimit:function|?';
 
 function checkHandlers({ on = {} }: AgentHook): void {
   for (const [event, entry] of Object.entries(on)) {

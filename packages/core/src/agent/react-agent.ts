@@ -25,12 +25,19 @@ import { checkRounds } from '../loop/input/check-rounds.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
-import { wrappedAnswer, wrappedCall, wrappedModel, wrappedTools } from '../loop/use/wrapped.ts';
+import {
+  wrappedAnswer,
+  wrappedCall,
+  wrappedLimit,
+  wrappedModel,
+  wrappedTools,
+} from '../loop/use/wrapped.ts';
 import { Outbox } from '../loop/run/outbox.ts';
 import { runOf } from '../loop/run/run-view.ts';
 import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { directAnswer } from '../loop/direct-answer.ts';
+import { summarize } from '../loop/limit.ts';
 import { injectCall } from '../loop/input/inject-call.ts';
 import { loop } from '../loop/loop.ts';
 import { perform } from '../loop/perform.ts';
@@ -104,6 +111,7 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
       policies: use.filter(isPolicy),
       model: wrappedModel(use, options.model, { now, ...options.limits }),
       directAnswer: wrappedAnswer(use, directAnswer),
+      onLimit: wrappedLimit(use, options.onLimit ?? summarize()),
       runTool: wrappedTools(use, runCall),
       call: wrappedCall(use, (input, context) => loop(runOf(context), input)),
       systemMessage: toSystemMessage(options.systemPrompt ?? ''),

@@ -96,6 +96,8 @@ export type AgentEvent = AgentEventBase &
         readonly removed: number;
         readonly before: number;
         readonly after: number;
+        /** Error of a summary that failed or could not be stored. The agent call continues. */
+        readonly error?: AgentErrorData;
       }
     | { readonly type: 'suspended'; readonly pending: readonly PendingCall[] }
     | { readonly type: 'error'; readonly error: AgentErrorData }

@@ -1,3 +1,4 @@
+import type { AgentErrorData } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
@@ -62,13 +63,21 @@ export interface AgentResult<T = unknown> {
    * value.
    */
   readonly output?: T;
-  /** Error of a rejected agent call. With `throwOnError: false`, also the error of a failed one. */
+  /**
+   * Error of a rejected agent call. With `throwOnError: false`, also the error of a failed one. With
+   * reason `max-iterations` or `limit`, the error of the summary that `summaryFallback()` replaced.
+   */
   readonly error?: {
     readonly code: string;
     readonly message: string;
     readonly retryable: boolean;
     readonly details?: JsonObject | undefined;
   };
+  /**
+   * Errors after which the agent call continued: summaries of `summarization()` that failed or
+   * could not be stored. Absent if there are none.
+   */
+  readonly warnings?: readonly AgentErrorData[];
   /**
    * Messages of the agent call between question and answer. Set if the agent has `reactMemory()`.
    */

@@ -1,3 +1,4 @@
+import type { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
@@ -50,7 +51,9 @@ export interface FittedContext {
    */
   readonly head?: number;
   /** Usage of the policy's own model requests. The loop adds it to the usage of the agent call. */
-  readonly usage?: Usage;
+  readonly usage?: Usage | undefined;
+  /** Error that the policy worked around, such as that of a summary. Events and results have it. */
+  readonly error?: AgentError | undefined;
   /** Whether to skip the remaining policies. */
   readonly done?: boolean;
 }

@@ -42,6 +42,7 @@ export function resultOf(run: Run, { to: _to, message, ...ended }: Finish): Agen
     text: textOf(message),
     message,
     ...ended,
+    ...(run.warnings[0] && { warnings: run.warnings }),
     usage: run.usage,
     toolsUsed: [...run.toolsUsed],
     durationMs: now() - run.startedAt,

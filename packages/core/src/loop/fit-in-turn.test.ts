@@ -3,6 +3,7 @@ import { assistantMessage, systemMessage, userMessage } from '../message/create-
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import { noUsage } from '../model/usage.ts';
 import { fitInTurn } from './fit-request.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { lastTurns } from '../context/history-views.ts';
@@ -46,6 +47,7 @@ test('each context policy gets the messages that the previous policy left, and a
     removed: 4,
     before: 90,
     after: 50,
+    usage: noUsage,
   });
 });
 

@@ -1,5 +1,6 @@
+import type { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import { addUsage, type Usage } from '../model/usage.ts';
+import { addUsage, noUsage } from '../model/usage.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import { shownResults } from './shown-results.ts';
@@ -24,12 +25,15 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
     beside: run.output?.beside,
     signal: run.modelSignal(),
   };
-  const { messages, usage, removed, before, after } = await fitInTurn(setup.policies, request, {
+  const { messages, usage, error, ...sizes } = await fitInTurn(setup.policies, request, {
     context: run.context,
     wait: (work) => run.waits.code(work),
   });
   run.addUsage(usage);
-  if (removed || before !== after) await run.tell('context-fitted', { removed, before, after });
+  const failed = error && { error: error.toJSON() };
+  if (failed) run.warnings.push(failed.error);
+  if (sizes.removed || sizes.before !== sizes.after || failed)
+    await run.tell('context-fitted', { ...sizes, ...failed });
   return messages;
 }
 
@@ -42,7 +46,7 @@ interface FitOptions {
 /**
  * Runs the policies in order, each on the result of the previous policy. The last policy with a
  * `count` supplies `before` and `after`. If no policy has a `count`, the first policy supplies
- * `before` and the last policy `after`.
+ * `before` and the last policy `after`. The last `error` of a policy counts.
  */
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
@@ -55,14 +59,16 @@ export async function fitInTurn(
   let last: FittedContext | undefined;
   let counted: FittedContext | undefined;
   let removed = 0;
-  let usage: Usage | undefined;
+  let usage = noUsage;
+  let error: AgentError | undefined;
   for (const policy of policies) {
     last = await wait(Promise.resolve(policy.fit(current, context)));
     checkFields('CONFIGURATION', 'The result of a context policy', last, resultFields);
     first ??= last;
     if (policy === counting) counted = last;
     removed += last.removed;
-    if (last.usage) usage = usage ? addUsage(usage, last.usage) : last.usage;
+    error = last.error ?? error;
+    usage = addUsage(usage, last.usage ?? noUsage);
     const { messages, head = current.head } = last;
     current = { ...current, messages, ...(head !== undefined && { head }) };
     if (last.done) break;
@@ -76,7 +82,7 @@ export async function fitInTurn(
   } else if (!counting) {
     after = last?.after ?? 0;
   }
-  return { messages, removed, before, after, ...(usage && { usage }) };
+  return { messages, removed, before, after, usage, error };
 }
 
 const resultFields = 'messages:array removed:count before:count after:count';

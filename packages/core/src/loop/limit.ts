@@ -2,7 +2,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { LoopSteps } from './loop-steps.ts';
-import type { Reply } from './reply/read-reply.ts';
+import type { Reply, WholeReply } from './reply/read-reply.ts';
 import type { RunContext } from './run/run-context.ts';
 import { runOf } from './run/run-view.ts';
 
@@ -52,16 +52,20 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
 }
 
 /**
- * Returns an answer that names the limit. Sends a `step-reset` first, because the text that the
- * model streamed is no longer valid.
+ * Returns an answer that the model did not write. `textFor` gets the words for the limit. Sends a
+ * `step-reset` first, because the text that the model streamed is no longer valid.
  */
-export async function noSummary(context: RunContext, steps: LoopSteps): Promise<Reply> {
+export async function noSummary(
+  context: RunContext,
+  steps: LoopSteps,
+  textFor = (limit: string): string => `${limit} reached. Unable to generate summary.`,
+): Promise<WholeReply> {
   const { iterations = 10, tokens } = runOf(context).setup.options.limits ?? {};
   const limit =
     context.iteration >= iterations
       ? `Maximum iterations (${iterations})`
       : `Maximum tokens (${tokens})`;
-  const given = steps.message('assistant', `${limit} reached. Unable to generate summary.`);
+  const given = steps.message('assistant', textFor(limit));
   await steps.notify('step-reset', { reason: 'no-summary' });
   await steps.notify('summary-chunk', { blockId: `${given.id}:0`, delta: textOf(given) });
   const message = await steps.revise('post-summary', given);

@@ -18,7 +18,6 @@ import { asReply, finishWith, finishWithValue, resultOf, type Finish } from './e
 import { guardCall } from './input/guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import { controlOf, firstOf, hookRejection, type Jump } from './jump.ts';
-import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
 import { preReasoning } from './pre-reasoning.ts';
 import { recall } from './recall.ts';
@@ -201,8 +200,7 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
  * ask the model. `isAsked`: a hook asked for the model, so tool results are no direct answer.
  */
 async function reason(run: Run, isAsked?: boolean): Step {
-  const { options, status } = run.setup;
-  const { onLimit = summarize(), limits } = options;
+  const { onLimit, options, status } = run.setup;
   if (status.pauseNext && !run.cut) {
     status.pauseNext = false;
     run.interrupt({ mode: 'pause' });
@@ -215,7 +213,7 @@ async function reason(run: Run, isAsked?: boolean): Step {
   const direct = !isAsked && (await run.setup.directAnswer(run.guarding, run.steps));
   if (run.stopped) return jump(run, run.stopped);
   if (direct) return answer(run, 'return-direct', direct);
-  const { iterations = 10, tokens = Infinity } = limits ?? {};
+  const { iterations = 10, tokens = Infinity } = options.limits ?? {};
   const isLast = run.iteration >= iterations;
   if (isLast || run.usage.inputTokens + run.usage.outputTokens >= tokens) {
     const ask = run.output?.onLimit ?? onLimit;

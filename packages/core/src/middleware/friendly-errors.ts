@@ -17,7 +17,7 @@ export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
   const withWords = (result: AgentResult): AgentResult => {
     const { reason, error, text: said, message } = result;
     if (reason !== 'error' || !error || said) return result;
-    const text = typeof words === 'string' ? words : wordsFor(words, error);
+    const text = friendlyText(error, words);
     return { ...result, text, message: { ...message, content: [{ type: 'text', text }] } };
   };
   return {
@@ -27,16 +27,17 @@ export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
   };
 }
 
-const ownWords = 'Something went wrong on my side. Please try again.';
+export const ownWords = 'Something went wrong on my side. Please try again.';
 
 /**
  * Returns the text for an error. If `words` throws, returns the default text, so that the original
  * error is not lost.
  */
-function wordsFor(
-  words: Exclude<FriendlyWords, string>,
-  error: Parameters<typeof words>[0],
+export function friendlyText(
+  error: NonNullable<AgentResult['error']>,
+  words: FriendlyWords,
 ): string {
+  if (typeof words === 'string') return words;
   try {
     return String(words(error));
   } catch {

@@ -1,4 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
+import type { AgentErrorData } from '../error/agent-error.ts';
+import { maskSecrets } from '../error/mask-secrets.ts';
 import { maskErrors } from './mask-errors.ts';
 import { maskParameters } from './mask-parameters.ts';
 import type { ContentBlock, ToolResult, ToolUse } from '../message/content-block.ts';
@@ -51,6 +53,11 @@ export function usageAttributes({
       'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
     }),
   };
+}
+
+/** Returns the attributes of an error after which the run continued. */
+export function errorAttributes({ code, message }: AgentErrorData): Attributes {
+  return { 'error.type': code, 'error.message': maskSecrets(message) };
 }
 
 export function toolAttributes({ name, id }: ToolUse): Attributes {

@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
-import type { AgentError } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import type { JsonObject, JsonValue } from '../message/json/json.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -46,6 +48,25 @@ function collect(options?: JsonlTraceOptions) {
       .map((line) => JSON.parse(line) as JsonObject);
   return { trace, lines, text, isClosed: () => closed };
 }
+
+test('the trace has the error of a failed summary, without its secrets', async () => {
+  const { trace, lines } = collect();
+  const error = new AgentError('MODEL_SERVER', 'down, apiKey=a1b2c3d4e5');
+  const model = new ScriptedModel([{ error }]);
+  const fit: Middleware['fit'] = ({ messages }) => ({
+    messages,
+    removed: 0,
+    before: 1,
+    after: 1,
+    error,
+  });
+  const use = [trace, summaryFallback(), { fit }];
+  await new ReActAgent({ name: 'a', model, limits: { iterations: 0 }, use }).call('go');
+  await trace.settled();
+  const shown = { code: 'MODEL_SERVER', message: 'down, apiKey=***' };
+  expect(lines().find(({ type }) => type === 'context-fitted')).toMatchObject({ error: shown });
+  expect(lines().at(-1)).toMatchObject({ result: { error: shown, warnings: [shown] } });
+});
 
 test('jsonlTrace() writes each event with its ids as a line, without prompts and chunks, and masks secrets', async () => {
   const { trace, lines, text } = collect();

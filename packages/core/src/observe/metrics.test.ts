@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { summarizeHistory } from '../context/summary/summarize-history.ts';
 import { AgentError } from '../error/agent-error.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { userMessage } from '../message/create-message.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { outputLength } from '../guard/output/output-length.ts';
 import type { ModelDelta, RunInfo } from '../model/chat-model.ts';
@@ -48,6 +51,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     execution: (metric) => recorded.push(['execution', metric]),
     tokenUsage: (usage, labels) => recorded.push(['tokenUsage', { usage, labels }]),
     modelRequest: (metric) => recorded.push(['modelRequest', metric]),
+    contextFitted: (metric) => recorded.push(['contextFitted', metric]),
     toolCall: (metric) => recorded.push(['toolCall', metric]),
     guardRejection: (metric) => recorded.push(['guardRejection', metric]),
   };
@@ -67,6 +71,43 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     recorded.filter(([name]) => name === kind).map(([, metric]) => metric);
   return { agent, of, recorded };
 }
+
+test('metrics() names the error of a failed summary at a limit, and that of a failed summary of the history', async () => {
+  const error = new AgentError('MODEL_SERVER', 'down');
+  const limited = setUp([{ error }], { limits: { iterations: 0 }, use: [summaryFallback()] });
+  await limited.agent.call('go');
+  expect(limited.of('execution')).toMatchObject([
+    { reason: 'max-iterations', error: 'MODEL_SERVER' },
+  ]);
+  const summaries = summarizeHistory({
+    window: 150,
+    reserveOutput: 0,
+    summaryTokens: 40,
+    model: new ScriptedModel([{ error }]),
+    onError: () => {},
+  });
+  const { agent, of } = setUp(['fine'], {
+    use: [summaries],
+    tools: [],
+    memory: new InMemoryMemory(
+      Array.from({ length: 20 }, (_, n) => userMessage(`q${n}`.padEnd(40))),
+    ),
+  });
+  await agent.call('go');
+  expect(of('contextFitted')).toEqual([
+    {
+      agent: 'a',
+      sessionId: 's',
+      userId: 'u',
+      runId: expect.any(String),
+      removed: expect.any(Number),
+      before: expect.any(Number),
+      after: expect.any(Number),
+      error: 'MODEL_SERVER',
+    },
+  ]);
+  expect(of('execution')).toMatchObject([{ reason: 'stop' }]);
+});
 
 test('metrics() measures a call, its model requests, its tool calls and its tokens', async () => {
   const { agent, of } = setUp([

@@ -28,7 +28,9 @@ export interface RunLabels {
 
 export interface ExecutionMetric extends RunLabels {
   readonly reason: StopReason;
-  /** Error code of an agent call that failed or was rejected. */
+  /**
+   * Error code of an agent call that failed or was rejected, or whose summary at a limit failed.
+   */
   readonly error?: AgentErrorCode;
   readonly durationMs: number;
   readonly iterations: number;
@@ -60,6 +62,18 @@ export interface ModelMetric extends Partial<RunLabels> {
   readonly error?: AgentErrorCode;
 }
 
+/** Measurement of a request that was fitted to the model's context window. */
+export interface ContextMetric extends RunLabels {
+  /** Number of messages that were left out. */
+  readonly removed: number;
+  /** Estimated tokens of the request before fitting. */
+  readonly before: number;
+  /** Estimated tokens of the request after fitting. */
+  readonly after: number;
+  /** Error code of a summary of the history that failed. */
+  readonly error?: AgentErrorCode;
+}
+
 export interface ToolMetric extends RunLabels {
   readonly name: string;
   readonly toolUseId: string;
@@ -75,7 +89,7 @@ export interface ToolMetric extends RunLabels {
  * Receiver of the measurements (Arc Reactor: `AgentMetrics`, with all of its recordings). Every
  * method is optional. An error that a method throws is logged to the console.
  *
- * `metrics()` calls the first five methods. Pass the other methods as the callbacks that their docs
+ * `metrics()` calls the first six methods. Pass the other methods as the callbacks that their docs
  * name. All methods get the run, except `circuitState`, because agents can share a circuit breaker.
  * Streamed agent calls are recorded like all others.
  */
@@ -88,6 +102,8 @@ export interface Metrics {
    */
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
+  /** Records a model request whose messages were left out or summarized. */
+  contextFitted?(metric: ContextMetric): void;
   /**
    * Records a tool that has run, or a replacement of the tool. A call of an unknown tool, or with
    * invalid arguments, is recorded with the outcome `error`. Tool calls that were rejected or are
@@ -148,6 +164,7 @@ export function metrics(
         const about = { name: result.name, toolUseId: toolUse.id, durationMs: 0 };
         tell(() => recorder.toolCall?.({ ...labelsOf(event), ...about, outcome: 'error' }));
       },
+      'context-fitted': (event) => recordFitting(recorder, event),
       'run-end': (event) => recordEnd(recorder, event),
     },
     wrapRun: runs.wrapRun,
@@ -169,6 +186,12 @@ function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
     sessionId,
     ...(userId !== undefined && { userId }),
   };
+}
+
+function recordFitting(recorder: Metrics, event: EventOf<'context-fitted'>): void {
+  const { removed, before, after, error } = event;
+  const sizes = { removed, before, after, ...(error && { error: error.code }) };
+  tell(() => recorder.contextFitted?.({ ...labelsOf(event), ...sizes }));
 }
 
 function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {

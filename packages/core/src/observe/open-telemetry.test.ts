@@ -9,6 +9,8 @@ import {
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { fallback } from '../middleware/resilience/fallback.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
@@ -58,6 +60,34 @@ function setUp(
 const named = (spans: readonly ReadableSpan[], name: string) =>
   spans.filter((span) => span.name === name);
 const ms = ([seconds, nanoseconds]: HrTime) => seconds * 1000 + nanoseconds / 1e6;
+
+test('the span of a call shows a failed summary at a limit, and a context policy that worked around an error', async () => {
+  const error = new AgentError('MODEL_SERVER', 'down, apiKey=a1b2c3d4e5');
+  const limited = setUp([{ error }], { limits: { iterations: 0 }, use: [summaryFallback()] });
+  await limited.agent.call('go');
+  expect(named(limited.spans(), 'invoke_agent a')[0]).toMatchObject({
+    attributes: { 'isoloop.reason': 'max-iterations', 'error.type': 'MODEL_SERVER' },
+    status: { code: SpanStatusCode.ERROR, message: 'down, apiKey=***' },
+  });
+  const fit: Middleware['fit'] = ({ messages }) => ({
+    messages,
+    removed: 0,
+    before: 1,
+    after: 1,
+    error,
+  });
+  const { agent, spans } = setUp(['fine'], { use: [{ fit }] });
+  await agent.call('go');
+  expect(named(spans(), 'invoke_agent a')[0]).toMatchObject({
+    events: [
+      {
+        name: 'context-fitted',
+        attributes: { 'error.type': 'MODEL_SERVER', 'error.message': 'down, apiKey=***' },
+      },
+    ],
+    status: { code: SpanStatusCode.UNSET },
+  });
+});
 
 test('the spans of a call, its model requests and its tools form one tree', async () => {
   const { agent, spans } = setUp(

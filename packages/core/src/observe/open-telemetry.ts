@@ -9,6 +9,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import {
   argumentsText,
+  errorAttributes,
   inputMessages,
   outputMessages,
   requestAttributes,
@@ -237,9 +238,13 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
         withSpans(runs.get(runId), (spans) =>
           (spans.chats.at(-1) ?? spans).span.addEvent('step-reset', { reason }, at),
         ),
-      'context-fitted': ({ runId, removed, before, after, at }) =>
+      'context-fitted': ({ runId, removed, before, after, error, at }) =>
         withSpans(runs.get(runId), ({ span }) =>
-          span.addEvent('context-fitted', { removed, before, after }, at),
+          span.addEvent(
+            'context-fitted',
+            { removed, before, after, ...(error && errorAttributes(error)) },
+            at,
+          ),
         ),
     },
     wrapModel: (next) => withStream(next, (request, context) => chat(next, request, context)),

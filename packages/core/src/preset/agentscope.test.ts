@@ -5,7 +5,10 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
+import { summarize } from '../loop/limit.ts';
+import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentscope } from './agentscope.ts';
@@ -85,6 +88,7 @@ test.for([
 
 const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
 const fixed = 'Maximum iterations (1) reached. Unable to generate summary.';
+const quoting = 'Maximum iterations (1) reached. Error generating summary: ';
 
 function limited(last: ScriptedReply, options: Partial<AgentOptions> = {}): ReActAgent {
   const model = new ScriptedModel([round, last, 'fine']);
@@ -99,26 +103,49 @@ function limited(last: ScriptedReply, options: Partial<AgentOptions> = {}): ReAc
 }
 
 test.for([
-  new AgentError('MODEL_SERVER', 'secret'),
-  new AgentError('MODEL_RATE_LIMITED', 'secret'),
-  new AgentError('CIRCUIT_OPEN', 'secret'),
-  new TypeError('secret'),
+  new AgentError('MODEL_SERVER', 'down, apiKey=a1b2c3d4e5'),
+  new AgentError('MODEL_RATE_LIMITED', 'down, apiKey=a1b2c3d4e5'),
+  new AgentError('CIRCUIT_OPEN', 'down, apiKey=a1b2c3d4e5'),
+  new TypeError('down, apiKey=a1b2c3d4e5'),
 ])(
-  'agentscope() replaces a failed summary with a fixed text that does not contain the error’s text: %s',
+  'agentscope() replaces a failed summary with a text that quotes the error without its secrets: %s',
   async (error) => {
     const agent = limited([{ text: 'Half a ', error }]);
     const stream = agent.stream('go');
     const events: AgentEvent[] = [];
     for await (const event of stream) events.push(event);
     expect(orderFaults(events)).toEqual([]);
-    expect(await stream.result).toMatchObject({ reason: 'max-iterations', text: fixed });
-    expect(JSON.stringify(events)).not.toContain('secret');
+    const text = `${quoting}down, apiKey=***`;
+    const { code } = AgentError.from(error);
+    expect(await stream.result).toMatchObject({ reason: 'max-iterations', text, error: { code } });
+    expect(JSON.stringify(events)).not.toContain('a1b2c3d4e5');
     expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
     expect(historyFaults(await agent.messages())).toEqual([]);
-    expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['go', fixed]);
+    expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['go', text]);
     expect((await agent.call('again')).reason).toBe('stop');
   },
 );
+
+test.for<[what: string, options: Partial<AgentOptions>]>([
+  ['summarize() with a prompt', { onLimit: summarize({ prompt: 'Sum up.' }) }],
+  ['summarize() with messages', { onLimit: summarize({ messages: () => [userMessage('?')] }) }],
+  ['another middleware’s `onLimit`', { use: [{ defaults: { onLimit: summarize() } }] }],
+])('the fallback of agentscope() also holds for %s', async ([, options]) => {
+  const agent = limited({ error: new AgentError('MODEL_SERVER', 'down') }, options);
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'max-iterations',
+    text: `${quoting}down`,
+    error: { code: 'MODEL_SERVER' },
+  });
+});
+
+test('the fallback of agentscope() can be replaced and removed by its name', async () => {
+  const error = new AgentError('MODEL_SERVER', 'down');
+  const worded = limited({ error }, { use: [summaryFallback({ text: 'Sorry.' })] });
+  expect((await worded.call('go')).text).toBe('Sorry.');
+  const removed = limited({ error }, { use: [{ name: 'summaryFallback' }] });
+  await expect(removed.call('go')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+});
 
 test('agentscope() also replaces an empty summary, and a summary that only calls a tool', async () => {
   expect(await limited('').call('go')).toMatchObject({ reason: 'max-iterations', text: fixed });

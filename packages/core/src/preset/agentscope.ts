@@ -1,6 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
-import { noSummary, summarize, type OnLimit } from '../loop/limit.ts';
+import { summarize } from '../loop/limit.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
@@ -9,7 +9,8 @@ import type { Middleware } from '../loop/use/middleware.ts';
  * - the model's value of a tool parameter has precedence over a preset value;
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
  * - the texts at the limit and after an interrupt are AgentScope's;
- * - if the summary at the limit fails, the answer is a fixed text, without the text of the error.
+ * - if the summary at the limit fails, the answer is a text that quotes the error, also with the
+ *   agent's own `onLimit`.
  *
  * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
  * minutes. AgentScope also rejects new input while tool calls are open.
@@ -20,29 +21,15 @@ export function agentscope(): readonly Middleware[] {
       name: 'agentscope',
       defaults: {
         limits: { iterations: 10, parallelTools: 1 },
-        onLimit,
+        onLimit: summarize({ prompt }),
         preCall: 'notification',
         presetPriority: 'model',
         recoveryMessage: 'I noticed that you have interrupted me. What can I do for you?',
       },
     },
+    summaryFallback(),
   ];
 }
 
-const summary = summarize({
-  prompt:
-    'You have failed to generate response within the maximum iterations. Now respond directly by summarizing the current situation.',
-});
-
-const onLimit: OnLimit = async (context, steps) => {
-  try {
-    return await summary(context, steps);
-  } catch (error) {
-    if (context.cut || notTheModels.test(AgentError.from(error).code)) throw error;
-    return noSummary(context, steps);
-  }
-};
-
-/** Codes of failures that the model did not cause. The agent call fails with them. */
-const notTheModels =
-  /^(ABORTED|CALL_TIMEOUT|CONFIGURATION|LIMIT_EXCEEDED|(GUARD|HOOK|STORAGE|SESSION)_.*)$/;
+const prompt =
+  'You have failed to generate response within the maximum iterations. Now respond directly by summarizing the current situation.';

@@ -226,6 +226,25 @@ test('a transient failure of the model is retried once after a second, and then 
   expect(model.requests).toHaveLength(2);
 });
 
+test.for<[given: OxygentOptions, text: string]>([
+  [{}, 'Something went wrong on my side. Please try again.'],
+  [{ friendlyErrorText: ({ code }) => `Failed: ${code}` }, 'Failed: MODEL_AUTH'],
+])(
+  'if the answer after the last round fails, the text for the user is the answer: %#',
+  async (row) => {
+    const [given, text] = row;
+    const failed = { error: new AgentError('MODEL_AUTH', 'Wrong key.') };
+    const { agent } = setUp([looks, failed, 'Next.'], { maxRounds: 1, ...given });
+    expect(await agent.call('Hi')).toMatchObject({
+      reason: 'max-iterations',
+      text,
+      error: { code: 'MODEL_AUTH', message: 'Wrong key.' },
+    });
+    expect(textOf((await agent.messages()).at(-1)!)).toBe(text);
+    expect((await agent.call('Go on')).text).toBe('Next.');
+  },
+);
+
 test('a tool that failed is retried once after a second', async () => {
   let tries = 0;
   const broken = tool({

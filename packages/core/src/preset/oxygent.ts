@@ -19,11 +19,12 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
-import { friendlyErrors, type FriendlyWords } from '../middleware/friendly-errors.ts';
+import { friendlyErrors, ownWords, type FriendlyWords } from '../middleware/friendly-errors.ts';
 import { parallelIds } from '../middleware/parallel-ids.ts';
 import { promptVariables, type PromptVariablesOptions } from '../prompt/prompt-variables.ts';
 import { reactMemory } from '../middleware/react-memory.ts';
 import { reflexion } from '../middleware/reflexion.ts';
+import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/tool-retry.ts';
 
@@ -80,8 +81,8 @@ export interface OxygentOptions extends Pick<
    */
   readonly promptVariables?: PromptVariablesOptions | false;
   /**
-   * Text for the user if an agent call fails (OxyGent: `friendly_error_text`). Default: the text of
-   * `friendlyErrors`.
+   * Text for the user if an agent call fails, or if the model gives no answer after the last
+   * iteration (OxyGent: `friendly_error_text`). Default: the text of `friendlyErrors`.
    */
   readonly friendlyErrorText?: FriendlyWords;
 }
@@ -90,7 +91,8 @@ export interface OxygentOptions extends Pick<
  * Returns OxyGent's ReAct agent for an agent's `use` list:
  * - tool calls are JSON in the text of the reply, parsed as in OxyGent; a list makes several tool
  *   calls;
- * - after 16 iterations, the model answers from all tool results;
+ * - after 16 iterations, the model answers from all tool results; if that fails, the answer is the
+ *   text for the user;
  * - the model sees the questions and answers of the last ten successful agent calls;
  * - with `discardReactMemory: false`, it also sees their steps, by weights of 5 and 1 within 24,800
  *   characters;
@@ -123,7 +125,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     reactWeight = 1,
     order = (place) => place,
     protocol = {},
-    friendlyErrorText,
+    friendlyErrorText = ownWords,
   } = options;
   const { memoryUnit: unit = 'characters', trustMode, promptVariables: template = {} } = options;
   if (template !== false)
@@ -158,6 +160,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     ...(template ? [promptVariables(withQuery(template))] : []),
     concurrency(new Semaphore(16)),
     friendlyErrors(friendlyErrorText),
+    summaryFallback({ text: friendlyErrorText }),
     reactMemory(),
     parallelIds(),
     ...(protocol === false

@@ -37,8 +37,8 @@ function more(event: AgentEvent): object {
         text,
         pending,
         ...(output !== undefined && { output }),
-        // Other failures have their own `error` event, whose message is safe to show.
-        ...(reason === 'rejected' && error && { code: error.code }),
+        // A failed run has its own `error` event, whose message is safe to show.
+        ...(reason !== 'error' && error && { code: error.code }),
       };
     }
     default:

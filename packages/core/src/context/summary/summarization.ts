@@ -19,8 +19,8 @@ export interface SummarizationOptions extends SummarizeHistoryOptions {
 /**
  * Replaces old messages with a summary when a request has become too long. The session log does not
  * change. The summary is used until a request is too long again. If no summary arrives before
- * `timeoutMs`, the oldest messages are left out and `onError` gets the error. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * `timeoutMs`, the oldest messages are left out. `onError`, the event `context-fitted` and the
+ * result's `warnings` get the error. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
   checkFields(

@@ -401,6 +401,36 @@ test('in an agent, summarizeHistory() uses the agent’s window and model, count
   expect(await agent.messages()).toHaveLength(24);
 });
 
+test('in an agent, a failed summary is in the event, the next request and the result, once per call', async () => {
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'seen',
+  });
+  const error = new AgentError('MODEL_SERVER', 'down');
+  const { policy, errors } = setUp([{ error }], {});
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done', 'fine']),
+    tools: [look],
+    memory: new InMemoryMemory(history(10)),
+    use: [policy],
+  });
+  const stream = agent.stream('go');
+  const failures: unknown[] = [];
+  for await (const event of stream)
+    if (event.type === 'context-fitted') failures.push([event.removed > 0, event.error]);
+  expect(failures).toEqual([
+    [true, error.toJSON()],
+    [true, undefined],
+  ]);
+  const result = await stream.result;
+  expect(result).toMatchObject({ reason: 'stop', text: 'done', warnings: [error.toJSON()] });
+  expect(result).not.toHaveProperty('error');
+  expect(errors).toEqual([error]);
+});
+
 test('interrupting an agent aborts the summary request', async () => {
   const summarizer = new ScriptedModel([
     { wait: () => (agent.interrupt('Stopped.'), new Promise(() => {})) },

@@ -87,9 +87,9 @@ export interface HistorySummarizer extends ContextPolicy {
  * A summary is reused until one of its messages is cut from the session log, or the messages after
  * it no longer fit. In the second case, the model writes the next summary from the old summary and
  * the messages after it. If a summary fails or takes too long, messages are left out as by
- * `fitContext`, and `onError` gets the error. The same agent call does not ask for a summary again.
- * An abort stops the wait at once. The usage of summaries counts toward the usage of the agent
- * call.
+ * `fitContext`. `onError`, the event `context-fitted` and the result's `warnings` get the error. The
+ * same agent call does not ask for a summary again. An abort stops the wait at once. The usage of
+ * summaries counts toward the usage of the agent call.
  *
  * Throws `CONFIGURATION` for an option of the wrong kind. Also throws it if the window has no room
  * besides `reserveOutput` and `summaryTokens`.
@@ -161,7 +161,12 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     const before = corrected(fixed + conversation);
     if (conversation <= budget) return { messages, removed: 0, before, after: before };
 
-    const tell = (error: unknown): void => void (signal.aborted || report(error, options));
+    let failure: AgentError | undefined;
+    const tell = (thrown: unknown): void => {
+      if (signal.aborted) return;
+      failure = AgentError.from(thrown);
+      report(failure, options);
+    };
     let usage = noUsage;
     let summary: Summary | undefined;
     let session: SessionSummary | undefined;
@@ -206,8 +211,8 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
       deadline.end();
     }
 
-    const cost = usage === noUsage ? {} : { usage };
-    if (!summary) return { ...trimRequest(request, viewMeter), ...cost };
+    const more = { ...(usage !== noUsage && { usage }), ...(failure && { error: failure }) };
+    if (!summary) return { ...trimRequest(request, viewMeter), ...more };
     const shown = promptShown(summary, messages, measured);
     const view = [
       ...messages.slice(0, start),
@@ -222,7 +227,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
       removed: messages.length - fitted.messages.length + 1,
       before,
       head,
-      ...cost,
+      ...more,
     };
   };
 
@@ -316,10 +321,10 @@ function tooLate(timeoutMs: number): AgentError {
   });
 }
 
-function report(error: unknown, { onError }: SummarizeHistoryOptions): void {
+function report(error: AgentError, { onError }: SummarizeHistoryOptions): void {
   reportFailure(
     'The history could not be summarized. The call continues without a summary.',
     onError,
-    AgentError.from(error),
+    error,
   );
 }

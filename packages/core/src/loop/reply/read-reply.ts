@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
@@ -8,11 +8,20 @@ import type { Run } from '../run/run.ts';
 
 /**
  * A reply of the model. `cut`: an interrupt or abort ended the reply; `message` is the part that
- * readers have, if any. `output`: the typed value, if `OnLimit` returned the reply.
+ * readers have, if any.
  */
-export type Reply =
-  | { readonly type: 'whole'; readonly message: Msg; readonly output?: unknown }
-  | { readonly type: 'cut'; readonly message?: Msg };
+export type Reply = WholeReply | { readonly type: 'cut'; readonly message?: Msg };
+
+/**
+ * A complete reply. If `OnLimit` returned it, `output` is the typed value, and `error` says why the
+ * model did not write the answer. Both become part of the result.
+ */
+export interface WholeReply {
+  readonly type: 'whole';
+  readonly message: Msg;
+  readonly output?: unknown;
+  readonly error?: AgentErrorData;
+}
 
 /**
  * Sends one request to the model and resolves with the reply. Sends readers one batch of events per

@@ -7,6 +7,7 @@ import type { RunCall } from '../../tool/run-call.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
 import type { ContextPolicy } from '../context-policy.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
+import type { OnLimit } from '../limit.ts';
 import type { AgentCall, AgentHook, Middleware } from '../use/middleware.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -25,6 +26,7 @@ export interface RunSetup {
   readonly policies: readonly ContextPolicy[];
   readonly model: ChatModel;
   readonly directAnswer: DirectAnswer;
+  readonly onLimit: OnLimit;
   readonly runTool: RunCall;
   /** The loop inside the `wrapRun` of all middleware. */
   readonly call: AgentCall;

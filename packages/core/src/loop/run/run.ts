@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError, type AgentErrorData } from '../../error/agent-error.ts';
 import { keysIn } from '../../error/check-fields.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
 import type { ControlOf } from '../../event/hook.ts';
@@ -92,6 +92,8 @@ export class Run {
   readonly injections: Injections = new Injections();
   /** The input after the guards. Set if the guards started before the turn of this agent call. */
   guarded: Promise<readonly Msg[]> | undefined;
+  /** Errors after which the run continued. */
+  readonly warnings: AgentErrorData[] = [];
   /** Number of tool calls that the model made, whether they ran or not. */
   toolCalls = 0;
   /** A hook's request to end the agent call at `pre-summary`. */

@@ -16,6 +16,7 @@ import type { CallInput } from '../input/call-input.ts';
 import type { Claim } from '../input/claim.ts';
 import type { ContextRequest, FittedContext } from '../context-policy.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
+import type { OnLimit } from '../limit.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 /**
@@ -135,6 +136,11 @@ export interface Middleware extends AgentHook {
    * model. A failure with `GUARD_REJECTED` ends the agent call with reason `rejected`.
    */
   wrapAnswer?(next: DirectAnswer): DirectAnswer;
+  /**
+   * Wraps the agent's `onLimit`, which answers at the limit of iterations or tokens. Called once per
+   * agent. Not used if the `output` of an agent call asks for its value itself.
+   */
+  wrapLimit?(next: OnLimit): OnLimit;
 }
 
 /** Middleware and nested lists of middleware, such as presets. */

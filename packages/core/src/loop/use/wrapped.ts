@@ -3,7 +3,10 @@ import type { ChatModel } from '../../model/chat-model.ts';
 import { isSuspension, type RunCall } from '../../tool/run-call.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
+import type { OnLimit } from '../limit.ts';
+import type { LoopSteps } from '../loop-steps.ts';
 import { boundedCall } from '../run/bounded-call.ts';
+import type { RunContext } from '../run/run-context.ts';
 import { runOf } from '../run/run-view.ts';
 import { Waits } from '../run/waits.ts';
 import type { AgentCall, Middleware } from './middleware.ts';
@@ -42,7 +45,14 @@ export function wrappedTools(use: readonly Middleware[], inner: RunCall): RunCal
 
 export function wrappedAnswer(use: readonly Middleware[], inner: DirectAnswer): DirectAnswer {
   return use.reduceRight(
-    (next, part) => (part.wrapAnswer ? boundedAnswer(part.wrapAnswer(next)) : next),
+    (next, part) => (part.wrapAnswer ? boundedSteps(part.wrapAnswer(next)) : next),
+    inner,
+  );
+}
+
+export function wrappedLimit(use: readonly Middleware[], inner: OnLimit): OnLimit {
+  return use.reduceRight(
+    (next, part) => (part.wrapLimit ? boundedSteps(part.wrapLimit(next)) : next),
     inner,
   );
 }
@@ -63,9 +73,8 @@ function boundedTool(runTool: RunCall): RunCall {
   };
 }
 
-function boundedAnswer(answer: DirectAnswer): DirectAnswer {
-  return (context, steps) => {
-    const answering = answer(context, steps);
-    return answering && runOf(context).waits.steps(answering);
-  };
+type WithSteps<T> = (context: RunContext, steps: LoopSteps) => T;
+
+function boundedSteps<T>(work: WithSteps<T | Promise<T>>): WithSteps<Promise<T>> {
+  return async (context, steps) => runOf(context).waits.steps(work(context, steps));
 }
