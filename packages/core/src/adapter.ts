@@ -25,6 +25,7 @@ export type { SessionView } from './memory/log/session-view.ts';
 export type { RunEnd } from './memory/memory.ts';
 export type { MessageContext, MessageOptions } from './message/create-message.ts';
 export { isError } from './error/agent-error.ts';
+export { checkFields } from './error/check-fields.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { hostedToolOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json/json-form.ts';

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { checkFields } from '@isoloop/core/adapter';
 import { isOrigin } from './http/is-origin.ts';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
 
@@ -7,13 +8,15 @@ import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-opti
  * limit that is not a number would limit nothing.
  */
 export function checkOptions(settings: HandlerSettings): void {
-  const { models, sessions, limits, cors, llm, approvals, store, memory, secrets } = settings;
-  if (approvals !== undefined && approvals !== 'at-least-once')
-    throw wrong("approvals must be 'at-least-once', or not set");
+  const { models, sessions, limits, cors, llm, store, memory } = settings;
+  checkFields(
+    'CONFIGURATION',
+    'createAgentHandler',
+    settings,
+    'approvals:at-least-once|? models:array secrets:array|function|? cors:array|?',
+  );
   if (!models.length)
     throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
-  if (secrets !== undefined && typeof secrets !== 'function' && !Array.isArray(secrets))
-    throw wrong("secrets must be a list of bindings, such as ['OPENAI_API_KEY'], or a function");
   if (store && memory) throw wrong('give either store or memory');
   if (store !== undefined && typeof Object(store).setMany !== 'function')
     throw wrong('store must be a KeyValueStore, such as unstorageStore(driver)');
@@ -62,8 +65,6 @@ function checkLimits(limits: EdgeLimits): void {
  * never match.
  */
 function checkOrigins(origins: readonly string[] = []): void {
-  if (!Array.isArray(origins))
-    throw wrong('cors must be a list of origins, such as ["https://example.com"]');
   for (const origin of origins as readonly unknown[]) {
     if (typeof origin === 'string' && isOrigin(origin)) continue;
     throw wrong(`cors has ${JSON.stringify(origin)}; ${adviceFor(String(origin))}`);

@@ -36,7 +36,7 @@ export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T 
 
 /**
  * Creates a key for an object. An update sets some of its fields (Spring AI Alibaba: `MERGE`). An
- * update that is no object is refused. Throws `CONFIGURATION` if `initial` is no object.
+ * update that is not an object is refused. Throws `CONFIGURATION` if `initial` is not an object.
  */
 export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;

@@ -274,7 +274,7 @@ test.for<[what: string, act: (session: ReturnType<State['of']>) => void]>([
 });
 
 test.each([['text'], [['a']], [7], [null]])(
-  'merge() refuses the update %j, which is no object with fields',
+  'merge() refuses the update %j, which is not an object with fields',
   (update) => {
     const state = keys();
     const session = state.of(setUp([], state));

@@ -158,9 +158,12 @@ test.each([
   );
 });
 
-test('cors that is a text says that it must be a list', () => {
+test('cors that is a text says that it must be an array', () => {
   expect(() => testEndpoint([], {}, { cors: 'https://app.test' as never })).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining('list') }),
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('cors must be an array'),
+    }),
   );
 });
 
@@ -184,9 +187,8 @@ test.each([
         llm: llmProxy({ models: ['small', 'large'], upstream: () => ({}) }),
       },
     );
-    const [status, error] = await refusalOf(
-      target.post(path, { ...question, model: 'gpt-5-mini' }),
-    );
+    const asked = path === '/api/run' ? { input: 'Hi', sessionId: 'chat-1' } : question;
+    const [status, error] = await refusalOf(target.post(path, { ...asked, model: 'gpt-5-mini' }));
     expect([status, error.code]).toEqual([404, 'NOT_FOUND']);
     expect(error.message).toContain('does not list the model "gpt-5-mini"');
     expect(error.message).toContain('"small", "large"');
