@@ -7,6 +7,13 @@ export interface Misuse {
   error?: AgentError;
 }
 
+interface ControlOptions {
+  /** Name of the hook, for errors. */
+  readonly hook: string;
+  readonly misuse: Misuse;
+  isOver(): boolean;
+}
+
 const names = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
 
 /**
@@ -17,7 +24,7 @@ const names = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
 export function controlsAt(
   type: AgentEvent['type'],
   control: Partial<HookControl>,
-  { misuse, isOver }: { readonly misuse: Misuse; isOver(): boolean },
+  { hook, misuse, isOver }: ControlOptions,
 ): HookControl {
   const guarded = names.map((name) => [
     name,
@@ -27,8 +34,8 @@ export function controlsAt(
       if (isOver()) wrong = `\`${name}\` was called after the hook at ${type} had ended.`;
       if (!use) wrong = `There is no control \`${name}\` at ${type}.`;
       if (use && !wrong) return use(...given);
-      const details = { control: name, event: type };
-      misuse.error ??= new AgentError('CONFIGURATION', wrong!, { details });
+      const details = { hook, control: name, event: type };
+      misuse.error ??= new AgentError('CONFIGURATION', `Hook "${hook}": ${wrong}`, { details });
       throw misuse.error;
     },
   ]);

@@ -138,7 +138,7 @@ export class HookDispatcher {
     const { onError = this.#options.onError } = hook;
     let hasEnded = false;
     const isOver = (): boolean => hasEnded;
-    const controls = controlsAt(event.type, control, { misuse: this.#misuse, isOver });
+    const controls = controlsAt(event.type, control, { hook: name, misuse: this.#misuse, isOver });
     try {
       return await handle.call(hook, freeze(event), controls, this.#options.context);
     } catch (error) {

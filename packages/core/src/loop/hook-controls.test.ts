@@ -93,6 +93,7 @@ const args = { stop: [], jumpTo: ['end', 'Jumped.'], gotoReasoning: [[]], reject
 function asking(type: EventType, name: ControlName, given: readonly unknown[] = args[name]) {
   let isFirst = true;
   return {
+    name: 'asking',
     onEvent(event, control) {
       if (event.type !== type || !isFirst) return;
       isFirst = false;
@@ -121,7 +122,10 @@ test.for(
     const call = agent.call('go');
     await expect(call).rejects.toMatchObject({
       code: 'CONFIGURATION',
-      message: expect.stringContaining(`There is no control \`${name}\` at ${type}`) as string,
+      message: expect.stringContaining(
+        `Hook "asking": There is no control \`${name}\` at ${type}`,
+      ) as string,
+      details: { hook: 'asking', control: name, event: type },
     });
   },
 );
