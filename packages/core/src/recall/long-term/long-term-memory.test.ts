@@ -274,7 +274,9 @@ test.for([
     },
     ['recall INTERNAL', 'record INTERNAL'],
   ],
-  ['an invalid result', () => Promise.resolve(null as never), ['recall INTERNAL']],
+  ['the result null', () => Promise.resolve(null as never), ['recall STORAGE_FAILED']],
+  ['the result undefined', () => Promise.resolve(undefined as never), ['recall STORAGE_FAILED']],
+  ['one record alone', () => Promise.resolve({ text: 'x' } as never), ['recall STORAGE_FAILED']],
 ] as const)(
   'a memory that fails with %s is reported, and the call continues',
   async ([, fail, expected]) => {
@@ -287,6 +289,92 @@ test.for([
     expect(errors).toEqual(expected);
   },
 );
+
+test('records without a text are left out and reported, and a record may lack its date', async () => {
+  const records = [null, {}, { text: 7 }, { text: 'tea\u2028is hot' }, { text: ' ' }];
+  const onError = vi.fn<NonNullable<LongTermMemoryOptions['onError']>>();
+  const search = { toolCalls: [{ name: 'retrieve_from_memory', input: { keywords: ['tea'] } }] };
+  const { agent, model } = make([search, 'Hi.'], {
+    memory: { ...idle, retrieve: async () => records as never },
+    onError,
+  });
+  await agent.call('hello');
+  const [, recalled] = model.requests[0]!.messages;
+  expect(textOf(recalled!)).toContain('<long_term_memory>\n- tea\n  is hot\n</long_term_memory>');
+  expect(model.requests[1]!.messages.at(-1)!.content).toMatchObject([
+    { output: '- tea\n  is hot' },
+  ]);
+  expect(onError.mock.calls.map(([{ code, message }, phase]) => [code, message, phase])).toEqual(
+    Array.from({ length: 2 }, () => [
+      'STORAGE_FAILED',
+      'retrieve() of the long-term memory returned 3 records without a `text`.',
+      'recall',
+    ]),
+  );
+});
+
+test('if a tool finds no array, the operator gets a coded error and the model an error result', async () => {
+  const { agent, model, errors } = make(
+    [{ toolCalls: [{ name: 'retrieve_from_memory', input: { keywords: ['tea'] } }] }, 'Hi.'],
+    { memory: { ...idle, retrieve: async () => undefined as never }, mode: 'tools' },
+  );
+  await agent.call('hello');
+  expect(errors).toEqual(['recall STORAGE_FAILED']);
+  const { content } = model.requests[1]!.messages.at(-1)!;
+  expect(content).toMatchObject([{ state: 'error' }]);
+  expect(JSON.stringify(content)).not.toContain('iterable');
+});
+
+test.each(['pre-reasoning', 'post-reasoning', 'pre-acting', 'post-acting'] as const)(
+  'a turn that a hook stops at %s is recorded once, by the call that continues it, without open calls',
+  async (event) => {
+    const record = vi.fn<(messages: readonly Msg[]) => Promise<void>>(async () => {});
+    const look = tool({
+      name: 'look',
+      description: 'l',
+      input: { type: 'object' },
+      execute: () => 'a peacock',
+    });
+    let stops = 1;
+    const hook = (_event: unknown, control: { stop(): void }): void => {
+      if (stops-- > 0) control.stop();
+    };
+    const replies = [{ text: 'Let me see.', toolCalls: [{ name: 'look' }] }, 'A peacock.'];
+    const { agent, extension } = make(
+      replies,
+      { memory: { ...idle, record } },
+      { tools: [look], use: [{ on: { [event]: hook } }] },
+    );
+    expect((await agent.call('What is it?')).reason).toBe('stopped-by-hook');
+    await extension.settled();
+    expect(record).not.toHaveBeenCalled();
+    expect((await agent.call()).text).toBe('A peacock.');
+    await extension.settled();
+    const recorded = record.mock.calls.map(([messages]) => messages);
+    expect(recorded.map((messages) => messages.map(textOf))).toEqual([
+      ['What is it?', 'A peacock.'],
+    ]);
+    expect(recorded.flat().flatMap(({ content }) => content)).toMatchObject([
+      { type: 'text' },
+      { type: 'text' },
+    ]);
+  },
+);
+
+test('an answer at which a hook stops is recorded once', async () => {
+  const record = vi.fn<(messages: readonly Msg[]) => Promise<void>>(async () => {});
+  const { agent, extension } = make(
+    ['A peacock.'],
+    { memory: { ...idle, record } },
+    { use: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
+  );
+  expect((await agent.call('What is it?')).reason).toBe('stopped-by-hook');
+  await agent.call().catch(() => {});
+  await extension.settled();
+  expect(record.mock.calls.map(([messages]) => messages.map(textOf))).toEqual([
+    ['What is it?', 'A peacock.'],
+  ]);
+});
 
 test('without `onError`, or if `onError` throws, a failure is logged to the console', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});

@@ -1,8 +1,9 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
+import type { LongTermRecord, LongTermRetrieveOptions } from './long-term-contract.ts';
 import { recalledMessage } from './recalled-message.ts';
 import type { MessageContext } from '../../message/create-message.ts';
-import { textOf } from '../../message/message-text.ts';
+import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { EventOf } from '../../event/agent-event.ts';
@@ -16,6 +17,7 @@ import {
   type LongTermTurn,
 } from './long-term-options.ts';
 import { longTermTools } from './long-term-tools.ts';
+import { readRecords } from './read-records.ts';
 
 export interface LongTermMemoryMiddleware extends Middleware {
   /**
@@ -33,7 +35,7 @@ export interface LongTermMemoryMiddleware extends Middleware {
  * model request of the agent call has this message, but `Memory` does not store it. If no record is
  * found, there is no message. A turn is recorded after it is in the session log. No turn is
  * recorded if the agent call was interrupted, aborted or rejected, failed, or waits for a decision.
- * The reply does not wait for the recording.
+ * The same holds if a hook stopped it before its answer. The reply does not wait for the recording.
  *
  * Throws `CONFIGURATION` for an unknown mode, role or scope, or for a limit that is not a number
  * above 0.
@@ -61,6 +63,15 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
       phase,
     );
 
+  const retrieve = async (
+    query: string,
+    given: LongTermRetrieveOptions,
+  ): Promise<readonly LongTermRecord[]> => {
+    const found = await memory.retrieve(query, given);
+    // After the time limit, the failure of the search was reported already.
+    return readRecords(found, (error) => given.signal?.aborted || report(error, 'recall'));
+  };
+
   const recall = async (
     input: readonly Msg[],
     { sessionId, signal }: RunContext,
@@ -72,7 +83,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     const deadline = new Deadline(signal, timeoutMs, silent);
     try {
       const found = await deadline.wait(() =>
-        memory.retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal }),
+        retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal }),
       );
       const message = recalledMessage(found, { ...context, role, maxTokens });
       return message ? [message] : [];
@@ -96,7 +107,9 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   const onRunEnd = (sessionId: string, { message: answer, reason }: AgentResult): void => {
     const input = inputs.get(sessionId);
     inputs.delete(sessionId);
-    if (!input || !answered.includes(reason)) return;
+    // A hook may stop the agent call before its answer. The call that continues it records the turn.
+    const isAnswer = answer.content.length > 0 && !toolUsesOf(answer).length;
+    if (!input || !isAnswer || !answered.includes(reason)) return;
     const recording = Promise.resolve()
       .then(() => record({ sessionId, input, answer }))
       .finally(() => recordings.delete(recording));
@@ -120,6 +133,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     ...(mode !== 'auto' && {
       tools: longTermTools({
         memory,
+        retrieve,
         limit,
         maxTokens,
         scope: (id) => scopeOf(scope, id),

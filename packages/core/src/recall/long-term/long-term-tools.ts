@@ -7,7 +7,9 @@ import { recalledText } from './recalled-text.ts';
 import { tool, type Tool, type ToolContext } from '../../tool/tool.ts';
 
 export interface LongTermToolsOptions {
-  readonly memory: LongTermMemory;
+  readonly memory: Pick<LongTermMemory, 'record'>;
+  /** Searches the memory and checks its result. */
+  readonly retrieve: LongTermMemory['retrieve'];
   readonly limit: number;
   readonly maxTokens: number;
   readonly context: MessageContext;
@@ -21,6 +23,7 @@ export interface LongTermToolsOptions {
  */
 export function longTermTools({
   memory,
+  retrieve,
   limit,
   maxTokens,
   context,
@@ -69,7 +72,7 @@ export function longTermTools({
         const { signal } = toolContext;
         const query = textsOf(input, 'keywords').join(' ');
         const options = { limit, signal, ...scope(toolContext.sessionId) };
-        const found = await attempt('recall', toolContext, () => memory.retrieve(query, options));
+        const found = await attempt('recall', toolContext, () => retrieve(query, options));
         return recalledText(found, maxTokens) || 'Nothing was found.';
       },
     }),

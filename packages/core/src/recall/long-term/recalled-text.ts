@@ -1,3 +1,4 @@
+import { cleanText } from '../../message/fence.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { LongTermRecord } from './long-term-contract.ts';
 
@@ -10,8 +11,10 @@ export function recalledText(records: readonly LongTermRecord[], maxTokens: numb
   const entries: string[] = [];
   let left = maxTokens;
   for (const { text, createdAt } of records) {
-    if (!text.trim()) continue;
-    const entry = `- ${createdAt.slice(0, 10)} ${text.trim().replaceAll('\n', '\n  ')}`;
+    const lines = cleanText(text).trim().replaceAll('\n', '\n  ');
+    if (!lines) continue;
+    // Not every store keeps the date.
+    const entry = createdAt ? `- ${createdAt.slice(0, 10)} ${lines}` : `- ${lines}`;
     const tokens = estimateTokens(entry);
     if (tokens > left && entries.length > 0) continue;
     entries.push(tokens > left ? cut(entry, left / tokens) : entry);
