@@ -173,7 +173,9 @@ test('multiAgent() shows a conversation of several agents in one message', async
   // #endregion
 
   const said = 'Ann: Is it warm in Paris?\nBob: 20 degrees.\nAnn: What should I wear?';
-  const content = `The conversation so far is between the history tags.\n<history>\n${said}\n</history>`;
+  const header =
+    'The conversation so far is between the history tags. An indented line continues the message above it.';
+  const content = `${header}\n<history>\n${said}\n</history>`;
   expect(sent[0]?.body['input']).toEqual([{ role: 'user', content }]);
   expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', 'Cal']);
 

@@ -63,6 +63,7 @@ test.each<[option: string, options: unknown]>([
   ['whenBusy', { whenBusy: 'wait' }],
   ['preCall', { preCall: true }],
   ['presetPriority', { presetPriority: 'x' }],
+  ['retrievalRole', { retrievalRole: 'tool' }],
   ['recoveryMessage', { recoveryMessage: 5 }],
   ['onLimit', { onLimit: 'stop' }],
   ['context', { context: {} }],

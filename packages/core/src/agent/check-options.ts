@@ -24,7 +24,7 @@ const agentFields =
   'tools:array|fork()|? toolContext:iterator()|? memory:append()|? use:array|? ' +
   'limits,generate:object|? onLimit,generateId,now:function|? onHookError:fail|ignore|? ' +
   'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
-  'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|?';
+  'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|? retrievalRole:user|system|?';
 
 const limitFields =
   'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,replyCalls,resultLength:count|?';

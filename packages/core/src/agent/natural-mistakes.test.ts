@@ -18,7 +18,7 @@ const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, 
 
 const agentOptions =
   'name, systemPrompt, recoveryMessage, userId, sessionId, model, tools, toolContext, memory, use, limits, ' +
-  'generate, onLimit, generateId, now, onHookError, whenBusy, preCall, pauseWhenIdle, returnDirect, presetPriority';
+  'generate, onLimit, generateId, now, onHookError, whenBusy, preCall, pauseWhenIdle, returnDirect, presetPriority, retrievalRole';
 
 test.each<[mistake: string, make: () => unknown, message: string]>([
   [

@@ -2,6 +2,7 @@ import { isRecord } from '../message/json/is-record.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { withSystemText } from '../message/system-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { Schema, Validation } from '../schema/schema.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
@@ -28,7 +29,10 @@ export function promptOutput(
     const before = first?.role === 'system' ? first : undefined;
     // Reuses the message object, because the JSON for the provider is cached on the object.
     if (!system || system.before !== before)
-      system = { before, message: withInstruction(steps, before, told) };
+      system = {
+        before,
+        message: before ? withSystemText(before, told) : steps.message('system', told),
+      };
     const isOffered =
       (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
     const messages = [system.message, ...(before ? rest : request.messages)];
@@ -79,15 +83,6 @@ export function promptOutput(
       };
     },
   };
-}
-
-/**
- * Adds the instruction to the system message, because some models accept only one system message.
- */
-function withInstruction(steps: LoopSteps, system: Msg | undefined, text: string): Msg {
-  return system
-    ? { ...system, content: [...system.content, { type: 'text', text }] }
-    : steps.message('system', text);
 }
 
 /**

@@ -23,7 +23,8 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * - three tries after transient failures, and error codes for errors of custom models;
  * - the guards that Arc Reactor enables by default;
  * - trimming to 128,000 tokens by the estimate `arc`, minus 4,096 tokens for the answer;
- * - a temperature of 0.3; a hook that fails is ignored unless it sets `onError: 'fail'`.
+ * - a temperature of 0.3; a hook that fails is ignored unless it sets `onError: 'fail'`;
+ * - one system message: the prompt, the documents of a `retrieval()`, and the answer's format.
  *
  * The model sees the questions and answers of the last ten successful turns; the session log does
  * not change. Agents with the same returned list share its 20 places and its rate limit. Arc
@@ -38,6 +39,7 @@ export function arcReactor(): readonly Middleware[] {
         limits: { toolCalls: 10, iterations: Infinity, timeoutMs: 30_000 },
         generate: { temperature: 0.3, maxTokens: 4096 },
         onHookError: 'ignore',
+        retrievalRole: 'system',
       },
     },
     concurrency(new Semaphore(20)),

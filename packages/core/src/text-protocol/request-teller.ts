@@ -2,6 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { createMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { withSystemText } from '../message/system-text.ts';
 import type { ModelFeatures, ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { TextHistory } from './text-history.ts';
 import { describeTools, type ToolsPromptContext } from './tools-prompt.ts';
@@ -47,10 +48,8 @@ export function requestTeller({
   };
 }
 
-/** Adds the text to the system message, because some models accept only one system message. */
 function withText(system: Msg | undefined, text: string): Msg {
-  if (!system) return createMessage('system', text, { id: 'tools' });
-  return { ...system, content: [...system.content, { type: 'text', text: `\n${text}` }] };
+  return system ? withSystemText(system, text) : createMessage('system', text, { id: 'tools' });
 }
 
 /** Returns whether a request lets the model call tools. */

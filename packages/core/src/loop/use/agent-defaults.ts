@@ -85,6 +85,12 @@ export interface AgentDefaults {
    */
   readonly presetPriority: 'preset' | 'model';
   /**
+   * Place of the documents of a `retrieval()` without its own `role`. `system`: in the system
+   * prompt.
+   * @default 'user'
+   */
+  readonly retrievalRole: 'user' | 'system';
+  /**
    * Answer of an agent call that was interrupted without a message.
    * @default You interrupted me.
 What now?

@@ -1,13 +1,14 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { LongTermRecord, LongTermRetrieveOptions } from './long-term-contract.ts';
-import { recalledMessage } from './recalled-message.ts';
-import type { MessageContext } from '../../message/create-message.ts';
+import { recalledSection } from './recalled-text.ts';
+import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { AgentResult, StopReason } from '../../event/agent-result.ts';
+import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
 import {
@@ -31,11 +32,11 @@ export interface LongTermMemoryMiddleware extends Middleware {
  * Adds long-term memory to an agent. Put this middleware in the agent's `use` list. It recalls
  * records from earlier conversations and stores new records.
  *
- * Recalled records are in a separate message between the system prompt and the conversation. Each
- * model request of the agent call has this message, but `Memory` does not store it. If no record is
- * found, there is no message. A turn is recorded after it is in the session log. No turn is
- * recorded if the agent call was interrupted, aborted or rejected, failed, or waits for a decision.
- * The same holds if a hook stopped it before its answer. The reply does not wait for the recording.
+ * Recalled records are in a separate message between the system prompt and the conversation, or at
+ * the end of the system prompt. Each model request of the agent call has them, but `Memory` does not
+ * store them. A turn is recorded after it is in the session log. No turn is recorded if the agent
+ * call was interrupted, aborted or rejected, failed, or waits for a decision. The same holds if a
+ * hook stopped it before its answer. The reply does not wait for the recording.
  *
  * Throws `CONFIGURATION` for an unknown mode, role or scope, or for a limit that is not a number
  * above 0.
@@ -72,10 +73,8 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     return readRecords(found, (error) => given.signal?.aborted || report(error, 'recall'));
   };
 
-  const recall = async (
-    input: readonly Msg[],
-    { sessionId, signal }: RunContext,
-  ): Promise<readonly Msg[]> => {
+  const recall = async (input: readonly Msg[], run: RunContext): Promise<readonly Msg[]> => {
+    const { sessionId, signal } = run;
     inputs.set(sessionId, input);
     const question = input.findLast((message) => message.role === 'user');
     const query = question ? textOf(question).trim() : '';
@@ -85,8 +84,12 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
       const found = await deadline.wait(() =>
         retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal }),
       );
-      const message = recalledMessage(found, { ...context, role, maxTokens });
-      return message ? [message] : [];
+      const text = recalledSection(found, maxTokens);
+      if (!text) return [];
+      if (role === 'user')
+        return [createMessage('user', text, { ...context, name: 'long_term_memory' })];
+      addToSystemPrompt(run, text);
+      return [];
     } catch (error) {
       if (!signal.aborted) report(error, 'recall');
       return [];

@@ -38,8 +38,8 @@ export interface LongTermMemoryOptions extends MessageContext {
    */
   readonly scope?: 'all' | 'session' | 'other-sessions';
   /**
-   * Role of the message with the recalled records. Default `user`, because several servers and chat
-   * templates reject a second system message. Also, text that users wrote earlier should not have
+   * Place of the recalled records. `user`: a user message before the conversation. `system`: the
+   * end of the system prompt. Default `user`, because text that users wrote earlier should not have
    * the authority of the system prompt.
    */
   readonly role?: 'user' | 'system';

@@ -75,8 +75,9 @@ export interface RetrievalOptions extends MessageContext {
    */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;
   /**
-   * Role of the message with the documents. Default `user`, for the same reasons as in
-   * `longTermMemory()`.
+   * Place of the documents that are found before an agent call. `user`: a user message before the
+   * conversation. `system`: the end of the system prompt. Default: the agent's `retrievalRole`,
+   * else `user`, for the same reason as in `longTermMemory()`.
    */
   readonly role?: 'user' | 'system';
   /**

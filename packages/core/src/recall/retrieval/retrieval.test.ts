@@ -581,7 +581,6 @@ test("with `mode: 'both'`, documents are searched before the call, and a tool is
     retriever: giving([doc('found')]),
     mode: 'both',
     tool: { name: 'search_handbook', description: 'The handbook.' },
-    role: 'system',
     generateId: () => 'found',
     now: () => 0,
   });
@@ -590,10 +589,24 @@ test("with `mode: 'both'`, documents are searched before the call, and a tool is
     { name: 'search_handbook', description: 'The handbook.' },
   ]);
   expect(model.requests[0]!.messages[1]).toMatchObject({
-    role: 'system',
+    role: 'user',
     id: 'found',
     createdAt: '1970-01-01T00:00:00.000Z',
   });
+});
+
+test("with `role: 'system'`, the documents are the end of the system prompt, and each call finds its own", async () => {
+  const { agent, model } = make(['1', '2'], {
+    retriever: { retrieve: async (query) => [doc(`About ${query}`)] },
+    role: 'system',
+  });
+  await agent.call('tea');
+  await agent.call('rain');
+  const prompts = model.requests.map(({ messages }) => {
+    expect(messages.filter(({ role }) => role === 'system')).toEqual([messages[0]]);
+    return textOf(messages[0]!);
+  });
+  expect(prompts.map((text) => text.match(/About \w+/g))).toEqual([['About tea'], ['About rain']]);
 });
 
 test.each<[string, object]>([

@@ -8,7 +8,9 @@ import { isOwn } from '../../message/own-message.ts';
 import { longestTimeout } from '../../model/timer.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
+import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
+import { runOf } from '../../loop/run/run-view.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
 import { findDocuments } from './find-documents.ts';
 import {
@@ -22,14 +24,14 @@ import {
  * `use` list. It searches before each agent call, gives the model a search tool, or does both.
  *
  * Documents that are found before an agent call are in a separate message between the system prompt
- * and the conversation. Each model request of the agent call has this message, but `Memory` does
- * not store it. If a search fails or takes too long, `onError` gets the error and the agent call
+ * and the conversation, or at the end of the system prompt. Each model request of the agent call has
+ * them, but `Memory` does not store them. If a search fails or takes too long, `onError` gets the error and the agent call
  * continues. In that case, the search tool returns an error result. Invalid documents are left out
  * and reported to `onError`. Throws `CONFIGURATION` for an invalid option.
  */
 export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
-  const { mode = 'auto', role = 'user', query = lastQuestion, generateId, now } = options;
+  const { mode = 'auto', query = lastQuestion, generateId, now } = options;
   const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
 
   const recall = async (input: readonly Msg[], given: RunContext): Promise<readonly Msg[]> => {
@@ -46,7 +48,12 @@ export function retrieval(options: RetrievalOptions): Middleware {
         (within) => query(input, within),
         (error) => report(error, options),
       );
-      return text ? [createMessage(role, text, { ...context, name: 'retrieved_context' })] : [];
+      if (!text) return [];
+      const { role = runOf(given).setup.options.retrievalRole } = options;
+      if (role !== 'system')
+        return [createMessage('user', text, { ...context, name: 'retrieved_context' })];
+      addToSystemPrompt(given, text);
+      return [];
     } catch (error) {
       if (!about.signal.aborted) report(error, options);
       return [];
