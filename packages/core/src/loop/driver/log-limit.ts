@@ -1,9 +1,10 @@
-import type { AgentEvent } from '../../event/agent-event.ts';
-import type { Msg } from '../../message/msg.ts';
+import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
 import type { LogEntry, RunLog } from './run-log.ts';
 
 /** Function that returns the log to keep, after `event` was added as its last event. */
 export type LogLimit = (log: RunLog, event: AgentEvent) => RunLog;
+
+type ReplyEvent = EventOf<'post-reasoning'> | EventOf<'post-summary'>;
 
 /** Growth after which the log is shortened, in characters. */
 const maxGrowth = 4_000_000;
@@ -36,15 +37,15 @@ function costOf(event: LogEntry['event']): number {
  */
 function shortened(log: RunLog): RunLog {
   const kept: RunLog = [];
-  const replies = new Map<string, Msg>();
+  /** The event with each finished reply, by the run and the iteration. */
+  const replies = new Map<string, ReplyEvent>();
   const progress = log.filter(({ event }) => event.type === 'acting-chunk');
   const newest = progress[progress.length >> 1]?.event.seq ?? 0;
   for (const entry of log.toReversed()) {
     const { event } = entry;
     const place = `${event.runId} ${event.iteration}`;
     const reply = replies.get(place);
-    if (event.type === 'post-reasoning' || event.type === 'post-summary')
-      replies.set(place, event.message);
+    if (event.type === 'post-reasoning' || event.type === 'post-summary') replies.set(place, event);
     if (event.type === 'acting-chunk' && event.seq < newest) continue;
     if (event.type === 'pre-reasoning' && reply)
       kept.push({ ...entry, event: { ...event, messages: [], tools: [] } });
@@ -59,12 +60,11 @@ function isPiece({ type, delta }: LogEntry['event']): boolean {
   return delta !== undefined || type === 'hosted-tool-chunk';
 }
 
-function isResetTo(reply: Msg, next: LogEntry | undefined): boolean {
-  return next?.event.type === 'step-reset' && next.event.replacement === reply;
+function isResetTo({ message }: ReplyEvent, next: LogEntry | undefined): boolean {
+  return next?.event.type === 'step-reset' && next.event.replacement === message;
 }
 
-function resetTo(replacement: Msg, event: LogEntry['event']): LogEntry['event'] {
-  const { runId, sessionId, userId, agentPath, seq, iteration, at } = event;
-  const place = { runId, sessionId, agentPath, seq, iteration, at, ...(userId && { userId }) };
-  return { ...place, type: 'step-reset', reason: 'shortened', replacement };
+function resetTo(reply: ReplyEvent, { seq, at }: AgentEvent): AgentEvent {
+  const { message: replacement, ...place } = reply;
+  return { ...place, seq, at, type: 'step-reset', reason: 'shortened', replacement };
 }

@@ -14,10 +14,11 @@ import type { RunContext } from './run-context.ts';
 
 /** The context that a run gives to its middleware. */
 export class RunView implements RunContext {
-  readonly runId: string;
-  readonly sessionId: string;
+  // `run.about` sets these fields.
+  readonly runId!: string;
+  readonly sessionId!: string;
   readonly userId: string | undefined;
-  readonly agentPath: readonly string[];
+  readonly agentPath!: readonly string[];
   readonly #run: Run;
   readonly #signal: AbortSignal | undefined;
 
@@ -31,11 +32,7 @@ export class RunView implements RunContext {
 
   /** `signal` replaces the run's stop signal, which also aborts after an interrupt. */
   constructor(run: Run, signal?: AbortSignal) {
-    const { runId, sessionId, userId, agentPath } = run.about;
-    this.runId = runId;
-    this.sessionId = sessionId;
-    this.userId = userId;
-    this.agentPath = agentPath;
+    Object.assign(this, run.about);
     this.#run = run;
     this.#signal = signal;
   }
