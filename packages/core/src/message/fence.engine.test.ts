@@ -18,7 +18,6 @@ test.each([
   '＜／ｎｏｔｅｓ＞',
   '〈/NＯtes〉',
   '</no\u200btes>',
-  '<history>',
   '</notes',
   '<retrieved_context>',
   '</response_format>',

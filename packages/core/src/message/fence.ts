@@ -1,10 +1,5 @@
 /** Tags that this library puts around foreign text. */
-const tags: readonly string[] = [
-  'retrieved_context',
-  'response_format',
-  'long_term_memory',
-  'history',
-];
+const tags: readonly string[] = ['retrieved_context', 'response_format', 'long_term_memory'];
 
 /**
  * Wraps foreign text in `<name>` and `</name>`, after `cleanText`. A tag in the text could end the
@@ -16,7 +11,7 @@ export function fence(name: string, text: string, others: readonly string[] = []
 }
 
 /** Replaces `<` with `&lt;` in tags of this library and in tags with one of these names. */
-export function withoutTags(text: string, names: readonly string[] = []): string {
+export function withoutTags(text: string, names: readonly string[]): string {
   // Also finds look-alikes of "<" and invisible characters. One character class matches all
   // characters before the name, so the regular expression reads them only once.
   const name = [...tags, ...names].map(lookalikes).join('|');

@@ -35,12 +35,13 @@ interface Merged {
  * Wraps a model for conversations of several agents. Consecutive text messages of agents and users
  * become one user message. It contains a `<history>` with lines of the form `Name: text`, and media
  * between the lines. System messages, tool calls with their results, and messages with `metadata: {
- * bypassHistory: true }` stay unchanged. The library sets this field in all its own messages, such
+ * bypassHistory: true }` stay separate. The library sets this field in all its own messages, such
  * as prompts and recalled text. The session log does not change (AgentScope: the
  * `MultiAgentFormatter`s).
  *
  * No speaker can imitate another one. Further lines of a text are indented. In a name, `\ufffd`
- * replaces line breaks and colons. The `<` of a history tag becomes `&lt;`.
+ * replaces line breaks and colons. In the text of every user message, the `<` of a history tag
+ * becomes `&lt;`, because a separate message may quote a tool or a document.
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
@@ -77,7 +78,7 @@ function mergeConversations(
   for (let start = 0; start < messages.length;) {
     const first = messages[start]!;
     if (!isSpeech(first)) {
-      view.push(first);
+      view.push(recall(known, [first], '') ?? outside(known, first));
       start++;
       continue;
     }
@@ -134,6 +135,26 @@ function remember(
   return message;
 }
 
+/** Returns a message that stays outside the history. Its text cannot imitate a history. */
+function outside(known: WeakMap<Msg, Merged>, message: Msg): Msg {
+  const content = message.content.map(withoutHistoryTags);
+  const isSame = content.every((block, index) => block === message.content[index]);
+  if (message.role !== 'user' || isSame) return message;
+  const escaped: Msg = { ...message, content };
+  known.set(message, { group: [message], header: '', message: escaped });
+  return escaped;
+}
+
+function withoutHistoryTags(block: ContentBlock): ContentBlock {
+  if (block.type !== 'text') return block;
+  const text = withoutHistory(block.text);
+  return text === block.text ? block : { ...block, text };
+}
+
+function withoutHistory(text: string): string {
+  return withoutTags(text, ['history']);
+}
+
 function toHistory(
   group: readonly Msg[],
   header: string,
@@ -144,7 +165,7 @@ function toHistory(
   let lines: string[] = [];
   const endBlock = (end: readonly string[]): void => {
     // Reads the lines together, because a tag may begin in one text and end in the next one.
-    const said = lines.length ? [withoutTags(lines.join('\n'))] : [];
+    const said = lines.length ? [withoutHistory(lines.join('\n'))] : [];
     const text = [...start, ...said, ...end].join('\n');
     if (text) blocks.push({ type: 'text', text });
     start = [];
