@@ -81,6 +81,43 @@ test('a session whose host has a memory of its own shows a conversation that beg
   expect(shown.messages.map(textOf)).toEqual(['Asked in a tab.']);
 });
 
+test('a session whose host has a memory of its own accepts a decision about a tool call that began elsewhere', async () => {
+  const { stub } = open([]);
+  const shared = new InMemoryMemory();
+  const begin = (script: ScriptedModel) =>
+    new ReActAgent({
+      name: 'drawer',
+      model: script,
+      memory: shared,
+      tools: [
+        tool({
+          name: 'draw',
+          description: '',
+          input: z.object({}),
+          needsApproval: true,
+          execute: () => 'Ann',
+        }),
+      ],
+    });
+  await begin(new ScriptedModel([{ toolCalls: [{ name: 'draw' }] }])).call('Draw in a tab.');
+  const host = createAgentHandler<SessionEnv>({
+    agent: () => begin(new ScriptedModel(['Ann.'])),
+    memory: () => shared,
+  });
+  const answer = await runInDurableObject(stub, async (_, state) => {
+    const session = new host.Session(state, given);
+    const decisions = [{ type: 'approve', toolUseId: 'call_1' }];
+    const decided = { kind: 'decisions', decisions, messageId: 'answer' };
+    const turn = { turn: decided, model: 'default', messageId: 'answer', requestId: 'r' };
+    const command = { type: 'turn', turn, face: { kind: 'ui', events: false } };
+    const asked = { user: 'ann', sessionId: 'moved', requestId: 'r', command };
+    const body = JSON.stringify(asked);
+    const response = await session.fetch(new Request('http://object/', { method: 'POST', body }));
+    return response.text();
+  });
+  expect(answer).toContain('"delta":"Ann."');
+});
+
 test('a session queues the second of two concurrent requests, and each request uses its own model', async () => {
   const first = gate();
   const session = open([{ wait: first.passed, text: 'One.' }, 'Two.']);

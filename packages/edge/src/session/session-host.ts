@@ -183,11 +183,12 @@ export class SessionHost implements HostedSession {
 
   /**
    * Returns the identity of the session. Throws if the session's first turn has nothing to continue
-   * from, so that such a turn creates no session.
+   * from, so that such a turn creates no session. The host's own memory may have a conversation
+   * that began elsewhere.
    */
   async #identify(user: string, sessionId: string, turn: SessionTurn): Promise<Identity> {
     await this.#deleting?.catch(() => {});
-    if (!this.#record.identity) checkFirst(turn);
+    if (!this.#record.identity && !this.#settings.memory) checkFirst(turn);
     return this.#record.identity ?? { user, sessionId, createdAt: Date.now() };
   }
 
