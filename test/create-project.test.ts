@@ -56,7 +56,7 @@ test('creates a project in an empty folder, and in one that only has a Git repos
   const folder = emptyFolder();
   mkdirSync(`${folder}/.git`);
   expect(run(folder, '.', '--template=endpoint').status).toBe(0);
-  expect(filesOf(folder)).toContain('worker.ts');
+  expect(filesOf(folder)).toContain('src/worker.ts');
 });
 
 test.for([

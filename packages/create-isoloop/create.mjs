@@ -41,5 +41,7 @@ function create([given, ...more], template) {
   const shown = relative(process.cwd(), folder) || basename(folder);
   console.log(`Created ${shown} from the template "${template}". Next:\n`);
   console.log(`  cd ${/\s/.test(shown) ? `"${shown}"` : shown}\n  npm install\n  npm run dev\n`);
-  console.log('README.md in the project says how to choose the model.');
+  console.log(
+    'A scripted stand-in answers until you choose a model. README.md in the project says how.',
+  );
 }

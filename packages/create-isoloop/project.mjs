@@ -4,12 +4,19 @@ import { basename, dirname, join } from 'node:path';
 
 const templates = join(import.meta.dirname, 'templates');
 
+/** Folders whose files make up a template. */
+const folders = {
+  assistant: ['assistant', 'shared/agent', 'shared/page'],
+  both: ['both', 'shared/agent', 'shared/page'],
+  endpoint: ['endpoint', 'shared/agent'],
+};
+
 /** Error in what the user wrote. Its message says what to write. */
 export class WrongUse extends Error {}
 
 /** Returns the names of the templates. */
 export function templateNames() {
-  return readdirSync(templates).toSorted();
+  return Object.keys(folders);
 }
 
 /**
@@ -23,7 +30,11 @@ export function createProject(folder, template) {
   checkFolder(folder);
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'));
   const values = { name: packageName(folder), version, token: randomUUID() };
-  const from = join(templates, template);
+  for (const from of folders[template]) copyFiles(join(templates, from), folder, values);
+}
+
+/** Copies the files of a folder, and fills in the values. */
+function copyFiles(from, folder, values) {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const source = join(entry.parentPath, entry.name);

@@ -62,6 +62,13 @@ export const faults: Readonly<Record<string, Handler>> = {
     openEventStream(response);
     await writePieces(response, events(body.model).slice(0, 2));
   },
+  /** The beginning of a call of the first tool, then silence. */
+  'hang-call': async ({ response, body: { model = 'fault', tools = [] } }) => {
+    openEventStream(response);
+    const called = { name: tools[0]?.function.name ?? '', arguments: '{"' };
+    const call = { index: 0, id: 'call_1', type: 'function', function: called } as const;
+    await writePieces(response, [event(chunk(model, { tool_calls: [call] }))]);
+  },
   /** The connection breaks in the middle of an event. */
   cut: async ({ response, body }) => {
     openEventStream(response);

@@ -1,19 +1,14 @@
-import { ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { exposeAgent } from '@isoloop/web-worker/worker';
-import * as z from 'zod';
+import { standIn } from './stand-in.ts';
+import { tools } from './tools.ts';
 
-const model = openai({
-  baseURL: import.meta.env['VITE_MODEL_URL'] ?? 'http://127.0.0.1:11434/v1',
-  model: import.meta.env['VITE_MODEL'] ?? 'qwen3',
-});
-
-const timeIn = tool({
-  name: 'time_in',
-  description: 'The time in a time zone',
-  input: z.object({ zone: z.enum(['Asia/Tokyo', 'Europe/Paris', 'America/New_York']) }),
-  execute: ({ zone }) => ({ zone, time: new Date().toLocaleTimeString('en', { timeZone: zone }) }),
-});
+const baseURL = import.meta.env['VITE_MODEL_URL'] ?? 'http://127.0.0.1:11434/v1';
+const name = import.meta.env['VITE_MODEL'];
+const model = name
+  ? openai({ baseURL, model: name })
+  : standIn('For a model of Ollama, put VITE_MODEL=qwen3 into the file .env.local.');
 
 const assistant = exposeAgent(
   ({ sessionId, memory }) =>
@@ -23,7 +18,7 @@ const assistant = exposeAgent(
       sessionId,
       memory,
       model,
-      tools: [timeIn],
+      tools,
     }),
 );
 

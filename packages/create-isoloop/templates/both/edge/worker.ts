@@ -1,16 +1,18 @@
 import { DurableObject } from 'cloudflare:workers';
 import { SessionMemory } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
-import { bearerToken, createAgentHandler, DurableStore } from '@isoloop/edge';
+import { bearerToken, createAgentHandler, DurableStore, type Caller } from '@isoloop/edge';
 import { llmProxy } from '@isoloop/edge/llm';
 import { Hono } from 'hono';
-import { assistant } from '../src/assistant.ts';
+import { createMiddleware } from 'hono/factory';
+import { assistant, nextStep } from '../src/assistant.ts';
 import { remoteStore } from '../src/remote-store.ts';
+import { standIn } from '../src/stand-in.ts';
 
 interface Env {
   readonly MODEL: string;
   readonly MODEL_URL: string;
-  readonly OPENAI_API_KEY: string;
+  readonly OPENAI_API_KEY?: string;
   readonly CLIENT_TOKEN: string;
   readonly CHAT_KV: KVNamespace;
   readonly CHAT_SESSION: DurableObjectNamespace;
@@ -48,18 +50,15 @@ export class Conversations extends DurableObject<Env> {
   }
 }
 
+const chooseModel = ({ MODEL: model, MODEL_URL: baseURL, OPENAI_API_KEY: apiKey }: Env) =>
+  apiKey ? openai({ baseURL, model, apiKey }) : standIn(nextStep);
 const authorize = bearerToken((env: Env) => ({ me: env.CLIENT_TOKEN }));
 const run = (env: Env, user: string, method: string, args: readonly unknown[]) =>
   env.CONVERSATIONS.getByName(user).run(method, args);
 
 const handler = createAgentHandler<Env>({
   authorize,
-  agent: ({ env, sessionId, memory }) =>
-    assistant(
-      openai({ baseURL: env.MODEL_URL, model: env.MODEL, apiKey: env.OPENAI_API_KEY }),
-      memory,
-      sessionId,
-    ),
+  agent: ({ env, sessionId, memory }) => assistant(chooseModel(env), memory, sessionId),
   memory: ({ env, user, sessionId }) =>
     new SessionMemory(
       remoteStore(
@@ -81,12 +80,17 @@ const handler = createAgentHandler<Env>({
 /** Runs the turns of one conversation. A page that is loaded again continues to read them. */
 export const ChatSession = handler.Session;
 
-const app = new Hono<{ Bindings: Env }>();
-app.post('/store/:method', async (c) => {
+const app = new Hono<{ Bindings: Env; Variables: Caller }>();
+const onlyUsers = createMiddleware<{ Bindings: Env; Variables: Caller }>(async (c, next) => {
   const caller = await authorize(c.req.raw, c.env);
   if (!caller) return c.json({ error: 'The token is wrong.' }, 401);
+  c.set('user', caller.user);
+  return next();
+});
+app.get('/access', onlyUsers, (c) => c.json({ hasKey: Boolean(c.env.OPENAI_API_KEY) }));
+app.post('/store/:method', onlyUsers, async (c) => {
   const args = await c.req.json<readonly unknown[]>();
-  return c.body(await run(c.env, caller.user, c.req.param('method'), args));
+  return c.body(await run(c.env, c.get('user'), c.req.param('method'), args));
 });
 app.route('/', handler);
 export default app;

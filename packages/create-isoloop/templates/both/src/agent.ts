@@ -1,23 +1,18 @@
 import { SessionMemory } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
-import { assistant } from './assistant.ts';
-import { remoteStore } from './remote-store.ts';
+import type { Access } from './access.tsx';
+import { assistant, nextStep } from './assistant.ts';
+import { edgeStore } from './edge-store.ts';
+import { standIn } from './stand-in.ts';
 
-const exposed = exposeAgent(({ sessionId, options }: AgentSetup<{ readonly token: string }>) => {
-  const { token } = options;
-  const store = remoteStore(async (method, args) => {
-    const response = await fetch(`/store/${method}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-      body: JSON.stringify(args),
-    });
-    if (!response.ok) throw new Error(`The store answered with ${response.status}.`);
-    return response.json();
-  });
-  // The endpoint adds the key of the model.
-  const model = openai({ baseURL: '/llm/v1', model: 'default', apiKey: token });
-  return assistant(model, new SessionMemory(store, sessionId), sessionId);
+const exposed = exposeAgent(({ sessionId, options }: AgentSetup<Access>) => {
+  const { token, hasKey } = options;
+  const model = hasKey
+    ? // The endpoint adds the key of the model.
+      openai({ baseURL: '/llm/v1', model: 'default', apiKey: token })
+    : standIn(nextStep);
+  return assistant(model, new SessionMemory(edgeStore(token), sessionId), sessionId);
 });
 
 export type Assistant = typeof exposed;

@@ -1,12 +1,5 @@
-import { ReActAgent, tool, type ChatModel, type Memory } from '@isoloop/core';
-import * as z from 'zod';
-
-const timeIn = tool({
-  name: 'time_in',
-  description: 'The time in a time zone',
-  input: z.object({ zone: z.enum(['Asia/Tokyo', 'Europe/Paris', 'America/New_York']) }),
-  execute: ({ zone }) => ({ zone, time: new Date().toLocaleTimeString('en', { timeZone: zone }) }),
-});
+import { ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
+import { tools } from './tools.ts';
 
 /** Creates the agent. It is the same in the tab and at the edge. */
 export const assistant = (model: ChatModel, memory: Memory, sessionId: string) =>
@@ -16,5 +9,9 @@ export const assistant = (model: ChatModel, memory: Memory, sessionId: string) =
     sessionId,
     memory,
     model,
-    tools: [timeIn],
+    tools,
   });
+
+/** Says how the stand-in becomes a model. */
+export const nextStep =
+  'Put your key into the file .dev.vars, start `npm run dev` again, and load this page again.';

@@ -1,21 +1,20 @@
-import { ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler, type AgentSetup } from '@isoloop/edge';
-import * as z from 'zod';
+import { standIn } from './stand-in.ts';
+import { tools } from './tools.ts';
 
 interface Env {
   readonly MODEL: string;
   readonly MODEL_URL: string;
-  readonly OPENAI_API_KEY: string;
+  readonly OPENAI_API_KEY?: string;
   readonly CLIENT_TOKEN: string;
 }
 
-const timeIn = tool({
-  name: 'time_in',
-  description: 'The time in a time zone',
-  input: z.object({ zone: z.enum(['Asia/Tokyo', 'Europe/Paris', 'America/New_York']) }),
-  execute: ({ zone }) => ({ zone, time: new Date().toLocaleTimeString('en', { timeZone: zone }) }),
-});
+const chooseModel = ({ MODEL: model, MODEL_URL: baseURL, OPENAI_API_KEY: apiKey }: Env) =>
+  apiKey
+    ? openai({ baseURL, model, apiKey })
+    : standIn('Put your key into the file .dev.vars, and start `npm run dev` again.');
 
 /** A page gets the types of the tools from it: `useAgentChat<typeof assistant>`. */
 export const assistant = ({ env, sessionId, memory }: AgentSetup<Env>) =>
@@ -24,8 +23,8 @@ export const assistant = ({ env, sessionId, memory }: AgentSetup<Env>) =>
     systemPrompt: 'You are a helpful assistant. Answer briefly.',
     sessionId,
     memory,
-    model: openai({ baseURL: env.MODEL_URL, model: env.MODEL, apiKey: env.OPENAI_API_KEY }),
-    tools: [timeIn],
+    model: chooseModel(env),
+    tools,
   });
 
 const app = createAgentHandler<Env>({

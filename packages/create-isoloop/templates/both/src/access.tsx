@@ -1,0 +1,44 @@
+import { useEffect, useState, type ReactNode } from 'react';
+
+/** Answer of the endpoint to a right token. */
+export type Access = {
+  readonly token: string;
+  /** Whether the endpoint has a key for the model. */
+  readonly hasKey: boolean;
+};
+
+/** Asks for the token until the endpoint accepts it. Then shows what `children` returns. */
+export function WithAccess({ children }: { readonly children: (access: Access) => ReactNode }) {
+  const [access, setAccess] = useState<Access>();
+  const [problem, setProblem] = useState('');
+  const enter = (token: string) =>
+    checkToken(token).then(setAccess, (error: Error) => setProblem(error.message));
+  useEffect(() => {
+    const token: string | undefined = localStorage['token'];
+    if (token) void enter(token);
+  }, []);
+  if (access) return children(access);
+  return (
+    <form action={(fields) => enter(String(fields.get('token')))}>
+      <input name="token" aria-label="Your token" placeholder="Token from .dev.vars" required />
+      <button>Enter</button>
+      {problem && <p role="alert">{problem}</p>}
+    </form>
+  );
+}
+
+/** Forgets the token, and asks for another one. */
+export function leave(): void {
+  localStorage.removeItem('token');
+  location.reload();
+}
+
+async function checkToken(token: string): Promise<Access> {
+  const response = await fetch('/access', { headers: { authorization: `Bearer ${token}` } });
+  if (response.status === 401)
+    throw new Error('The token is wrong. The right one is in .dev.vars.');
+  if (!response.ok) throw new Error(`The endpoint answered with ${response.status}.`);
+  const { hasKey } = (await response.json()) as Omit<Access, 'token'>;
+  localStorage['token'] = token;
+  return { token, hasKey };
+}

@@ -1,0 +1,71 @@
+import type { AgentChatHelpers, AgentUIMessage } from '@isoloop/web-worker/react';
+import { useState } from 'react';
+import type { Assistant } from './agent.ts';
+import { Part } from './part.tsx';
+
+interface ConversationProps {
+  readonly chat: AgentChatHelpers<AgentUIMessage<Assistant>>;
+  /** What the reader can do about the error. */
+  readonly hint?: string;
+}
+
+const words = {
+  loading: 'Loading the chat…',
+  submitted: 'Waiting for the model…',
+  streaming: 'Answering…',
+  'other-tab': 'Answering a question of another tab…',
+  continuing: 'Continuing the answer…',
+  ready: '',
+  error: '',
+};
+
+/** Shows the messages of a chat, its error, and a form for the next message. */
+export function Conversation({ chat, hint }: ConversationProps) {
+  const [text, setText] = useState('');
+  const { messages, sendMessage, resumeStream, stop, isBusy, status, error, approvals } = chat;
+  const question = messages.findLast(({ role }) => role === 'user');
+  const isUnanswered = status === 'ready' && messages.at(-1)?.role === 'user';
+  const retry = () =>
+    // With the id of the question, the new answer replaces the old one.
+    question ? sendMessage({ ...question, messageId: question.id }) : resumeStream();
+  return (
+    <>
+      {messages.map((message) => (
+        <section key={message.id} className={message.role}>
+          {message.parts.map((part, index) => (
+            <Part
+              key={index}
+              part={part}
+              isRunning={isBusy && message === messages.at(-1)}
+              approvals={approvals}
+            />
+          ))}
+        </section>
+      ))}
+      <p role="status">{words[status]}</p>
+      {(error || isUnanswered) && (
+        <p role="alert">
+          {error?.message ?? 'This question has no answer.'} {hint}{' '}
+          <button onClick={retry}>Try again</button>
+        </p>
+      )}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void sendMessage({ text });
+          setText('');
+        }}
+      >
+        <input
+          aria-label="Your message"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button disabled={isBusy || status === 'loading' || !text.trim()}>Send</button>
+        <button type="button" disabled={!isBusy} onClick={() => stop()}>
+          Stop
+        </button>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import type { AgentApproval, AgentUIMessage } from '@isoloop/web-worker/react';
+import { getToolName, isToolUIPart } from 'ai';
+import type { Assistant } from './agent.ts';
+
+type AnyPart = AgentUIMessage<Assistant>['parts'][number];
+
+interface PartProps {
+  readonly part: AnyPart;
+  /** Whether the answer with this part is on its way. */
+  readonly isRunning: boolean;
+  readonly approvals: readonly AgentApproval[];
+}
+
+/** Shows a text, or a tool call with its state. */
+export function Part({ part, isRunning, approvals }: PartProps) {
+  if (part.type === 'text') return <p>{part.text}</p>;
+  if (!isToolUIPart(part)) return null;
+  const approval = approvals.find(({ id }) => id === part.toolCallId);
+  return (
+    <p className="tool">
+      <code>{`${getToolName(part)} ${JSON.stringify(part.input ?? {})}`}</code>{' '}
+      {stateOf(part, isRunning || approval !== undefined)}
+      {approval && (
+        <>
+          {' '}
+          <button onClick={approval.approve}>Approve</button>{' '}
+          <button onClick={() => approval.deny()}>Deny</button>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** `isOpen`: whether the call can still go on. */
+function stateOf(part: Extract<AnyPart, { toolCallId: string }>, isOpen: boolean): string {
+  if (part.approval?.approved === false) return 'was denied.';
+  switch (part.state) {
+    case 'approval-requested':
+      return isOpen ? 'waits for your approval.' : 'was not approved.';
+    case 'output-error':
+      return `failed. ${part.errorText}`;
+    case 'output-available':
+      // The types of a tool's input and output come from the agent.
+      if (part.type === 'tool-time_in') return `${part.output.zone}: ${part.output.time}`;
+      return JSON.stringify(part.output);
+    default:
+      return isOpen ? 'is running…' : 'was stopped.';
+  }
+}
