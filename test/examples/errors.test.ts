@@ -9,7 +9,7 @@ import { openaiResponses } from '@isoloop/core/openai';
 
 test('a failed agent call rejects with an error code, or resolves with a result if `throwOnError` is false', async () => {
   redirectFetch('https://api.openai.com/v1', '/fault/401/v1');
-  const model = openaiResponses({ model: 'gpt-5-mini' });
+  const model = openaiResponses({ model: 'gpt-5-mini', apiKey: 'sk-test' });
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region errors

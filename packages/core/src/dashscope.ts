@@ -2,10 +2,11 @@ import { AgentError } from './error/agent-error.ts';
 import { checkFields } from './error/check-fields.ts';
 import { dashScopeFormatter } from './provider/dashscope/dashscope-formatter.ts';
 import type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
-import { authorization } from './provider/authorization.ts';
+import { checkedBase } from './provider/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import { dashScopeError } from './provider/dashscope/dashscope-error.ts';
 import type { HttpModelOptions } from './provider/http-model-options.ts';
+import { httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
 export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
@@ -51,7 +52,8 @@ const hearing = /-audio|-omni|-asr/i;
  * The model's stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or with `ABORTED`. It
  * rejects with `INVALID_INPUT` if a provider option contradicts the protocol, and with
  * `CONFIGURATION` if the key has characters that a header cannot contain. Throws `CONFIGURATION`
- * for options that contradict each other.
+ * for a wrong option, such as a `baseURL` without a scheme, and for options that contradict each
+ * other.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
   checkFields(
@@ -63,7 +65,6 @@ export function dashscope(options: DashScopeOptions): ChatModel {
   const {
     model,
     baseURL = 'https://dashscope.aliyuncs.com/api/v1',
-    timeoutMs = 300_000,
     enableThinking,
     thinkingBudget,
   } = options;
@@ -81,22 +82,19 @@ export function dashscope(options: DashScopeOptions): ChatModel {
     enableThinking,
     thinkingBudget,
   });
-  const services = `${baseURL.replace(/\/+$/, '')}/services/aigc`;
+  const services = `${checkedBase(baseURL)}/services/aigc`;
   return {
     provider: 'dashscope',
     modelId: model,
     features,
-    async *stream(request, { signal, replyLength }) {
-      const headers = {
-        'x-dashscope-sse': 'enable',
-        ...(await authorization(options.apiKey)),
-        ...options.headers,
-      };
+    async *stream(request, context) {
+      const http = await httpRequest(options, context);
+      const headers = { 'x-dashscope-sse': 'enable', ...http.headers };
       const url = `${services}/${formatter.endpointOf(request)}-generation/generation`;
       const body = formatter.format(request);
       try {
         yield* streamReply(
-          () => ({ url, headers, body, fetch: options.fetch, signal, timeoutMs, replyLength }),
+          () => ({ ...http, url, api: '/api/v1', headers, body }),
           formatter.decoder(),
         );
       } catch (error) {

@@ -1,8 +1,9 @@
 import { checkFields } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
-import { authorization } from './provider/authorization.ts';
+import { checkedBase } from './provider/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import type { HttpModelOptions } from './provider/http-model-options.ts';
+import { httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
 export type { Fetch } from './provider/http-transport.ts';
@@ -35,7 +36,8 @@ export interface OpenAiOptions extends HttpModelOptions {
 /**
  * Creates a model for a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
  * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key has characters that a
- * header cannot contain.
+ * header cannot contain. Throws `CONFIGURATION` for a wrong option, such as a `baseURL` without a
+ * scheme.
  *
  * @example
  * const model = openai({ model: 'gpt-5-mini', apiKey });
@@ -48,9 +50,9 @@ export function openai(options: OpenAiOptions): ChatModel {
     options,
     'model:string baseURL:string|? fetch:function|? timeoutMs:count|?',
   );
-  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
+  const { model, baseURL = 'https://api.openai.com/v1' } = options;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
-  const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`;
+  const url = `${checkedBase(baseURL)}/chat/completions`;
   const formatter = openAiFormatter({
     ...options,
     features,
@@ -62,16 +64,12 @@ export function openai(options: OpenAiOptions): ChatModel {
     provider: 'openai',
     modelId: model,
     features,
-    stream: (request, { signal, replyLength }) =>
+    stream: (request, context) =>
       streamReply(
         async () => ({
+          ...(await httpRequest(options, context)),
           url,
-          headers: { ...(await authorization(options.apiKey)), ...options.headers },
           body: formatter.format(request),
-          fetch: options.fetch,
-          signal,
-          timeoutMs,
-          replyLength,
         }),
         formatter.decoder(),
       ),

@@ -79,7 +79,7 @@ test('the constructor rejects missing options', () => {
 });
 
 test.each<[part: object, message: string]>([
-  [{ on: { 'pre-actng': () => {} } }, 'There is no event `pre-actng`'],
+  [{ on: { 'pre-actng': () => {} } }, 'on has no option `pre-actng`. It has: run-start, '],
   [{ on: { 'pre-acting': { handler: () => {} } } }, 'on: pre-acting: handle must be a function'],
   [{ on: { 'pre-acting': 'x' } }, 'on: pre-acting must be an object'],
   [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],

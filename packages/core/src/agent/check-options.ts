@@ -50,11 +50,8 @@ const partFields =
   'mapEvent,wrapRun,wrapModel,wrapTool,wrapAnswer,wrapLimit:function|?';
 
 function checkHandlers({ on = {} }: AgentHook): void {
+  checkOptions('CONFIGURATION', 'on', on, eventNames);
   for (const [event, entry] of Object.entries(on)) {
-    if (!eventNames.split(' ').includes(event)) {
-      const message = `There is no event \`${event}\`. There are: ${eventNames.replaceAll(' ', ', ')}.`;
-      throw new AgentError('CONFIGURATION', message);
-    }
     const handler = typeof entry === 'function' ? { handle: entry } : entry;
     checkFields('CONFIGURATION', `on: ${event}`, handler, 'handle:function priority:number|?');
   }
@@ -82,10 +79,11 @@ export function checkCall(options: CallOptions): void {
   checkOptions('INVALID_INPUT', 'The call', options, callFields, agentFields);
   for (const [index, item] of options.decisions?.entries() ?? [])
     checkDecision(item, `Item ${index} of \`decisions\``);
-  const wrong = options.instructions?.findIndex((item) => !isMessage(item)) ?? -1;
-  if (wrong < 0) return;
-  const message = `Item ${wrong} of \`instructions\` is no message. Create it with systemMessage('…').`;
-  throw new AgentError('INVALID_INPUT', message);
+  for (const [index, item] of options.instructions?.entries() ?? []) {
+    if (isMessage(item)) continue;
+    const message = `Item ${index} of \`instructions\` is no message. Create it with systemMessage('…').`;
+    throw new AgentError('INVALID_INPUT', message);
+  }
 }
 
 const callFields =

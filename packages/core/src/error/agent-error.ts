@@ -11,7 +11,7 @@ import type { JsonObject } from '../message/json/json.ts';
  * - `INVALID_STATE`: a saved state is damaged or has an unknown version.
  * - `INVALID_INPUT`: an argument, option or request body is malformed.
  * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.
- * - `MODEL_AUTH`: the model's server refused the key (401, 403).
+ * - `MODEL_AUTH`: the model's server refused the key (401, 403), or the key is missing.
  * - `MODEL_RATE_LIMITED`: the model's server answered 429; `details` contains `retryAfterMs` if the
  *   server sent a delay.
  * - `MODEL_REQUEST`: the model's server refused the request for another reason (4xx).

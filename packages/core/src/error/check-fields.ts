@@ -3,8 +3,9 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 /**
  * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists
  * the fields as `key,key:kind|kind`, separated by blanks. A kind is a result of `typeof` such as
- * `string`, or `array`, or a kind in `wordsFor`. A method such as `read()` means an object with
- * this method. Any other word means exactly this value. `|?` at the end marks an optional field.
+ * `string`, or `array` or `iterator()` (an iterable). `count` means a number of 0 or more, and
+ * `share` a number from 0 to 1. `NaN` counts as none. A method such as `read()` means an object
+ * with this method. Any other word means exactly this value. `|?` at the end marks an optional field.
  */
 export function checkFields(
   code: AgentErrorCode,
@@ -14,11 +15,13 @@ export function checkFields(
 ): void {
   if (typeof value !== 'object' || value === null)
     throw new AgentError(code, `${where} must be an object; got ${kindOf(value)}.`);
-  for (const { key, kinds, isOptional } of fieldsIn(fields)) {
+  for (const { key, kinds } of fieldsIn(fields)) {
     const given = (value as Record<string, unknown>)[key];
-    if (given === undefined && isOptional) continue;
-    if (!kinds.length || kinds.some((kind) => isKind(given, kind))) continue;
-    const words = kinds.map(wordsOf).join(' or ');
+    if (kinds.some((kind) => isKind(given, kind))) continue;
+    const words = kinds
+      .filter((kind) => kind !== '?')
+      .map(wordsOf)
+      .join(' or ');
     throw new AgentError(code, `${where}: ${key} must be ${words}; got ${kindOf(given)}.`);
   }
 }
@@ -30,9 +33,8 @@ export function keysIn(fields: string): readonly string[] {
 
 interface Field {
   readonly key: string;
-  /** Empty for a key without a check. */
+  /** `['']` for a key without a check. */
   readonly kinds: readonly string[];
-  readonly isOptional: boolean;
 }
 
 /** Parsed lists of fields. There are few lists, and each new agent uses most of them. */
@@ -43,9 +45,7 @@ function fieldsIn(list: string): readonly Field[] {
   if (known) return known;
   const fields = list.split(' ').flatMap((field): readonly Field[] => {
     const [keys = '', kinds = ''] = field.split(':');
-    const wanted = kinds.split('|').filter((kind) => kind && kind !== '?');
-    const isOptional = kinds.endsWith('?');
-    return keys.split(',').map((key) => ({ key, kinds: wanted, isOptional }));
+    return keys.split(',').map((key) => ({ key, kinds: kinds.split('|') }));
   });
   parsed.set(list, fields);
   return fields;
@@ -76,23 +76,20 @@ export function checkOptions(
 }
 
 function isKind(given: unknown, kind: string): boolean {
+  if (!kind) return true;
+  if (kind === '?') return given === undefined;
   if (kind === 'array') return Array.isArray(given);
-  if (kind === 'texts')
-    return Array.isArray(given) && given.every((text) => typeof text === 'string' && text);
-  if (kind === 'whole') return Number.isInteger(given);
   if (kind === 'count') return typeof given === 'number' && given >= 0;
-  if (kind === 'share') return isKind(given, 'count') && Number(given) <= 1;
+  if (kind === 'share') return typeof given === 'number' && given >= 0 && given <= 1;
   if (kind.endsWith('()')) {
     const method = kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2);
     return typeof Object(given)[method] === 'function';
   }
-  return given === kind || (typeof given === kind && given !== null);
+  return given === kind || (typeof given === kind && given !== null && !Number.isNaN(given));
 }
 
 /** Words for error messages, by kind, or by the method that identifies an object. */
 const wordsFor: Readonly<Record<string, string>> = {
-  texts: 'an array of non-empty texts',
-  whole: 'a whole number',
   count: 'a number of 0 or more',
   share: 'a number from 0 to 1',
   'stream()': "a model such as openai({ model: 'gpt-5' })",

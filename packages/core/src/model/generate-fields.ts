@@ -1,4 +1,4 @@
 /** Fields of `GenerateOptions`, for `checkOptions`. */
 export const generateFields: string =
   'toolChoice:auto|none|required|object|? maxTokens,temperature:count|? topP:share|? ' +
-  'seed:whole|? stop:texts|? responseSchema,providerOptions:object|?';
+  'seed:number|? stop:array|? responseSchema,providerOptions:object|?';

@@ -58,15 +58,16 @@ export class EventReply {
 
   /**
    * Returns the last deltas at the end of the input. Some servers send no finish reason, and others
-   * send no `[DONE]`. A reply without both is an error.
+   * send no `[DONE]`. A reply without both is an error. `question`: text for the error about a
+   * reply that is no event stream.
    */
-  end(): readonly ModelDelta[] {
+  end(question = ''): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#streams;
     const problem = whole
-      ? badResponse('The reply is not an event stream', this.#head)
+      ? badResponse(`The reply is not an event stream${question}`, this.#head)
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;

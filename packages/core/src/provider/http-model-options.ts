@@ -6,9 +6,15 @@ export interface HttpModelOptions {
   readonly model: string;
   /**
    * Key for the header `Authorization: Bearer …`, or a function that returns the key before each
-   * request. Without a key, the header is not sent.
+   * request. Without a key, the header is not sent. A request to the default address then rejects
+   * with `MODEL_AUTH`, unless `headers` have an `authorization` or `fetch` is set.
    */
   readonly apiKey?: ApiKey;
+  /**
+   * Address of the API, without the path of a service. In a page, it may be a path of the page's
+   * own server, such as `/llm/v1`.
+   */
+  readonly baseURL?: string;
   /** Headers added to each request. They override the library's own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Function that sends requests. Default: the global `fetch` at the time of the request. */

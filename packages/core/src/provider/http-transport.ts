@@ -6,6 +6,7 @@ import { hasContent } from '../model/has-content.ts';
 import { Deadline } from '../model/deadline.ts';
 import { Pace } from '../model/pace.ts';
 import { ReplyLength } from '../model/reply-length.ts';
+import { addressOf, baseUrlQuestion } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
 import { ollamaAdvice } from './ollama-advice.ts';
 import { errorOfResponse } from './provider-error.ts';
@@ -19,11 +20,13 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Body of a POST as JSON text. Without it, the request is a GET. */
   readonly body?: string | undefined;
+  /** Path at the end of most base URLs of this API. Default: `/v1`. */
+  readonly api?: string;
   /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
-  /** Maximum wait for the response, and then for content, in milliseconds. */
-  readonly timeoutMs: number;
+  /** Maximum wait for the response, and then for content, in milliseconds. Default: 5 minutes. */
+  readonly timeoutMs?: number | undefined;
   /** Maximum length of the reply, in characters. Default: no limit. */
   readonly replyLength?: number | undefined;
   /** Function called after each network read. Its promise delays the deltas of the read. */
@@ -50,7 +53,8 @@ export async function* streamReply(
   decoder: ReplyDecoder,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const request = await prepare();
-  const deadline = new Deadline(request.signal, request.timeoutMs);
+  const question = baseUrlQuestion(request);
+  const deadline = new Deadline(request.signal, request.timeoutMs ?? 300_000);
   const length = new ReplyLength(request.replyLength ?? Infinity);
   const pace = new Pace(performance.now());
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -59,13 +63,13 @@ export async function* streamReply(
     reader = response.body?.getReader();
     if (!response.ok) {
       const text = await readError(reader, deadline);
-      throw errorOfResponse(response.status, response.headers, withoutSecrets(text, request));
+      throw errorOfResponse(response.status, response.headers, text, question);
     }
     const reply = new EventReply(decoder);
     for (let closing = 0; ;) {
       let bytes: Uint8Array | undefined;
       if (closing < closingReads) bytes = await read(reader, reply, deadline);
-      const deltas = bytes ? reply.push(bytes) : reply.end();
+      const deltas = bytes ? reply.push(bytes) : reply.end(question);
       length.add(deltas);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
@@ -143,7 +147,7 @@ function readable(error: unknown, request: HttpRequest, advice: string): AgentEr
   const reason = (Object(error) as Error).cause ?? error;
   const failure = new AgentError(
     'MODEL_UNREACHABLE',
-    clean(`The connection to ${request.url} failed: ${messageOf(reason)}${advice}`),
+    clean(`The connection to ${addressOf(request.url)} failed: ${messageOf(reason)}${advice}`),
     { retryable: true },
   );
   if (isError(reason)) failure.stack += clean(`\nCaused by: ${reason.stack}`);

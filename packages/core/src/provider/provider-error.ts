@@ -5,8 +5,16 @@ import { parseJson } from '../message/json/parse-json.ts';
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
-/** Returns the error for an HTTP status that is not a success. */
-export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
+/**
+ * Returns the error for an HTTP status that is not a success. `question`: text to add if the server
+ * does not know the address.
+ */
+export function errorOfResponse(
+  status: number,
+  headers: Headers,
+  text: string,
+  question = '',
+): AgentError {
   const wait = headers.get('retry-after') || 'none';
   // `retry-after-ms` is in milliseconds, `retry-after` in seconds or a date.
   const retryAfterMs = [
@@ -15,7 +23,8 @@ export function errorOfResponse(status: number, headers: Headers, text: string):
     Math.max(0, Date.parse(wait) - Date.now()),
   ].find((ms) => ms >= 0);
   const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-  const title = `HTTP ${status} from the model server`;
+  const isUnknown = status === 404 && !/model/i.test(text);
+  const title = `HTTP ${status} from the model server${isUnknown ? question : ''}`;
   return providerError(title, parseJson(text), text, details);
 }
 
@@ -24,7 +33,7 @@ export function errorOfResponse(status: number, headers: Headers, text: string):
  * 'error' }`, `{ code: 'text' }`, or the data of an `error` event.
  */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
-  const { error, object, code } = toObject(chunk);
+  const { error, object, code } = Object(chunk) as Record<string, unknown>;
   if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
   return providerError('The model server reported an error', chunk, JSON.stringify(chunk));
 }
@@ -54,7 +63,7 @@ function providerError(
   text: string,
   details: HttpDetails = {},
 ): AgentError {
-  const outer = toObject(Array.isArray(body) ? body[0] : body);
+  const outer = Object(Array.isArray(body) ? body[0] : body) as Record<string, unknown>;
   const inner = isRecord(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
@@ -83,10 +92,6 @@ function classify(status: number, words: string, httpStatus: number | undefined)
   if (contextLength.test(words)) return 'MODEL_CONTEXT_LENGTH';
   if (status === 408) return 'MODEL_TIMEOUT';
   return status >= 500 || !httpStatus ? 'MODEL_SERVER' : 'MODEL_REQUEST';
-}
-
-function toObject(value: unknown): Record<string, unknown> {
-  return Object(value) as Record<string, unknown>;
 }
 
 function isText(value: unknown): value is string {

@@ -2,8 +2,6 @@ import { AgentError } from '../error/agent-error.ts';
 import type { Deadline } from '../model/deadline.ts';
 import type { HttpRequest } from './http-transport.ts';
 
-const isRedirect = /^30[12378]$/;
-
 const mostRedirects = 5;
 
 /**
@@ -21,24 +19,22 @@ export async function sendRequest(request: HttpRequest, deadline: Deadline): Pro
     const response = await deadline.wait(() =>
       send(url, { ...content, signal: deadline.signal, redirect: 'manual' }),
     );
-    const { status, type } = response;
-    if (type !== 'opaqueredirect' && !isRedirect.test(`${status}`)) return response;
+    const { status } = response;
+    // In a browser, the status of a redirect is 0.
+    if (status && (status < 301 || status > 308)) return response;
     response.body?.cancel().catch(() => undefined);
-    const target = targetOf(response, url);
+    const location = response.headers.get('location');
+    const isKnown = location !== null && URL.canParse(location, url);
+    const target = isKnown ? new URL(location, url) : undefined;
     // A request for a reply makes no sense with another method, which 303 asks for.
     const isNear = target && target.origin === new URL(url).origin;
     if (!isNear || status === 303 || redirects >= mostRedirects) {
       const where = target?.origin ?? 'a hidden address';
       throw new AgentError(
         'MODEL_BAD_RESPONSE',
-        `The model server redirects to ${where}. Set baseURL to the final address if you trust it.`,
+        `The model server redirects to ${where}. Set baseURL to it if you trust it.`,
       );
     }
     url = target.href;
   }
-}
-
-function targetOf({ headers }: Response, url: string): URL | undefined {
-  const location = headers.get('location');
-  return location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
 }

@@ -1,3 +1,4 @@
+import { addressOf } from './base-url.ts';
 import type { HttpRequest } from './http-transport.ts';
 
 /** Shorter values are not secrets, and removing them would remove words. */
@@ -8,7 +9,8 @@ const shortest = 8;
  * runtimes quote what was sent, such as a wrong key.
  */
 export function withoutSecrets(text: string, { url, headers }: HttpRequest): string {
-  const parts = (url.match(/\/\/[^/]*@|\?.*/g) ?? []).flatMap((part) => part.split(/[/?&=@:#]+/));
+  const address = addressOf(url);
+  const parts = url.split(/[/?&=@:#]+/).filter((part) => !address.includes(part));
   return Object.values(headers)
     .map((value) => value.trim().replace(/^(bearer|basic) +/i, ''))
     .concat(parts)

@@ -247,7 +247,7 @@ const toolFields =
   'server:string|? execute:function|? ' +
   // The fields of a finished tool are allowed too, so that `tool({ ...other, description })` can
   // copy a tool.
-  'groups,schema,fork,mayAskApproval,takesDecisions,alwaysOffered:?';
+  'groups,schema,fork,mayAskApproval,takesDecisions,alwaysOffered';
 
 function makeTool<const S extends SchemaLike>(
   options: ToolOptions<S>,

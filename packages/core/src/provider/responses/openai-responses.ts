@@ -2,8 +2,9 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
-import { authorization } from '../authorization.ts';
+import { checkedBase } from '../base-url.ts';
 import type { HttpModelOptions } from '../http-model-options.ts';
+import { httpRequest } from '../http-request.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
 import { streamResponse } from './stream-response.ts';
@@ -64,8 +65,8 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
       'features:object|? reasoning:object|? builtInTools:array|? encryptedReasoning:boolean|? ' +
       'previousResponse:boolean|? background:boolean|? timeoutMs:count|?',
   );
-  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
-  const url = `${baseURL.replace(/\/+$/, '')}/responses`;
+  const { model, baseURL = 'https://api.openai.com/v1' } = options;
+  const url = `${checkedBase(baseURL)}/responses`;
   const origin = URL.canParse(url) ? new URL(url).host : url;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const formatter = responsesFormatter({
@@ -84,9 +85,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     features,
     async *stream(request, context) {
       refuseMissing(request);
-      const headers = { ...(await authorization(options.apiKey)), ...options.headers };
-      const { signal, replyLength } = context;
-      const http = { url, headers, fetch: options.fetch, signal, timeoutMs, replyLength };
+      const http = { ...(await httpRequest(options, context)), url };
       const exchange = { http, origin, model, formatter, request };
       if (options.background && context.kept)
         yield* streamInBackground({ ...exchange, kept: context.kept });

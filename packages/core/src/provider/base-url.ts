@@ -1,0 +1,33 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { HttpRequest } from './http-transport.ts';
+
+/** Path of a service, which a model adds to the base URL. */
+const service = /\/(chat\/completions|responses|services\/aigc)(\/.*)?$/;
+
+/**
+ * Returns the base URL without slashes at its end. A path such as `/llm/v1` is a base URL, too: it
+ * belongs to the page's own server. Throws `CONFIGURATION` for a base URL without a scheme, and for
+ * the address of a service.
+ */
+export function checkedBase(baseURL: string): string {
+  const base = baseURL.replace(/\/+$/, '');
+  if (/^([\w+-]+:\/)?\.*\//.test(baseURL) && !service.test(base)) return base;
+  const message = `baseURL must be like https://host/v1; got ${addressOf(baseURL)}.`;
+  throw new AgentError('CONFIGURATION', message);
+}
+
+/** Returns an address without credentials, query and fragment, for error messages. */
+export function addressOf(url: string): string {
+  return url.replace(/^([^/]*\/\/)?[^/]*@|[?#].*/g, '$1');
+}
+
+/**
+ * Returns a question for an error, if the server may be no model's server. The server's reply
+ * follows in the error.
+ */
+export function baseUrlQuestion({ url, api = '/v1' }: Pick<HttpRequest, 'url' | 'api'>): string {
+  const address = addressOf(url);
+  const likely = address.replace(service, api);
+  const guess = likely === address || /\/v\d/.test(address) ? '' : ` Try ${likely}.`;
+  return `. Is the base URL of ${address} right?${guess} The reply`;
+}
