@@ -39,6 +39,13 @@ export function invalidField(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
+/** Throws `INVALID_INPUT` for a field without one of the names. `path`: place of the object. */
+export function checkNames(given: RequestBody, names: readonly string[], path = ''): void {
+  const other = Object.keys(given).find((name) => given[name] != null && !names.includes(name));
+  if (other !== undefined)
+    throw invalidField(path + other, `is not supported. Use: ${names.join(', ')}`);
+}
+
 /**
  * Returns the posted messages, still unchecked. Throws `INVALID_INPUT` if `messages` is not a list,
  * and `PAYLOAD_TOO_LARGE` if it has more than `max` messages.

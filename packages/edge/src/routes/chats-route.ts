@@ -6,8 +6,8 @@ import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { KvStore } from '../store/kv-store.ts';
 import { KvTitles } from '../store/kv-titles.ts';
 import { invalidField } from '../http/request-body.ts';
+import { forgetSession } from '../session/session-acts.ts';
 import { askerOf } from '../session/session-command.ts';
-import { makeAgent } from '../turn/session-agent.ts';
 import { checkSession, openMemory } from '../turn/session.ts';
 
 const maxLimit = 1000;
@@ -52,14 +52,7 @@ export async function deleteRoute(
   if (ask) return ask({ type: 'delete' });
   const setup = { env: c.env, sessionId, user };
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
-  const { agent, settled, forget } = await makeAgent(settings, {
-    ...setup,
-    memory,
-    model: settings.models[0]!,
-  });
-  await settled?.();
-  await forget?.(sessionId);
-  await agent.memory.clear();
+  await forgetSession(settings, setup, memory);
   const kv = settings.memory ? undefined : kvOf(c);
   if (kv) await new KvTitles(kv, user).delete(sessionId);
   return new Response(null, { status: 204 });

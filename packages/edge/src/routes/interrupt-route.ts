@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { invalidField, readJson } from '../http/request-body.ts';
+import { checkNames, invalidField, readJson } from '../http/request-body.ts';
 import { askerOf } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 
@@ -28,10 +28,9 @@ export async function interruptRoute(
   const hasBody = c.req.header('content-type') !== undefined;
   const reading = hasBody && readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true });
   const body = (await reading) || {};
-  const { mode = 'stop', message, reason } = body;
+  checkNames(body, ['mode', 'reason']);
+  const { mode = 'stop', reason } = body;
   if (mode !== 'stop' && mode !== 'abort') throw invalidField('mode', 'must be "stop" or "abort"');
-  if (message !== undefined)
-    throw invalidField('message', 'is not accepted: send your own words as `reason`');
   if (reason !== undefined && (mode !== 'stop' || !isReason(reason))) {
     throw invalidField(
       'reason',

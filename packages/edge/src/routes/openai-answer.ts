@@ -19,7 +19,7 @@ import { sessionObject } from '../session/session-command.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
 import { readKey } from '../turn/asked-again.ts';
-import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from '../turn/event-stream.ts';
+import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
 import type { EventStreamOptions } from '../turn/event-stream.ts';
 import { readEcho } from '../turn/session.ts';
 import { makeAgent } from '../turn/session-agent.ts';
@@ -130,11 +130,9 @@ async function streamed(
   { face, call }: OpenAiRequest,
   options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
 ): Promise<Response> {
-  const body = eventStream({
+  return streamResponse(face, {
     ...options,
     batches: await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput),
     encode: answerEncoder(face, call),
-    isNamed: face.kind === 'response',
   });
-  return new Response(body, { headers: eventStreamHeaders });
 }

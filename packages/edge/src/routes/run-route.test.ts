@@ -178,7 +178,7 @@ test('/api/run with `id` names the field that a run has', async () => {
   expect([response.status, await response.json()]).toMatchObject([
     400,
     {
-      error: { message: expect.stringMatching(/^`id` is not a field of a run\. Use: sessionId,/) },
+      error: { message: expect.stringMatching(/^`id` is not supported\. Use: sessionId,/) },
     },
   ]);
 });

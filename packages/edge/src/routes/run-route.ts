@@ -2,7 +2,7 @@ import { userMessage } from '@isoloop/core';
 import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { checkModel, invalidField, readJson } from '../http/request-body.ts';
+import { checkModel, checkNames, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { turnHost, type HostSettings } from '../session/host/turn-host.ts';
@@ -29,7 +29,8 @@ export async function runRoute(
 ): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  checkNames(body);
+  // A misspelled `input` would otherwise be ignored, and the agent would continue from the log.
+  checkNames(body, ['sessionId', 'model', 'input', 'decisions']);
   const host = turnHost(c, settings, checkSession(body['sessionId'], 'sessionId'));
   const lastEventId = c.req.header('last-event-id');
   if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
@@ -42,18 +43,6 @@ export async function runRoute(
     face: { kind: 'events' },
     echo: readEcho(c),
   });
-}
-
-const fields: readonly string[] = ['sessionId', 'model', 'input', 'decisions'];
-
-/**
- * Throws for an unknown field. A misspelled `input` would otherwise be ignored, and the agent would
- * continue from the log.
- */
-function checkNames(body: RequestBody): void {
-  const unknown = Object.keys(body).find((field) => !fields.includes(field));
-  if (unknown !== undefined)
-    throw invalidField(unknown, `is not a field of a run. Use: ${fields.join(', ')}`);
 }
 
 function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {

@@ -6,13 +6,7 @@ import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
 import { answerEncoder, isOpenAiFace, wholeAnswer } from '../completions/completion-answer.ts';
 import type { OpenAiFace } from '../completions/completion-answer.ts';
-import {
-  awaitOpening,
-  eventStream,
-  eventStreamHeaders,
-  hasOutput,
-  uiStreamHeaders,
-} from '../turn/event-stream.ts';
+import { awaitOpening, hasOutput, streamResponse } from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { faceOfTurn } from './response-id.ts';
@@ -80,23 +74,18 @@ export async function liveResponse(
       : stream.batches();
   };
   const batches = read();
-  return new Response(
-    eventStream({
-      // A client that reconnects may have seen all events, so no opening batch may come.
-      batches:
-        waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
-      encode: (batch) => encode(batch),
-      // Events of agents that run as tools have another run id, but their `seq` counts within this
-      // run.
-      place: (batch) =>
-        live && !isOpenAiFace(face) ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined,
-      isNamed: face.kind === 'response',
-      keepAliveMs: settings.limits.keepAliveMs,
-      // A disconnected client does not stop the turn, because other clients may still read it.
-      onCancel: () => {},
-    }),
-    { headers: face.kind === 'ui' ? uiStreamHeaders : eventStreamHeaders },
-  );
+  return streamResponse(face, {
+    // A client that reconnects may have seen all events, so no opening batch may come.
+    batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
+    encode: (batch) => encode(batch),
+    // Events of agents that run as tools have another run id, but their `seq` counts within this
+    // run.
+    place: (batch) =>
+      live && !isOpenAiFace(face) ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined,
+    keepAliveMs: settings.limits.keepAliveMs,
+    // A disconnected client does not stop the turn, because other clients may still read it.
+    onCancel: () => {},
+  });
 }
 
 async function encoderOf(

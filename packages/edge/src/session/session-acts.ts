@@ -88,7 +88,7 @@ export async function shownMessages(
 
 /** Deletes the log of a session, and what its agent stores elsewhere. */
 export async function forgetSession(
-  settings: SessionSettings,
+  settings: Pick<SessionSettings, 'agent' | 'models'>,
   setup: SessionSetup,
   memory: Memory,
 ): Promise<void> {

@@ -27,11 +27,11 @@ export type OpenAiApi = 'completions' | 'responses';
  * an invalid value.
  */
 export function readClientTools(body: RequestBody, api: OpenAiApi): ClientTools {
-  const { tools: given = [], tool_choice: choice, parallel_tool_calls: parallel } = body;
-  if (!Array.isArray(given ?? [])) throw invalidField('tools', 'must be a list');
-  const list: readonly unknown[] = (given as readonly unknown[] | null) ?? [];
+  const { tool_choice: choice, parallel_tool_calls: parallel } = body;
+  const list = body['tools'] ?? [];
+  if (!Array.isArray(list)) throw invalidField('tools', 'must be a list');
   if (list.length > maxTools) throw invalidField('tools', `has more than ${maxTools} tools`);
-  const tools = list.map((each, index) => readTool(each, `tools[${index}]`, api));
+  const tools = list.map((each: unknown, index) => readTool(each, `tools[${index}]`, api));
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (twice >= 0) throw invalidField(`tools[${twice}]`, 'has the name of another tool');

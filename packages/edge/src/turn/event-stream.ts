@@ -14,8 +14,6 @@ export interface EventStreamOptions {
    * sends this id as `Last-Event-ID`.
    */
   readonly place?: (batch: EventBatch) => string | undefined;
-  /** Whether each event has its `type` as its name, as in the Responses API. Default false. */
-  readonly isNamed?: boolean;
   /** Maximum time without data, in milliseconds. */
   readonly keepAliveMs: number;
   /** Called when the client disconnects. */
@@ -28,9 +26,10 @@ export interface EventStreamOptions {
  * Creates the body of an event stream, with one chunk of bytes per batch. Encodes a batch only when
  * the client reads it. The stream ends with `[DONE]`, also after the `error` event of a failed run.
  */
-export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
-  const toEvent = options.isNamed ? toNamedEvent : toPlainEvent;
+function eventStream(
+  { batches, encode, place, keepAliveMs, onCancel, onError }: EventStreamOptions,
+  toEvent: (chunk: object) => string,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | null = null;
   let waiting = false;
@@ -92,17 +91,22 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
   }
 }
 
-export const eventStreamHeaders: Readonly<Record<string, string>> = {
+/** Returns a response with an event stream in the format `kind` of a client. */
+export function streamResponse(
+  { kind }: { readonly kind: string },
+  options: EventStreamOptions,
+): Response {
+  // In the Responses API, the name of each event is its `type`.
+  const body = eventStream(options, kind === 'response' ? toNamedEvent : toPlainEvent);
+  const ofUi = kind === 'ui' && { 'x-vercel-ai-ui-message-stream': 'v1' };
+  return new Response(body, { headers: { ...streamHeaders, ...ofUi } });
+}
+
+const streamHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   connection: 'keep-alive',
   'x-accel-buffering': 'no',
-};
-
-/** Headers of a stream for clients of the AI SDK. */
-export const uiStreamHeaders: Readonly<Record<string, string>> = {
-  ...eventStreamHeaders,
-  'x-vercel-ai-ui-message-stream': 'v1',
 };
 
 const preludes: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Decision } from '@isoloop/core';
 import type { EdgeLimits } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
+import { checkNames, invalidField } from '../http/request-body.ts';
 import { checkSizes } from './decisions.ts';
 
 /** Fields that only one type of decision has, for each type that a client may send. */
@@ -35,13 +35,7 @@ function readDecision(item: unknown, param: string): Decision {
   const fields = fieldsOf.get(type);
   if (!fields)
     throw invalidField(`${param}.type`, 'must be "approve", "edit", "reject" or "result"');
-  const known = ['type', 'toolUseId', 'name', ...fields];
-  const unknown = Object.keys(given).find((field) => !known.includes(field));
-  if (unknown !== undefined)
-    throw invalidField(
-      `${param}.${unknown}`,
-      `is not a field of this decision. Use: ${known.join(', ')}`,
-    );
+  checkNames(given, ['type', 'toolUseId', 'name', ...fields], `${param}.`);
   if (typeof toolUseId !== 'string' || !toolUseId)
     throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
   if (name !== undefined && (typeof name !== 'string' || !name))

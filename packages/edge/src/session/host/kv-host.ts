@@ -4,12 +4,7 @@ import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { answerEncoder, isOpenAiFace, wholeAnswer } from '../../completions/completion-answer.ts';
 import type { EdgeEnv } from '../../handler-options.ts';
-import {
-  awaitOpening,
-  eventStream,
-  eventStreamHeaders,
-  uiStreamHeaders,
-} from '../../turn/event-stream.ts';
+import { awaitOpening, streamResponse } from '../../turn/event-stream.ts';
 import { keepTurn } from '../../turn/keep-turn.ts';
 import { toPublicEvents } from '../../turn/public-events.ts';
 import { makeAgent } from '../../turn/session-agent.ts';
@@ -48,18 +43,14 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, sessionId: s
       }
       const given = stream.batches()[Symbol.asyncIterator]();
       const batches = await awaitOpening(given, (batch) => opens(face, batch));
-      const body = eventStream({
+      return streamResponse(face, {
         batches,
         encode: await encoderOf(request, memory),
         // A client that lost its connection sends this id with its next request, so that the
         // request starts no second turn. This host cannot replay events.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
-        isNamed: face.kind === 'response',
         keepAliveMs: settings.limits.keepAliveMs,
         onCancel: leave,
-      });
-      return new Response(body, {
-        headers: face.kind === 'ui' ? uiStreamHeaders : eventStreamHeaders,
       });
     },
     reconnect: async () =>
