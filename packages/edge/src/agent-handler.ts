@@ -68,6 +68,8 @@ export function createAgentHandler<
   const settings: HandlerSettings = {
     ...(options as AgentHandlerOptions<Env> as AgentHandlerOptions),
     models: options.models ?? ['default'],
+    clientSettings: options.clientSettings ?? ['maxTokens', 'temperature'],
+    thinking: options.thinking ?? true,
     limits: { ...defaultLimits, ...options.limits },
     sessions: { ...defaultSessions, ...options.sessions },
   };

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { checkFields } from '@isoloop/core/adapter';
+import { clientSettings } from './completions/model-settings.ts';
 import { isOrigin } from './http/is-origin.ts';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
 
@@ -13,13 +14,16 @@ export function checkOptions(settings: HandlerSettings): void {
     'CONFIGURATION',
     'createAgentHandler',
     settings,
-    'approvals:at-least-once|? models:array secrets:array|function|? cors:array|?',
+    'approvals:at-least-once|? models,clientSettings:array thinking:boolean ' +
+      'secrets:array|function|? cors:array|?',
   );
   if (!models.length)
     throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
   if (store && memory) throw wrong('give either store or memory');
   if (store !== undefined && typeof Object(store).setMany !== 'function')
     throw wrong('store must be a KeyValueStore, such as unstorageStore(driver)');
+  if (!settings.clientSettings.every((name) => clientSettings.includes(name)))
+    throw wrong(`clientSettings can only have ${clientSettings.join(', ')}`);
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);

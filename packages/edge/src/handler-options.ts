@@ -2,6 +2,7 @@ import type { Awaitable, KeyValueStore, Memory, ReActAgent } from '@isoloop/core
 import type { Hono } from 'hono';
 import type { LlmProxy } from './proxy/llm-options.ts';
 import type { RateLimiter } from './http/rate-limit.ts';
+import type { ClientSetting } from './completions/model-settings.ts';
 import type { SchemaChecker } from './completions/response-format.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
@@ -122,6 +123,18 @@ export interface AgentHandlerOptions<
    * @default 'as-user'
    */
   readonly systemMessages?: 'as-user' | 'keep';
+  /**
+   * Model settings that a `/v1` client may choose for each reply of the run. A request with another
+   * one gets 400 `INVALID_INPUT`, unless its value is the usual one.
+   * @default ['maxTokens', 'temperature']
+   */
+  readonly clientSettings?: readonly ClientSetting[];
+  /**
+   * Whether `/v1` shows the model's thinking, in streams and in whole answers. Chat completions have
+   * it as `reasoning_content`, responses as summaries in `reasoning` items.
+   * @default true
+   */
+  readonly thinking?: boolean;
   /**
    * Function that validates `/v1` answers against the JSON Schema that a client sends: pass
    * `jsonSchema` of `@isoloop/core/json-schema`. Default: checks only that the answer is JSON.
@@ -267,6 +280,8 @@ export interface RequestVariables {
 /** Options of the handler with the defaults filled in. */
 export interface HandlerSettings<Env extends object = object> extends AgentHandlerOptions<Env> {
   readonly models: readonly string[];
+  readonly clientSettings: readonly ClientSetting[];
+  readonly thinking: boolean;
   readonly limits: EdgeLimits;
   readonly sessions: SessionOptions;
 }

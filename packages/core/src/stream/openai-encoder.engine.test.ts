@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { AgentError, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
+import {
+  AgentError,
+  ReActAgent,
+  textOf,
+  tool,
+  type CallOptions,
+  type ModelDelta,
+} from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { jsonMode } from '@isoloop/core/output';
 import {
@@ -7,6 +14,7 @@ import {
   fromOpenAiMessages,
   toChatCompletion,
   type ChatCompletionChunk,
+  type OpenAiEncoderOptions,
   type OpenAiError,
 } from '@isoloop/core/openai';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
@@ -19,9 +27,13 @@ const echo = tool({
   execute: () => 'echo',
 });
 
-async function chunksOf(replies: readonly ScriptedReply[], options: CallOptions = {}) {
+async function chunksOf(
+  replies: readonly ScriptedReply[],
+  options: CallOptions = {},
+  encoding: OpenAiEncoderOptions = about,
+) {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [echo] });
-  const encoder = createOpenAiEncoder(about);
+  const encoder = createOpenAiEncoder(encoding);
   const stream = agent.stream('go', { throwOnError: false, ...options });
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
   for await (const batch of stream.batches()) chunks.push(...encoder.encode(batch));
@@ -30,6 +42,9 @@ async function chunksOf(replies: readonly ScriptedReply[], options: CallOptions 
 
 const contents = (chunks: readonly (ChatCompletionChunk | OpenAiError)[]) =>
   chunks.flatMap((chunk) => ('choices' in chunk ? (chunk.choices[0]?.delta.content ?? []) : []));
+
+const thinks = (id: string, delta: string): ModelDelta => ({ type: 'thinking', id, delta });
+const says = (id: string, delta: string): ModelDelta => ({ type: 'text', id, delta });
 
 test('the OpenAI encoder encodes an answer as role, deltas, finish reason and usage', async () => {
   const { chunks, result } = await chunksOf([{ thinking: 'hm', text: 'Hello you.' }]);
@@ -51,6 +66,31 @@ test('the OpenAI encoder encodes an answer as role, deltas, finish reason and us
     usage: { total_tokens: 15 },
   });
 });
+
+test.each([undefined, false])(
+  'with `reasoning: %s`, a stream and a whole completion agree about the thinking',
+  async (reasoning) => {
+    const given = reasoning === undefined ? {} : { reasoning };
+    const replies: ScriptedReply[] = [
+      { thinking: 'First.', toolCalls: [{ name: 'echo' }] },
+      {
+        deltas: [
+          [thinks('1', 'One.')],
+          [thinks('2', 'Two.'), thinks('2', ' More.')],
+          [says('3', 'Done.')],
+        ],
+      },
+    ];
+    const { chunks, result } = await chunksOf(replies, {}, { ...about, ...given });
+    const shown = reasoning === false ? undefined : 'One.\n\nTwo. More.';
+    const thoughts = chunks.flatMap((chunk) =>
+      'choices' in chunk ? (chunk.choices[0]?.delta.reasoning_content ?? []) : [],
+    );
+    expect(thoughts.join('')).toBe(shown === undefined ? '' : `First.\n\n${shown}`);
+    const { message } = toChatCompletion(result, { ...about, ...given }).choices[0]!;
+    expect([message.content, message.reasoning_content]).toEqual(['Done.', shown]);
+  },
+);
 
 test('the texts of several replies are separated, and tools are hidden', async () => {
   const { chunks } = await chunksOf([

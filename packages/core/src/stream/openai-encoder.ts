@@ -2,7 +2,7 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { PendingCall } from '../event/pending-call.ts';
 import type { Usage } from '../model/usage.ts';
-import { messageOf } from './block-message.ts';
+import { messageOf, thinkingOf } from './block-message.ts';
 import { endingOf } from './ending.ts';
 import { argumentsText, arePending, externalCalls, withdrawnCall } from './external-calls.ts';
 
@@ -18,6 +18,8 @@ export interface OpenAiEncoderOptions {
    * false.
    */
   readonly includeUsage?: boolean;
+  /** Whether to show the model's thinking, as `reasoning_content`. Default true. */
+  readonly reasoning?: boolean;
   /**
    * Whether the text is sent as one chunk at the end. Use it for answers such as JSON, where the
    * text of failed attempts must not be sent. Default false.
@@ -85,6 +87,7 @@ export interface ChatCompletion {
     readonly message: {
       readonly role: 'assistant';
       readonly content: string | null;
+      readonly reasoning_content?: string;
       readonly refusal: null;
       readonly tool_calls?: readonly ChatCompletionToolCall[];
     };
@@ -112,10 +115,10 @@ export interface OpenAiEncoder {
  * Creates an encoder that converts agent events to chat-completion chunks and joins adjacent
  * deltas. Use one encoder per run. Tool calls that the agent runs itself are not sent. External
  * tool calls end the run and become `tool_calls`. A blank line separates the texts of several
- * replies, and the text of an interrupt from the reply that it cut. If a hook causes a `step-reset`, text that was already sent stays.
+ * replies, their thinking, and the text of an interrupt from the reply that it cut. If a hook causes a `step-reset`, text that was already sent stays.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
-  const { id, created, model } = options;
+  const { id, created, model, reasoning = true } = options;
   const chunk = (
     delta: Delta,
     finish: ChatCompletionFinish | null = null,
@@ -126,8 +129,8 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     model,
     choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
   });
-  /** Message of the last text. */
-  let wrote: string | undefined;
+  const beforeText = separator();
+  const beforeThinking = separator();
   /** Arguments that were sent so far, by the id of the tool call. */
   const told = new Map<string, string>();
 
@@ -151,8 +154,10 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
       case 'run-start':
         return [chunk({ role: 'assistant', content: '' })];
       case 'reasoning-chunk':
-        if (event.kind === 'thinking') return [chunk({ reasoning_content: event.delta })];
-        break;
+        if (event.kind === 'text') break;
+        return reasoning
+          ? [chunk({ reasoning_content: beforeThinking(event.blockId) + event.delta })]
+          : [];
       case 'summary-chunk':
         break;
       case 'tool-input-chunk':
@@ -187,10 +192,7 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
         return [];
     }
     if (options.wholeText) return [];
-    const message = messageOf(event.blockId);
-    const apart = wrote !== undefined && wrote !== message ? '\n\n' : '';
-    wrote = message;
-    return [chunk({ content: apart + event.delta })];
+    return [chunk({ content: beforeText(messageOf(event.blockId)) + event.delta })];
   };
 
   return {
@@ -205,15 +207,16 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
 }
 
 /**
- * Returns the completion for an agent call that has ended. It contains the text of the last reply
- * and the pending external tool calls.
+ * Returns the completion for an agent call that has ended. It contains the text and the thinking of
+ * the last reply, and the pending external tool calls.
  */
 export function toChatCompletion(
   result: AgentResult,
   options: OpenAiEncoderOptions,
 ): ChatCompletion {
-  const { id, created, model } = options;
+  const { id, created, model, reasoning = true } = options;
   const calls = externalCalls(result).map(toToolCall);
+  const thinking = reasoning ? thinkingOf(result.message).join('\n\n') : '';
   return {
     id,
     object: 'chat.completion',
@@ -225,6 +228,7 @@ export function toChatCompletion(
         message: {
           role: 'assistant',
           content: result.text || (calls.length ? null : ''),
+          ...(thinking && { reasoning_content: thinking }),
           refusal: null,
           ...(calls.length && { tool_calls: calls }),
         },
@@ -242,6 +246,16 @@ export function toOpenAiError(error: {
 }): OpenAiError {
   const { code, message } = error;
   return { error: { message, type: typeOf(code), code, param: null } };
+}
+
+/** Returns a function that returns a blank line when a text does not belong to the one before. */
+function separator(): (of: string) => string {
+  let last: string | undefined;
+  return (of) => {
+    const text = last !== undefined && last !== of ? '\n\n' : '';
+    last = of;
+    return text;
+  };
 }
 
 function typeOf(code: string): string {

@@ -1,19 +1,13 @@
 import { createMessage } from '@isoloop/core';
-import type {
-  CallOptions,
-  GenerateOptions,
-  JsonObject,
-  JsonValue,
-  Msg,
-  ReActAgent,
-} from '@isoloop/core';
+import type { CallOptions, JsonObject, JsonValue, Msg, ReActAgent } from '@isoloop/core';
 import { jsonClaim } from '@isoloop/core/adapter';
 import { readClientTools, refuseOwnNames, withClientTools } from '../turn/client-tools.ts';
 import type { OpenAiApi } from '../turn/client-tools.ts';
-import type { EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { invalidField } from '../http/request-body.ts';
+import type { HandlerSettings } from '../handler-options.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { withoutSystem } from './completion-messages.ts';
+import { readSettings } from './model-settings.ts';
+import { callFields, pick } from './request-fields.ts';
 import { readResponseFormat } from './response-format.ts';
 
 /** Settings for the answer to a request of chat completions or of the Responses API. */
@@ -31,45 +25,22 @@ export interface CompletionCall {
   readonly check: (agent: ReActAgent) => void;
 }
 
-export type CallSettings = Pick<HandlerSettings, 'jsonSchema' | 'limits' | 'systemMessages'>;
-
-const fields: Readonly<Record<OpenAiApi, readonly string[]>> = {
-  completions: [
-    'tools',
-    'tool_choice',
-    'parallel_tool_calls',
-    'response_format',
-    'temperature',
-    'max_completion_tokens',
-    'max_tokens',
-  ],
-  responses: [
-    'tools',
-    'tool_choice',
-    'parallel_tool_calls',
-    'text',
-    'temperature',
-    'max_output_tokens',
-    'instructions',
-  ],
-};
+export type CallSettings = Pick<
+  HandlerSettings,
+  'clientSettings' | 'jsonSchema' | 'limits' | 'systemMessages'
+>;
 
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
-export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
-  const given = fields[api].flatMap((field) =>
-    body[field] == null ? [] : [[field, body[field]] as const],
-  );
-  return { api, ...Object.fromEntries(given) };
+export function callFieldsOf(body: RequestBody, api: OpenAiApi): RequestBody {
+  return { api, ...pick(body, callFields[api]) };
 }
 
 /**
- * Reads the settings for the answer to a request, from its `callFields`. Throws `INVALID_INPUT`,
+ * Reads the settings for the answer to a request, from its `callFieldsOf`. Throws `INVALID_INPUT`,
  * with the field's name, for an invalid field.
  */
-export function readCall(
-  body: RequestBody,
-  { jsonSchema, limits, systemMessages }: CallSettings,
-): CompletionCall {
+export function readCall(body: RequestBody, settings: CallSettings): CompletionCall {
+  const { jsonSchema, systemMessages } = settings;
   const api: OpenAiApi = body['api'] === 'responses' ? 'responses' : 'completions';
   const clientTools = readClientTools(body, api);
   const format = readResponseFormat(body, api, jsonSchema);
@@ -83,7 +54,7 @@ export function readCall(
   };
   return {
     options: {
-      ...generateOptions(body, limits),
+      ...readSettings(body, settings),
       ...(instructions.length && { instructions }),
       // The guards judge the declarations before the output mode begins, and may change them.
       ...(output && {
@@ -107,35 +78,4 @@ function declarations({ tools, response_format: format, text }: RequestBody): Js
 function readInstructions({ instructions }: RequestBody): readonly Msg[] {
   if (typeof instructions !== 'string' || !instructions.trim()) return [];
   return [createMessage('system', instructions)];
-}
-
-function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): GenerateOptions {
-  const temperature = number(
-    body,
-    'temperature',
-    (value) => value >= 0 && value <= 2,
-    'a number from 0 to 2',
-  );
-  const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
-  const maxTokens =
-    number(body, 'max_output_tokens', isCount, 'a positive integer') ??
-    number(body, 'max_completion_tokens', isCount, 'a positive integer') ??
-    number(body, 'max_tokens', isCount, 'a positive integer');
-  return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, outputTokens) }),
-  };
-}
-
-function number(
-  body: RequestBody,
-  field: string,
-  isValid: (value: number) => boolean,
-  expected: string,
-): number | undefined {
-  const value = body[field];
-  if (value == null) return undefined;
-  if (typeof value !== 'number' || !isValid(value))
-    throw invalidField(field, `must be ${expected}`);
-  return value;
 }

@@ -630,36 +630,6 @@ test.each([
   expect(target.model.requests[0]!.maxTokens).toBe(expected);
 });
 
-test('/v1 accepts some options without effect, and sends none of them to the model', async () => {
-  const target = testEndpoint(['ok']);
-  const more = {
-    seed: 1,
-    top_p: 0.5,
-    frequency_penalty: 1,
-    presence_penalty: -1,
-    logit_bias: { 50256: -100 },
-    logprobs: false,
-    n: 1,
-    stop: null,
-    user: 'bob',
-    store: true,
-    metadata: { a: 'b' },
-    reasoning_effort: 'high',
-    service_tier: 'flex',
-    parallel_tool_calls: true,
-    functions: [],
-    modalities: ['text'],
-    tool_choice: 'auto',
-    response_format: { type: 'text' },
-  } as Partial<Params>;
-  const { choices } = await target
-    .client()
-    .chat.completions.create({ model: 'offline', messages: [question], ...more });
-  expect(choices[0]!.message.content).toBe('ok');
-  const { messages, tools, ...options } = target.model.requests[0]!;
-  expect([messages.length, tools, options]).toEqual([1, [], {}]);
-});
-
 test('a client’s tool may have the name of an inherited property, such as toString', async () => {
   for (const name of ['constructor', '__proto__', 'toString']) {
     const target = testEndpoint([{ toolCalls: [{ id: 'call_1', name, input: {} }] }]);

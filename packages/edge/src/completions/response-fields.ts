@@ -1,104 +1,31 @@
 import type { ResponseRequest } from '@isoloop/core/openai';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-
-/** Fields of a Responses API request that the endpoint reads. */
-const supported: ReadonlySet<string> = new Set([
-  'include',
-  'input',
-  'instructions',
-  'max_output_tokens',
-  'metadata',
-  'model',
-  'parallel_tool_calls',
-  'previous_response_id',
-  'reasoning',
-  'store',
-  'stream',
-  'stream_options',
-  'temperature',
-  'text',
-  'tool_choice',
-  'tools',
-]);
-
-/** Fields without effect on the answer, which never leave the endpoint. */
-const ignored: ReadonlySet<string> = new Set([
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'prompt_cache_retention',
-  'safety_identifier',
-  'user',
-]);
-
-/** Fields that can only have the values of a request without them. */
-const fixed: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
-  ['background', [false]],
-  ['service_tier', ['auto', 'default']],
-  ['top_logprobs', [0]],
-  ['top_p', [1]],
-  ['truncation', ['disabled']],
-]);
+import { callFields, readObject, checkType, isObject, pick } from './request-fields.ts';
 
 /**
- * Checks the fields of a Responses API request, except `input` and those that `readCall` reads.
- * Throws `INVALID_INPUT`, with the field's name, for a field or value that is not supported.
+ * Checks the fields that only the Responses API has, except `input` and those that `readCall`
+ * reads. `thinking`: whether the answer shows the model's thinking. Throws `INVALID_INPUT`, with
+ * the field's name, for a value that is not supported.
  */
-export function checkResponseFields(body: RequestBody): void {
-  for (const [field, value] of Object.entries(body)) {
-    if (value == null || supported.has(field) || ignored.has(field)) continue;
-    const allowed = fixed.get(field) ?? [];
-    if (allowed.includes(value)) continue;
-    const values = allowed.map((each) => JSON.stringify(each)).join(' or ');
-    throw invalidField(field, values ? `must be ${values}` : 'is not supported');
-  }
-  checkType(body, 'instructions', 'string', 'a text');
-  checkType(body, 'previous_response_id', 'string', 'the id of a response');
-  checkType(body, 'store', 'boolean', 'a boolean');
-  checkType(body, 'stream', 'boolean', 'a boolean');
-  checkStreamOptions(body);
+export function checkResponseFields(body: RequestBody, thinking: boolean): void {
+  checkType(body, 'instructions', 'string');
+  checkType(body, 'previous_response_id', 'string');
+  checkType(body, 'store', 'boolean');
   checkInclude(body['include']);
-  checkReasoning(body['reasoning']);
+  checkReasoning(body['reasoning'], thinking);
   checkMetadata(body['metadata']);
-  checkNames(body['text'], 'text', ['format']);
+  const { verbosity } = readObject(body['text'], 'text', ['format', 'verbosity']);
+  if (verbosity != null && verbosity !== 'medium')
+    throw invalidField('text.verbosity', 'must be "medium"');
 }
 
 /** Returns the fields that the response repeats. */
 export function repeatedFields(body: RequestBody): ResponseRequest {
-  const fields = [
-    'instructions',
-    'max_output_tokens',
-    'metadata',
-    'parallel_tool_calls',
-    'previous_response_id',
-    'temperature',
-    'text',
-    'tool_choice',
-    'tools',
-  ];
-  const given = fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]]));
   return {
-    ...(Object.fromEntries(given) as ResponseRequest),
-    ...(asksSummaries(body) && { reasoning: { effort: null, ...Object(body['reasoning']) } }),
+    ...pick(body, [...callFields.responses, 'metadata', 'previous_response_id']),
+    reasoning: { effort: null, summary: null, ...Object(body['reasoning']) },
   };
-}
-
-/** Returns whether the client asks for reasoning summaries. */
-export function asksSummaries({ reasoning }: RequestBody): boolean {
-  return (Object(reasoning) as RequestBody)['summary'] != null;
-}
-
-function checkType(body: RequestBody, field: string, type: string, expected: string): void {
-  const value = body[field];
-  if (value != null && typeof value !== type) throw invalidField(field, `must be ${expected}`);
-}
-
-function checkStreamOptions({ stream, stream_options: options }: RequestBody): void {
-  if (options == null) return;
-  if (stream !== true) throw invalidField('stream_options', 'needs `stream: true`');
-  const fields = checkNames(options, 'stream_options', ['include_obfuscation']);
-  if (fields['include_obfuscation'] != null && fields['include_obfuscation'] !== false)
-    throw invalidField('stream_options.include_obfuscation', 'must be false: there is none');
 }
 
 function checkInclude(include: unknown): void {
@@ -110,10 +37,13 @@ function checkInclude(include: unknown): void {
     throw invalidField(`include[${index}]`, 'is not supported: the answer does not have it');
 }
 
-function checkReasoning(reasoning: unknown): void {
-  const { summary } = checkNames(reasoning, 'reasoning', ['summary']);
-  if (summary != null && !['auto', 'concise', 'detailed'].includes(summary as string))
+function checkReasoning(reasoning: unknown, thinking: boolean): void {
+  const { summary } = readObject(reasoning, 'reasoning', ['summary']);
+  if (summary == null) return;
+  if (!['auto', 'concise', 'detailed'].includes(summary as string))
     throw invalidField('reasoning.summary', 'must be "auto", "concise" or "detailed"');
+  if (!thinking)
+    throw invalidField('reasoning.summary', 'is not supported: this endpoint shows no thinking');
 }
 
 function checkMetadata(metadata: unknown): void {
@@ -121,17 +51,4 @@ function checkMetadata(metadata: unknown): void {
   const values = isObject(metadata) ? Object.values(metadata) : [undefined];
   if (values.length > 16 || values.some((value) => typeof value !== 'string'))
     throw invalidField('metadata', 'must be an object with at most 16 texts');
-}
-
-/** Returns the fields of an object. Throws for a field without one of the names. */
-function checkNames(value: unknown, param: string, names: readonly string[]): RequestBody {
-  if (value == null) return {};
-  if (!isObject(value)) throw invalidField(param, 'must be an object');
-  const other = Object.keys(value).find((name) => value[name] != null && !names.includes(name));
-  if (other !== undefined) throw invalidField(`${param}.${other}`, 'is not supported');
-  return value;
-}
-
-function isObject(value: unknown): value is RequestBody {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

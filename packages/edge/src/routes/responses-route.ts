@@ -2,21 +2,16 @@ import { AgentError } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import { fromResponsesInput } from '@isoloop/core/openai';
 import type { Context } from 'hono';
-import { callFields, readCall } from '../completions/completion-call.ts';
 import { checkPosted, readTail } from '../completions/completion-messages.ts';
-import {
-  asksSummaries,
-  checkResponseFields,
-  repeatedFields,
-} from '../completions/response-fields.ts';
-import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { checkModel, invalidField, readJson } from '../http/request-body.ts';
+import { checkResponseFields, repeatedFields } from '../completions/response-fields.ts';
+import type { EdgeEnv, EdgeLimits } from '../handler-options.ts';
+import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { checkMedia, itemNames } from '../completions/response-items.ts';
 import { readResponseId, responseId } from '../session/response-id.ts';
-import type { HostSettings } from '../session/host/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
 import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
+import { readRequest, type OpenAiSettings } from './openai-request.ts';
 
 /**
  * Handles `POST /v1/responses`: offers the agent as a model of OpenAI's Responses API.
@@ -32,38 +27,33 @@ import { answerInSession, answerOnce, sessionHeader } from './openai-answer.ts';
  */
 export async function responsesRoute(
   c: Context<EdgeEnv>,
-  settings: HostSettings & Pick<HandlerSettings, 'models'>,
+  settings: OpenAiSettings,
 ): Promise<Response> {
   const { limits } = settings;
-  const body = await readJson(c.req.raw, limits.bodyBytes);
-  const model = checkModel(body['model'], settings.models);
-  checkResponseFields(body);
-  const fields = callFields(body, 'responses');
-  const call = readCall(fields, settings);
+  const request = await readRequest(c, settings, 'responses');
+  const { body, stream, answer } = request;
+  checkResponseFields(body, settings.thinking);
   const place = readPlace(body, c.req.header(sessionHeader));
   const posted = readInput(body, limits, place !== undefined);
   const faceOf = (id: string) =>
     ({
       kind: 'response',
-      stream: body['stream'] === true,
+      stream,
       response: {
-        model,
+        ...answer,
         id,
-        created: Math.floor(Date.now() / 1000),
-        reasoning: asksSummaries(body),
-        wholeText: call.wholeText,
         request: { ...repeatedFields(body), store: place !== undefined },
       },
     }) as const;
   if (!place) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
-    return answerOnce(c, settings, { model, call, face: faceOf(id), posted, paramOf, id });
+    return answerOnce(c, settings, { ...request, face: faceOf(id), posted, paramOf, id });
   }
   const { sessionId, after } = place;
   const turn = { ...readTurn(body, posted), ...(after !== undefined && { after }) };
   const face = faceOf(responseId(sessionId, turn));
-  return answerInSession(c, settings, { model, call, face, sessionId, turn, fields });
+  return answerInSession(c, settings, { ...request, face, sessionId, turn });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */
@@ -82,19 +72,13 @@ interface SessionPlace {
 /** Returns the session of a request, or `undefined` for a request without one. */
 function readPlace(body: RequestBody, header: string | undefined): SessionPlace | undefined {
   const { previous_response_id: previous, store } = body;
-  const named = header === undefined ? undefined : checkSession(header);
-  if (named !== undefined && store === false)
-    throw invalidField('store', 'cannot be false: the session is stored');
-  if (typeof previous === 'string') {
-    const place = readResponseId(previous);
-    if (named !== undefined && named !== place.sessionId)
-      throw invalidField('previous_response_id', 'is a response of another session');
-    if (store === false)
-      throw invalidField('store', 'cannot be false: the previous response is stored');
-    return place;
-  }
-  if (named !== undefined) return { sessionId: named };
-  return store === true ? { sessionId: crypto.randomUUID() } : undefined;
+  const named = header === undefined ? undefined : { sessionId: checkSession(header) };
+  const place = typeof previous === 'string' ? readResponseId(previous) : named;
+  if (!place) return store === true ? { sessionId: crypto.randomUUID() } : undefined;
+  if (store === false) throw invalidField('store', 'cannot be false: the session is stored');
+  if (named && named.sessionId !== place.sessionId)
+    throw invalidField('previous_response_id', 'is a response of another session');
+  return place;
 }
 
 /**

@@ -29,6 +29,8 @@ test('the session list is updated when a session begins, when it gets its title,
     const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
     const settings: HandlerSettings = {
       models: ['m'],
+      clientSettings: [],
+      thinking: true,
       limits: defaultLimits,
       sessions: defaultSessions,
       authorize: () => null,

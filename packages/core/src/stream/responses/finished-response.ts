@@ -2,6 +2,7 @@ import type { AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
+import { thinkingOf } from '../block-message.ts';
 import { endingOf, replyEnding } from '../ending.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';
 import { answerTexts, emptyText } from './answer-text.ts';
@@ -23,7 +24,7 @@ import {
 export function toResponse(result: AgentResult, options: ResponseOptions): ResponseObject {
   const output: ResponseItem[] = [];
   const id = (type: ResponseItem['type']): string => itemId(type, options.id, output.length);
-  const thinking = options.reasoning ? thinkingOf(result.message) : [];
+  const thinking = options.reasoning !== false ? thinkingOf(result.message) : [];
   if (thinking.length) {
     const summary = thinking.map((text) => ({ type: 'summary_text', text }) as const);
     output.push({ type: 'reasoning', id: id('reasoning'), status: 'completed', summary });
@@ -79,12 +80,6 @@ export function itemStatus(message: Msg): 'completed' | 'incomplete' {
 
 export function phaseOf(message: Msg): NonNullable<ResponseMessage['phase']> {
   return toolUsesOf(message).length ? 'commentary' : 'final_answer';
-}
-
-function thinkingOf({ content }: Msg): readonly string[] {
-  return content.flatMap((block) =>
-    block.type === 'thinking' && block.thinking ? [block.thinking] : [],
-  );
 }
 
 function toUsage(usage: Usage): ResponseUsage {

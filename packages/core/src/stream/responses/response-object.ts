@@ -84,6 +84,7 @@ export interface ResponseRequest {
   readonly text?: JsonObject;
   readonly tool_choice?: string | JsonObject;
   readonly tools?: readonly JsonObject[];
+  readonly top_p?: number | null;
 }
 
 /** A response of the Responses API. */
@@ -100,7 +101,6 @@ export interface ResponseObject extends Required<ResponseRequest> {
     readonly reason: 'max_output_tokens' | 'content_filter';
   } | null;
   readonly output: readonly ResponseItem[];
-  readonly top_p: null;
   readonly truncation: 'disabled';
   readonly usage: ResponseUsage | null;
 }
@@ -112,7 +112,7 @@ export interface ResponseOptions {
   readonly id: string;
   /** Time of creation in seconds since 1970. */
   readonly created: number;
-  /** Whether to show the model's thinking, as reasoning summaries. Default false. */
+  /** Whether to show the model's thinking, as reasoning summaries. Default true. */
   readonly reasoning?: boolean;
   /**
    * Whether the text of the answer is one part of a message, and is sent only at the end. Use it for

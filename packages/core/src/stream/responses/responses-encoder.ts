@@ -84,7 +84,7 @@ class Encoder {
         return;
       case 'reasoning-chunk':
         if (event.kind === 'text') this.#text(event.blockId, event.delta);
-        else if (this.#options.reasoning) this.#thinking(event.blockId, event.delta);
+        else if (this.#options.reasoning !== false) this.#thinking(event.blockId, event.delta);
         return;
       case 'summary-chunk':
         return this.#text(event.blockId, event.delta);

@@ -15,7 +15,7 @@ import type { NewTurn, QueuedTurn, TurnList } from './turn-queue.ts';
 
 export type RunnerSettings = Pick<
   HandlerSettings,
-  'agent' | 'jsonSchema' | 'limits' | 'sessions' | 'systemMessages'
+  'agent' | 'clientSettings' | 'jsonSchema' | 'limits' | 'sessions' | 'systemMessages'
 >;
 
 export interface TurnRunnerOptions {

@@ -1,0 +1,51 @@
+import type { Context } from 'hono';
+import { callFieldsOf, readCall, type CompletionCall } from '../completions/completion-call.ts';
+import { checkFields, readStreaming } from '../completions/request-fields.ts';
+import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
+import { checkModel, readJson } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import type { HostSettings } from '../session/host/turn-host.ts';
+import type { OpenAiApi } from '../turn/client-tools.ts';
+
+export type OpenAiSettings = HostSettings & Pick<HandlerSettings, 'models' | 'thinking'>;
+
+/** What requests of both APIs have in common. */
+export interface CommonRequest {
+  readonly body: RequestBody;
+  readonly model: string;
+  readonly call: CompletionCall;
+  /** Fields that `call` was read from. */
+  readonly fields: RequestBody;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Settings of the answer. */
+  readonly answer: {
+    readonly model: string;
+    readonly created: number;
+    readonly reasoning: boolean;
+    readonly wholeText: boolean;
+  };
+}
+
+/**
+ * Reads a request and the fields that both APIs have. Rejects with `INVALID_INPUT` for an invalid
+ * field, and for a field that would have no effect although it changes the answer.
+ */
+export async function readRequest(
+  c: Context<EdgeEnv>,
+  settings: OpenAiSettings,
+  api: OpenAiApi,
+): Promise<CommonRequest> {
+  const body = await readJson(c.req.raw, settings.limits.bodyBytes);
+  const model = checkModel(body['model'], settings.models);
+  checkFields(body, api);
+  const fields = callFieldsOf(body, api);
+  const call = readCall(fields, settings);
+  const answer = {
+    model,
+    created: Math.floor(Date.now() / 1000),
+    reasoning: settings.thinking,
+    wholeText: call.wholeText,
+  };
+  return { body, model, call, fields, ...readStreaming(body), answer };
+}
