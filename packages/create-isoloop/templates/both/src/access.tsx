@@ -9,15 +9,16 @@ export type Access = {
 
 /** Asks for the token until the endpoint accepts it. Then shows what `children` returns. */
 export function WithAccess({ children }: { readonly children: (access: Access) => ReactNode }) {
+  const stored: string | undefined = localStorage['token'];
   const [access, setAccess] = useState<Access>();
-  const [problem, setProblem] = useState('');
+  const [problem, setProblem] = useState(stored ? undefined : '');
   const enter = (token: string) =>
     checkToken(token).then(setAccess, (error: Error) => setProblem(error.message));
   useEffect(() => {
-    const token: string | undefined = localStorage['token'];
-    if (token) void enter(token);
+    if (stored) void enter(stored);
   }, []);
   if (access) return children(access);
+  if (problem === undefined) return <p role="status">Checking the token…</p>;
   return (
     <form action={(fields) => enter(String(fields.get('token')))}>
       <input name="token" aria-label="Your token" placeholder="Token from .dev.vars" required />

@@ -30,9 +30,9 @@ export function standIn(nextStep: string): ChatModel {
         yield [{ type: 'finish', reason: 'tool_calls' }];
         return;
       }
-      const said = results.map(({ output }) => `The tool says: ${outputText(output)} `).join('');
+      const said = results.map(({ output }) => `The tool says: ${outputText(output)}\n\n`).join('');
       const answer = `${said}This is a scripted stand-in, not a model. ${examples} ${nextStep}`;
-      for (const delta of answer.split(/(?<= )/)) yield [{ type: 'text', id: 'text', delta }];
+      for (const delta of answer.split(/(?<=\s)/)) yield [{ type: 'text', id: 'text', delta }];
       yield [{ type: 'finish', reason: 'stop' }];
     },
   };

@@ -58,6 +58,7 @@ export function Conversation({ chat, hint }: ConversationProps) {
       >
         <input
           aria-label="Your message"
+          placeholder="What time is it in Tokyo?"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
