@@ -9,13 +9,13 @@ export type Access = {
 
 /** Asks for the token until the endpoint accepts it. Then shows what `children` returns. */
 export function WithAccess({ children }: { readonly children: (access: Access) => ReactNode }) {
-  const stored: string | undefined = localStorage['token'];
   const [access, setAccess] = useState<Access>();
-  const [problem, setProblem] = useState(stored ? undefined : '');
+  const [problem, setProblem] = useState(localStorage['token'] ? undefined : '');
   const enter = (token: string) =>
     checkToken(token).then(setAccess, (error: Error) => setProblem(error.message));
   useEffect(() => {
-    if (stored) void enter(stored);
+    const token: string | undefined = localStorage['token'];
+    if (token) void enter(token);
   }, []);
   if (access) return children(access);
   if (problem === undefined) return <p role="status">Checking the token…</p>;
