@@ -219,7 +219,9 @@ test('the template "endpoint" has a stand-in without a key, runs approved calls,
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: token, defaultHeaders: headers });
   const messages = [{ role: 'user' as const, content: 'What time is it?' }];
   const { choices } = await client.chat.completions.create({ model: 'default', messages });
-  expect(choices[0]?.message.content).toMatch(/Asia\/Tokyo.* stand-in.* into the file \.dev\.vars/s);
+  expect(choices[0]?.message.content).toMatch(
+    /Asia\/Tokyo.* stand-in.* into the file \.dev\.vars/s,
+  );
   const history = await fetch(`${url}/api/chat/first/messages`, { headers: authorization });
   expect(await history.json()).toMatchObject({
     messages: [{ role: 'user' }, { role: 'assistant' }],
