@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { HttpRequest } from './http-transport.ts';
 
 /** Path of a service, which a model adds to the base URL. */
-const service = /\/(chat\/completions|responses|services\/aigc)(\/.*)?$/;
+const service = /\/(chat\/completions|responses|services\/aigc.*)$/;
 
 /**
  * Returns the base URL without slashes at its end. A path such as `/llm/v1` is a base URL, too: it

@@ -40,8 +40,8 @@ export interface HttpRequest {
 const closingMs = 500;
 /** Reads of what a server sends after the reply. */
 const closingReads = 8;
-/** Longest text of an error that is read, in bytes. */
-const maxErrorBytes = 65_536;
+/** Length at which the program stops to read the text of an error, in characters. */
+const maxErrorLength = 65_536;
 
 /**
  * Sends the request that `prepare` returns, and yields the deltas of the reply, one array for each
@@ -102,10 +102,9 @@ async function readError(
 ): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for (let length = 0; reader && length < maxErrorBytes;) {
+  while (reader && text.length < maxErrorLength) {
     const { value } = await deadline.listen(() => reader.read());
     if (!value) break;
-    length += value.length;
     text += decoder.decode(value, { stream: true });
   }
   return text;
