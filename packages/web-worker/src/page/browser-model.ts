@@ -60,7 +60,8 @@ export interface BrowserModelOptions {
  * `pageModel(browserModel())`.
  *
  * The model has no native tool calls, so an agent with tools needs `textToolCalls()`. The model
- * supports response schemas. A placeholder replaces each media block in the messages. Fails with
+ * supports response schemas. It ignores `temperature`, `topP`, `maxTokens`, `seed` and `stop`,
+ * which the API does not offer to pages. A placeholder replaces each media block in the messages. Fails with
  * `MODEL_REQUEST` if the browser has no built-in model, and with `MODEL_CONTEXT_LENGTH` if the
  * input is too long.
  */

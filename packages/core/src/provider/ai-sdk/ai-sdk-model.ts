@@ -27,7 +27,8 @@ export interface FromAiSdkOptions {
 /**
  * Adapts a model of any AI SDK provider (`LanguageModelV4` or `V3`). The package `ai` is not
  * needed. `providerOptions` of a request contain an object for each provider, as in AI SDK: `{
- * openai: { … } }`. The `providerMetadata` of a reply is sent back with that reply.
+ * openai: { … } }`. A setting that the model does not have, such as `seed`, is ignored, as in AI
+ * SDK. The `providerMetadata` of a reply is sent back with that reply.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
   const { specificationVersion: version } = Object(model) as AiSdkLanguageModel;
