@@ -163,7 +163,7 @@ test("with `openCalls: 'run'`, a second agent does not run a tool that the first
   expect((await two!.call()).text).toBe('Done.');
   expect(starts).toBe(1);
   const results = (await memory.read()).flatMap(toolResultsOf);
-  expect(results).toMatchObject([{ toolUseId: '1', state: 'interrupted' }]);
+  expect(results).toMatchObject([{ toolUseId: '1', output: 'Error: The host is down.' }]);
 });
 
 test("with `openCalls: 'run'`, the tool calls still run after a call that failed before it read them", async () => {

@@ -325,7 +325,7 @@ test.for([
   },
 );
 
-test('after a hook failure, finished tool calls keep results, started tool calls are interrupted, and the next call runs the others', async () => {
+test('after a hook failure, finished tool calls keep results, pending tool calls stay pending, and all others are closed', async () => {
   let fail = true;
   const stuck = tool({
     name: 'stuck',
@@ -350,11 +350,6 @@ test('after a hook failure, finished tool calls keep results, started tool calls
     },
   );
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
-  expect(await results()).toEqual(['call_1 success']);
-  expect([...agent.status.calls].filter(([, { started }]) => started).map(([id]) => id)).toEqual([
-    'call_4',
-    'call_5',
-  ]);
   fail = false;
   const { result: ended } = await read();
   expect(ended).toMatchObject({
@@ -363,11 +358,11 @@ test('after a hook failure, finished tool calls keep results, started tool calls
   });
   expect(await results()).toEqual([
     'call_1 success',
-    'call_4 interrupted',
+    'call_4 error',
     'call_5 interrupted',
-    'call_6 success',
+    'call_6 interrupted',
   ]);
-  expect(ran).toEqual(['call_1', 'call_4', 'call_6'].map((id) => `s:${id} {"amount":7}`));
+  expect(ran).toEqual(['call_1', 'call_4'].map((id) => `s:${id} {"amount":7}`));
   expect((await read([yes('call_2'), result('call_3')])).result.text).toBe('ok');
   expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3', 'call_4', 'call_5', 'call_6']);
 });
@@ -419,7 +414,7 @@ test('open tool calls stay open if a guard rejects the next call or if the next 
   expect([ended.result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
 });
 
-test('a tool that throws a fatal error prevents the next tool from starting', async () => {
+test('after a tool that throws a fatal error, the next tool does not start, and the next call answers', async () => {
   const fatal = tool({
     name: 'fatal',
     description: 'Ends the call',
@@ -435,10 +430,7 @@ test('a tool that throws a fatal error prevents the next tool from starting', as
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
   expect(ran).toEqual([]);
   await read();
-  expect([ran, await results()]).toEqual([
-    ['s:call_2 {"amount":7}'],
-    ['call_1 interrupted', 'call_2 success'],
-  ]);
+  expect([ran, await results()]).toEqual([[], ['call_1 error', 'call_2 interrupted']]);
 });
 
 test('after the store rejected results, the next call treats the tool calls as their replay policy says', async () => {
@@ -459,9 +451,9 @@ test('after the store rejected results, the next call treats the tool calls as t
   expect(ids('pre-acting')).toEqual(['call_1', 'call_2']);
 });
 
-test('if a pre-acting hook throws for the third of four tool calls, no tool runs, and the next call runs all four', async () => {
+test('if a pre-acting hook throws for the third of four tool calls, no tool runs, and the next call answers', async () => {
   let fail = true;
-  const { agent, read, ran, ids } = setUp([calls('free', 'free', 'free', 'free'), 'ok'], {
+  const { agent, read, ran, ids, outputs } = setUp([calls('free', 'free', 'free', 'free'), 'ok'], {
     use: [
       {
         on: {
@@ -475,10 +467,16 @@ test('if a pre-acting hook throws for the third of four tool calls, no tool runs
   expect(ran).toEqual([]);
   fail = false;
   expect((await read()).result.text).toBe('ok');
-  expect(ran).toHaveLength(4);
+  expect(ran).toEqual([]);
   expect([ids('pre-acting'), ids('post-acting')]).toEqual([
-    ['call_1', 'call_2', 'call_3', 'call_4'],
-    ['call_1', 'call_2', 'call_3', 'call_4'],
+    ['call_1', 'call_2'],
+    ['call_3', 'call_1', 'call_2', 'call_4'],
+  ]);
+  expect(await outputs()).toEqual([
+    'Interrupted before it ran.',
+    'Interrupted before it ran.',
+    'Error: A hook failed before this call began.',
+    'Interrupted before it ran.',
   ]);
 });
 

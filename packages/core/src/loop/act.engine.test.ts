@@ -271,7 +271,7 @@ test('if a hook throws after one tool call, the other tools are aborted', async 
   expect(agent.busy).toBe(false);
 });
 
-test('a tool call that finished before a fatal error keeps its result', async () => {
+test('a tool call that fails fatally has its error as result, and one that finished before keeps its result', async () => {
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
   let burn!: () => void;
   const burning = new Promise<void>((resolve) => (burn = resolve));
@@ -287,7 +287,7 @@ test('a tool call that finished before a fatal error keeps its result', async ()
   const hooks = [{ on: { 'post-acting': () => void queueMicrotask(burn) } }];
   const { agent } = setUp([calls('fatal', 'quick')], { tools: [fatal, quick], use: [...hooks] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
-  expect(await results(agent)).toEqual(['quick success ok']);
+  expect(await results(agent)).toEqual(['fatal error Error: on fire', 'quick success ok']);
 });
 
 test('a tool’s oldest progress reports are dropped if there are too many, and late reports are ignored', async () => {

@@ -1,6 +1,7 @@
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { pendingCalls } from './admission/pending-calls.ts';
 import type { FinishExtras, Move } from './move.ts';
 import type { OutputAnswer } from './output-mode.ts';
 import type { Run } from './run/run.ts';
@@ -47,7 +48,7 @@ export function resultOf(run: Run, { to: _to, message, ...ended }: Finish): Agen
     toolsUsed: [...run.toolsUsed],
     durationMs: now() - run.startedAt,
     iterations: run.iteration,
-    pending: run.pending,
+    pending: pendingCalls(run),
     sessionVersion: memory.sessionVersion ?? 0,
   };
 }

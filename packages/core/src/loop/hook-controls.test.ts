@@ -423,11 +423,10 @@ test('after `stop` at `post-acting`, queued tool calls do not start', async () =
       use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
     });
   expect((await agentWith(toolCalls).call('go')).reason).toBe('stopped-by-hook');
-  // The second tool call started before the hook of the first tool call ran.
-  expect(ran).toEqual(['a', 'b']);
+  expect(ran).toEqual(['a']);
   const unknown = agentWith([{ name: 'unknown', id: 'x' }, ...toolCalls]);
   expect((await unknown.call('go')).reason).toBe('stopped-by-hook');
-  expect(ran).toEqual(['a', 'b']);
+  expect(ran).toEqual(['a']);
 });
 
 test.for(

@@ -410,7 +410,7 @@ test('after an abort no further tool starts, but each tool call gets a result', 
       ? `${event.type} ${event.toolUse.id}`
       : [],
   );
-  expect(acting).toEqual(['pre-acting call_1', 'post-acting call_2', 'post-acting call_1']);
+  expect(acting).toEqual(['pre-acting call_1', 'post-acting call_1', 'post-acting call_2']);
   expect(signals).toEqual([]);
 });
 

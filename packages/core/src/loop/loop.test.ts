@@ -159,7 +159,7 @@ test.for([false, true])('`needsApproval` may be an asynchronous function: %s', a
   expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
 });
 
-test('an approved tool call whose result was lost does not run again', async () => {
+test('an approved tool call on whose result a hook failed does not run again', async () => {
   let ran = 0;
   const memory = new Refusing();
   const asks = tool({
@@ -190,7 +190,9 @@ test('an approved tool call whose result was lost does not run again', async () 
   broken = false;
   expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'done' });
   expect(ran).toBe(1);
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { output: 'Error: A hook failed after this call ended.' },
+  ]);
 });
 
 test('if the store fails to delete a partial reply, the call fails without a model request', async () => {

@@ -1,19 +1,17 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
-import type { Decision, PendingCall } from '../event/pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import type { RunNote } from '../memory/log/format/log-record.ts';
 import type { Msg } from '../message/msg.ts';
-import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
-import { suspend } from './admission/admit-call.ts';
-import { admitRound } from './admission/admit-round.ts';
 import { checkNew, decisionsIn, toCallInput, type CallInput } from './input/call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
-import { closeCalls, conclude } from './admission/close-calls.ts';
+import { closeCalls } from './admission/close-calls.ts';
+import { pendingCalls } from './admission/pending-calls.ts';
 import { pendingCallsError } from './admission/pending-calls-error.ts';
-import { startCalls } from './admission/start-calls.ts';
+import { runRound } from './admission/run-round.ts';
 import { asReply, finishWith, finishWithValue, resultOf, type Finish } from './ending.ts';
 import { guardCall } from './input/guard-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
@@ -24,7 +22,6 @@ import { recall } from './recall.ts';
 import { readReply, releasedPart } from './reply/read-reply.ts';
 import { cutLeftovers, resumption, storedAnswer } from './resume.ts';
 import type { Run } from './run/run.ts';
-import { toolQueue } from './admission/tool-queue.ts';
 
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
@@ -64,14 +61,14 @@ const stepsOfMove = 25;
 async function rescue(run: Run, move: Move | undefined, thrown: unknown): Step {
   if (run.waits.isAbort(thrown)) {
     const { unsaved } = run;
-    const isStored = run.view.some(({ id }) => id === unsaved?.id);
-    return recover(run, unsaved && !isStored ? releasedPart(unsaved) : undefined);
+    const isLost = unsaved && !run.conversation.has(unsaved.id);
+    return recover(run, isLost ? releasedPart(unsaved) : undefined);
   }
-  // A rejection by a guard or a hook becomes the answer and is not stored. While tools run, a
-  // rejection makes the agent call fail.
+  // A rejection by a guard or a hook becomes the answer and is not stored. While tools run, it makes
+  // the agent call fail, so it is the reason of the abort.
   const isRejection =
     AgentError.is(thrown) && (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
-  if (!isRejection || move?.to === 'tools' || move?.to === 'finish') throw thrown;
+  if (!isRejection || move?.to === 'finish') throw thrown;
   return answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
 }
 
@@ -166,7 +163,7 @@ function keepDecisions(run: Run, decisions: readonly Decision[]): void {
 async function makeWay(run: Run, open: readonly ToolUse[]): Promise<void> {
   const closer = run.setup.use.find(({ closeOpenCall }) => closeOpenCall);
   if (!closer) throw pendingCallsError(open, run.setup.status.calls);
-  await closeCalls(run, (toolUse, about) => closer.closeOpenCall!(toolUse, about));
+  await closeCalls(run, closer);
 }
 
 function isPrompt({ role, metadata }: Msg): boolean {
@@ -277,7 +274,6 @@ async function jump(
 ): Step {
   const extras = why === 'stopped-by-hook' ? { stoppedAt: at } : {};
   if (to === 'stop') return finishWith(run, why, reply, extras);
-  run.pending = [];
   const messages = [...toCallInput(given, run.setup).messages];
   const last = to === 'end' ? messages.pop() : undefined;
   // Do not store an empty reply.
@@ -289,54 +285,20 @@ async function jump(
 }
 
 /**
- * Runs the open tool calls in parallel. Results enter the log as they arrive; `closeCalls` later
- * sorts `run.view` by the order of the tool calls. `decisions`: decisions about tool calls of an
- * earlier run.
+ * Runs the open tool calls and returns the next move. If the agent call fails, closes the tool
+ * calls first. `decisions`: decisions about tool calls of an earlier run.
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
   const asked: Jump[] = [];
-  const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
-  let pending: PendingCall[];
-  try {
-    const round = await admitRound(run, decisions, asked);
-    const { ready } = round;
-    ({ pending } = round);
-    const queue = toolQueue(run.setup.options.limits?.parallelTools);
-    startCalls(run, queue, { ready, isStopped });
-    for await (const items of queue.drain()) {
-      for (const item of items) {
-        const { toolUse } = item;
-        if (item.type === 'failure') throw item.error;
-        if (item.type === 'events') {
-          await run.push(run.adopt(item.events));
-        } else if (item.type === 'progress' && run.signal.aborted) {
-          // After an abort, nobody needs progress events, and a hook could hang.
-        } else if (item.type === 'progress') {
-          await run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
-        } else if (!item.outcome) {
-          // The tool has not started, and its call stays open.
-        } else if (isSuspension(item.outcome)) {
-          const { suspended, kind = 'suspended', ...about } = item.outcome;
-          pending.push(suspend(run, toolUse, kind, suspended || undefined, about));
-        } else {
-          const { toolUse: ran = toolUse } = run.setup.status.calls.get(toolUse.id) ?? {};
-          await conclude(run, ran, item.outcome, asked);
-        }
-      }
-    }
-  } catch (error) {
-    // After a failure, such as an exception in a hook, a full store or a fatal tool error, the
-    // other tools must stop.
-    if (!run.signal.aborted) run.failure = AgentError.from(error);
-    run.abort();
-    throw error;
-  }
-  run.pending = pending;
+  // After a failure, such as a full store, the other tools must stop.
+  await runRound(run, decisions, asked).catch((error: unknown) => run.fail(error));
+  if (run.signal.aborted) return recover(run);
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const first = firstOf(asked);
   if (first) return jump(run, first, message);
   if (run.cut) return recover(run);
+  const pending = pendingCalls(run);
   if (run.output) {
     const settled = await run.waits.steps(run.output.settled(pending));
     if (settled) return finishWithValue(run, settled);
@@ -355,13 +317,11 @@ async function recover(run: Run, partial?: Msg): Step {
   const last = run.view.findLast(({ role }) => role !== 'tool');
   if (run.cut === 'paused')
     return finishWith(run, 'suspended', last?.role === 'assistant' ? last : undefined);
-  run.pending = [];
   await closeCalls(run);
-  if (run.failure) throw run.failure;
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
   const { recoveryMessage = 'You interrupted me. What now?' } = run.setup.options;
   const { message: given = recoveryMessage } = run.interruption as StopRequest;
-  const isUsed = typeof given === 'object' && run.view.some(({ id }) => id === given.id);
+  const isUsed = typeof given === 'object' && run.conversation.has(given.id);
   return answer(run, 'interrupted', isUsed ? { ...given, id: run.setup.generateId() } : given);
 }
 
@@ -385,7 +345,7 @@ async function callDone(run: Run, message: Msg): Promise<Msg> {
 async function finish(run: Run, move: Finish): Promise<AgentResult> {
   let { message } = move;
   run.unsaved = move.reason === 'rejected' ? undefined : message;
-  if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });
+  if (move.reason === 'suspended') await run.tell('suspended', { pending: pendingCalls(run) });
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = await callDone(run, message);
   // An earlier step may have stored the message. If the agent call was aborted before its answer,
   // the message is empty.

@@ -254,6 +254,11 @@ test('after a host died between the edit and the tool, the next host executes th
         return Promise.reject(new Error('died'));
       return super.note(...given);
     }
+    override append(...given: Parameters<SessionMemory['append']>): Promise<void> {
+      if (dies && given[0].some(({ role }) => role === 'tool'))
+        return Promise.reject(new Error('died'));
+      return super.append(...given);
+    }
   })(store, 's');
   const first = setUp([{ toolCalls: [{ name: 'pay', id: 'c1', input: { n: 1 } }] }], {
     memory: dying,

@@ -100,7 +100,9 @@ test('errors for which `rethrow` returns true end the call', async () => {
     message: 'disk full',
     cause,
   });
-  expect(historyFaults(await agent.messages(), ['call_1'])).toEqual([]);
+  const messages = await agent.messages();
+  expect(historyFaults(messages)).toEqual([]);
+  expect(messages.flatMap(toolResultsOf)).toMatchObject([{ output: 'Error: disk full' }]);
   expect(
     await setUp(throwing(new Error('no')), {
       rethrow: (error) => error instanceof RangeError,

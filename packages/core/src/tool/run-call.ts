@@ -13,12 +13,8 @@ import type { ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
-/**
- * Outcome of a tool call that has no result yet because the tool asked to wait. `kind: 'approval'`:
- * the tool call waits because the approver did not decide.
- */
+/** Outcome of a tool call that has no result yet because the tool asked to wait. */
 export interface Suspension {
-  readonly kind?: 'approval';
   /** Reason for the wait. Empty if the tool gave none. */
   readonly suspended: string;
   /** Whether the tool is a child agent that waits only for approvals. */

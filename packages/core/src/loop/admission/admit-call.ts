@@ -12,26 +12,28 @@ import type { CallState } from '../../event/call-state.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { Run } from '../run/run.ts';
 import { editCall } from './edit-call.ts';
+import { failCall } from './fail-call.ts';
 
 /**
- * What happens to a tool call next. `ready`: the tool can run. `pending`: the tool call waits for a
- * person or another program. `result`: the tool call has ended, and its tool does not run.
+ * What happens to a tool call next. `ready`: the tool call waits for its turn, even if its tool
+ * cannot run yet. `pending`: the tool call waits for a person or another program, or the run ends;
+ * it stays open. `result`: the tool call has ended, and its tool does not run.
  */
 export type Admission =
-  | {
-      readonly type: 'ready';
-      readonly call: ReadyCall;
-      readonly decision: Decision | undefined;
-      /** What the tool call waited for until now. */
-      readonly waited?: PendingCall | undefined;
-    }
-  | { readonly type: 'pending'; readonly pending: PendingCall }
+  | ReadyAdmission
+  | { readonly type: 'pending' }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult }
   /** A hook asked to end the agent call. The tool call stays open and unchanged. */
   | { readonly type: 'stopped' };
 
+export interface ReadyAdmission {
+  readonly type: 'ready';
+  readonly open: OpenCall;
+  readonly call: Prepared;
+}
+
 /** A tool call without a result, and its state. */
-interface OpenCall {
+export interface OpenCall {
   readonly run: Run;
   readonly toolUse: ToolUse;
   readonly state: CallState;
@@ -51,12 +53,12 @@ interface OpenCall {
  * `needs`: whether the tool call needs approval, or the reason for the approval. `problem`: why the
  * tool call cannot run.
  */
-type Prepared =
+export type Prepared =
   | (ReadyCall & { readonly needs: boolean | string })
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /**
- * Decides whether a tool call may run now. Checks that the tool exists, is active and accepts the
+ * Decides whether a tool call gets its turn. Checks that the tool exists, is active and accepts the
  * input. Then runs the `pre-acting` hooks and, if needed, asks for approval. Checks the tool call
  * again after a hook changes it. A tool call from an earlier run keeps waiting if it has no
  * decision. If its tool may have started, the tool's `replay` applies.
@@ -67,20 +69,18 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
   const settled = settledBefore(asked);
   if (settled) return settled;
 
-  const { state, decision, waited } = asked;
+  const { state, decision } = asked;
   const isEdit = decision?.type === 'edit' && !isForTool(asked);
   let edited = toolUse;
   if (isEdit) edited = await editCall(run, toolUse, state, decision.input);
   const open = { ...asked, toolUse: edited };
-  // A tool of the output mode does not count as a tool of the agent.
-  const isAgents = !run.output?.tools?.some(({ name }) => name === edited.name);
-  if (isAgents && !state.toolUse) {
+  if (!state.toolUse && isAgents(open)) {
     if (!run.toolCallsLeft) return overLimit(run, edited);
     run.toolCalls += 1;
   }
   let call = await prepare(open, state.toolUse ?? edited);
   // No hook may repair a tool call if its tool may have started.
-  if (!call.ok && state.started) return refused(edited, call);
+  if (!call.ok && state.started) return over(edited, errorResult(call.toolUse, call.problem));
   const stopped = call.ok && stopBeforeReplay(open, call);
   if (stopped) return stopped;
   state.started = false;
@@ -90,14 +90,36 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
     if (reviewed.type !== 'call') return reviewed;
     call = reviewed.call;
   }
-  if (!call.ok) return refused(edited, call);
-  if (isAgents) run.toolsUsed.add(call.tool.name);
   state.toolUse = call.toolUse;
   delete state.pending;
   delete state.waited;
   if (decision) state.approved = true;
-  else if (call.needs && !open.asks) return wait(open, 'approval', reasonOf(call.needs));
-  return call.tool.execute ? { type: 'ready', call, decision, waited } : wait(open, 'external');
+  return admission(open, call);
+}
+
+/**
+ * Checks a tool call again when its turn comes. An earlier tool call may have changed the tools,
+ * for example their groups.
+ */
+export async function admitAtStart(ready: ReadyAdmission): Promise<Admission> {
+  const { open, call } = ready;
+  const isSame = call.ok && open.run.tools.find(call.toolUse.name) === call.tool;
+  return isSame ? ready : admission(open, await prepare(open, call.toolUse));
+}
+
+function admission(open: OpenCall, call: Prepared): Admission {
+  if (call.ok) {
+    if (isAgents(open)) open.run.toolsUsed.add(call.tool.name);
+    const { decision, asks } = open;
+    if (call.needs && !decision && !asks) return wait(open, 'approval', reasonOf(call.needs));
+    if (!call.tool.execute) return wait(open, 'external');
+  }
+  return { type: 'ready', open, call };
+}
+
+/** Returns whether the tool is one of the agent. A tool of the output mode does not count. */
+function isAgents({ run, toolUse }: OpenCall): boolean {
+  return !run.output?.tools?.some(({ name }) => name === toolUse.name);
 }
 
 /** Returns whether a tool call still needs an approval. Runs no hooks. */
@@ -137,8 +159,8 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
 }
 
 /**
- * Returns the outcome if a decision, an interrupt or an abort ends the tool call, or if the tool
- * call still waits for its decision.
+ * Returns the outcome if a decision ends the tool call. Also returns it if the tool call stays
+ * open, because it still waits for its decision or the run ends.
  */
 function settledBefore(open: OpenCall): Admission | undefined {
   const { run, toolUse, state, decision, asks } = open;
@@ -148,12 +170,9 @@ function settledBefore(open: OpenCall): Admission | undefined {
   if (decision?.type === 'reject' && !isForTool(open)) {
     return over(toolUse, deniedResult(toolUse, decision.reason));
   }
-  if (startsNoTool(run)) {
-    return over(toolUse, interruptedResult(toolUse, state));
-  }
   const isAskedNow = asks && state.pending?.kind === 'approval';
-  if (!decision && state.pending && !isAskedNow) return { type: 'pending', pending: state.pending };
-  return undefined;
+  const isWaiting = !decision && state.pending && !isAskedNow;
+  return isWaiting || startsNoTool(run) ? { type: 'pending' } : undefined;
 }
 
 /**
@@ -248,7 +267,13 @@ async function review(
     return { ...event, ...problemOf(left) };
   };
   const fields = { toolUse: seen, ...problemOf(call) };
-  const event = await run.modify('pre-acting', fields, { reject, stop }, renew);
+  let event: EventOf<'pre-acting'>;
+  try {
+    event = await run.modify('pre-acting', fields, { reject, stop }, renew);
+  } catch (error) {
+    if (run.signal.aborted) throw error;
+    return over(toolUse, failCall(run, toolUse, error, 'A hook failed before this call began.'));
+  }
   await run.push([event]);
   if (isStopped) return { type: 'stopped' };
   if (refusal) return over(toolUse, deniedResult(toolUse, refusal.reason));
@@ -257,11 +282,6 @@ async function review(
 
 function problemOf(call: Prepared): { readonly problem?: string } {
   return call.ok ? {} : { problem: call.problem };
-}
-
-/** Returns an error result for a tool call that cannot run. The model sees the reason. */
-function refused(toolUse: ToolUse, call: Prepared & { readonly ok: false }): Admission {
-  return over(toolUse, errorResult(call.toolUse, call.problem));
 }
 
 function over(toolUse: ToolUse, result: ToolResult): Admission {
@@ -273,8 +293,8 @@ function wait(
   kind: PendingCall['kind'],
   reason?: string,
 ): Admission {
-  const pending = suspend(run, state.toolUse ?? toolUse, kind, reason);
-  return { type: 'pending', pending };
+  suspend(run, state.toolUse ?? toolUse, kind, reason);
+  return { type: 'pending' };
 }
 
 /** Stores what the tool call waits for in the agent's state, and returns it. */

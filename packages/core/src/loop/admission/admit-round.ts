@@ -1,40 +1,40 @@
-import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import type { Decision } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import type { Jump } from '../jump.ts';
 import { rest } from '../run/rest.ts';
 import type { Run } from '../run/run.ts';
-import { admitCall, type Admission } from './admit-call.ts';
+import { admitCall, startsNoTool, type Admission, type ReadyAdmission } from './admit-call.ts';
 import { conclude, refuseCalls } from './close-calls.ts';
 import { decideCall } from './decide-call.ts';
-import type { ReadyAdmission } from './start-calls.ts';
+import { pendingCalls } from './pending-calls.ts';
 
-interface AdmittedRound {
-  readonly ready: readonly ReadyAdmission[];
-  readonly pending: PendingCall[];
+export interface Round {
+  /** Decisions about tool calls of an earlier run. */
+  readonly decisions: readonly Decision[] | undefined;
+  /** Jumps that hooks request. */
+  readonly asked: Jump[];
+  /** Returns whether a hook asked to end the agent call. */
+  readonly isStopped: () => boolean;
 }
 
 /**
  * Runs `admitCall` for each open tool call in order, and stores the results of the tool calls that
- * end here. Adds jumps that hooks request to `asked`. After a `stop`, admits no further tool call.
- * The `hold` of a middleware may name tool calls that need a decision first. Until they have
- * decisions, all other tool calls stay open, and hooks do not see them.
+ * end here. Returns those that wait for their turn. After a `stop`, admits no further tool call. The `hold` of a middleware may name tool calls
+ * that need a decision first. Until they have decisions, all other tool calls stay open, and hooks
+ * do not see them.
  */
 export async function admitRound(
   run: Run,
-  decisions: readonly Decision[] | undefined,
-  asked: Jump[],
-): Promise<AdmittedRound> {
+  { decisions, asked, isStopped }: Round,
+): Promise<readonly ReadyAdmission[]> {
   const ready: ReadyAdmission[] = [];
-  const pending: PendingCall[] = [];
-  const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
   const decided = new Map(decisions?.map((decision) => [decision.toolUseId, decision]));
   const take = async (admission: Admission): Promise<void> => {
     if (admission.type === 'stopped') asked.push({ at: 'pre-acting', to: 'stop' });
     if (admission.type === 'ready') ready.push(admission);
-    if (admission.type === 'pending') pending.push(admission.pending);
     if (admission.type === 'result')
-      await conclude(run, admission.toolUse, admission.result, asked);
+      await conclude(run, admission.toolUse, admission.result, { asked });
   };
   const admit = async (calls: readonly ToolUse[]): Promise<void> => {
     for (const call of calls) {
@@ -50,7 +50,7 @@ export async function admitRound(
   const named = await run.waits.code(holding?.hold?.(calls, run.context));
   if (!named) {
     await admit(calls);
-    return { ready, pending };
+    return ready;
   }
   // No tool of a deferred round has started. Its only results are rejections.
   if (named.length && !hasResult(run)) {
@@ -63,13 +63,12 @@ export async function admitRound(
   // Hooks may change any tool call so that it needs a decision, even one that `hold` did not name.
   for (const part of [calls.filter((call) => !isHeld(call)), calls.filter(isHeld)]) {
     await admit(part);
-    if (isStopped()) return { ready: [], pending };
-    const asking = ready.splice(0).map((one) => (isDecided(one) ? one : decideCall(run, one.call)));
+    if (isStopped() || startsNoTool(run)) return [];
+    const asking = ready.splice(0).map((one) => decideCall(run, one));
     for (const admission of await Promise.all(asking)) await take(admission);
-    if (pending.some(({ kind }) => kind === 'approval')) return { ready: [], pending };
+    if (pendingCalls(run).some(({ kind }) => kind === 'approval')) return [];
   }
-  const sorted = calls.flatMap(({ id }) => ready.filter(({ call }) => call.toolUse.id === id));
-  return { ready: sorted, pending };
+  return calls.flatMap(({ id }) => ready.filter(({ open }) => open.toolUse.id === id));
 }
 
 /** Returns whether a tool call of the last reply has a result that is not a rejection. */
@@ -77,8 +76,4 @@ function hasResult({ view }: Run): boolean {
   const reply = view.findLastIndex(({ role }) => role === 'assistant');
   const results = view.slice(reply + 1).flatMap(toolResultsOf);
   return results.some(({ state }) => state !== 'denied');
-}
-
-function isDecided({ call, decision }: ReadyAdmission): boolean {
-  return !call.needs || decision !== undefined;
 }

@@ -1,17 +1,20 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { Run } from '../run/run.ts';
 import { checkDecision } from '../input/check-decision.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 
 /**
- * Asks the `decide` of each middleware about a tool call that needs approval. The run waits for the
- * answer. Without an answer, the tool call stays pending.
+ * If a tool call needs approval, asks the `decide` of each middleware about it. The run waits for
+ * the answer. Without an answer, the tool call stays pending.
  */
-export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promise<Admission> {
+export async function decideCall(run: Run, admission: Admission): Promise<Admission> {
+  if (admission.type !== 'ready') return admission;
+  const { open, call } = admission;
+  if (!call.ok || !call.needs || open.decision) return admission;
+  const { toolUse } = call;
   const { memory } = run.setup;
-  const pending = suspend(run, toolUse, 'approval', reasonOf(needs || true));
+  const pending = suspend(run, toolUse, 'approval', reasonOf(call.needs));
   // The log marks the tool call as suspended during the decision. If the process ends now, the next
   // run knows that the tool has not started.
   const note = { kind: 'suspended', calls: [{ pending, toolUse }] } as const;
@@ -20,7 +23,7 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
     // The run closes the call after an abort or interrupt, and keeps it pending after a pause.
     if (!run.cut) throw error;
   });
-  if (!decision) return { type: 'pending', pending };
+  if (!decision) return { type: 'pending' };
   await run.writes.wait(memory.note?.([{ kind: 'decision', decision }]));
   return admitCall(run, toolUse, decision);
 }

@@ -1,14 +1,11 @@
-import type { PendingCall } from '../../event/pending-call.ts';
-import type { ToolResult, ToolUse } from '../../message/content-block.ts';
-import type { Suspension } from '../../tool/run-call.ts';
-import { interruptedResult } from '../../tool/tool-result.ts';
+import { messageOf } from '../../error/agent-error.ts';
+import { errorResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { startsNoTool, type Admission } from './admit-call.ts';
+import { admitAtStart, startsNoTool, type ReadyAdmission } from './admit-call.ts';
 import { decideCall } from './decide-call.ts';
-import type { ToolQueue } from './tool-queue.ts';
-
-export type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
+import { failCall } from './fail-call.ts';
+import type { ToolOutcome, ToolQueue, ToolSink } from './tool-queue.ts';
 
 export interface CallsToStart {
   readonly ready: readonly ReadyAdmission[];
@@ -25,51 +22,38 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
   const { signal, interruptSignal, toolContext: context } = run;
   const messages = run.request();
   const isHeld = (): boolean => startsNoTool(run) || isStopped();
-  for (const { call, decision, waited } of ready) {
-    const { id } = call.toolUse;
-    queue.start(call.toolUse, async (sink) => {
-      if (isHeld()) return heldOutcome(run, call.toolUse);
-      let toRun = call;
-      if (call.needs && !decision) {
-        const decided = await decideCall(run, call);
-        if (decided.type === 'result') return decided.result;
-        if (decided.type === 'pending') return toSuspension(decided.pending);
-        if (decided.type !== 'ready') return undefined;
-        toRun = decided.call;
-      }
-      const { toolUse } = toRun;
-      const state = status.calls.get(id)!;
-      state.started = true;
-      const note = { kind: 'call-started', toolUseId: id, toolUse } as const;
+  const begin = async (given: ReadyAdmission, sink: ToolSink): Promise<ToolOutcome> => {
+    const { toolUse } = given.call;
+    const { id } = toolUse;
+    try {
+      if (isHeld()) return undefined;
+      const admitted = await decideCall(run, await admitAtStart(given));
+      if (admitted.type === 'result') return admitted.result;
+      if (admitted.type !== 'ready') return undefined;
+      const { call } = admitted;
+      if (!call.ok) return errorResult(call.toolUse, call.problem);
+      const note = { kind: 'call-started', toolUseId: id, toolUse: call.toolUse } as const;
       await run.writes.wait(memory.note?.([note], { now: true }));
-      if (isHeld()) {
-        state.started = false;
-        return heldOutcome(run, toRun.toolUse);
-      }
-      const idempotencyKey = `${sessionId}:${id}`;
+      if (isHeld()) return undefined;
+      status.calls.get(id)!.started = true;
+      const { decision, waited: pending } = given.open;
       const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
+      const idempotencyKey = `${sessionId}:${id}`;
       const about = {
         ...run.about,
         messages,
         context,
         decision,
-        pending: waited,
+        pending,
         idempotencyKey,
         signal,
       };
-      return runTool(toRun, { ...about, ...sink, interrupt, interruptSignal });
-    });
-  }
-}
-
-/**
- * Returns the outcome of a tool call that must not start: an `interrupted` result. After a hook's
- * `stop`, returns `undefined`, because the tool call stays open.
- */
-function heldOutcome(run: Run, toolUse: ToolUse): ToolResult | undefined {
-  return startsNoTool(run) ? interruptedResult(toolUse, {}) : undefined;
-}
-
-function toSuspension({ reason: suspended = 'Nobody has decided yet.' }: PendingCall): Suspension {
-  return { suspended, kind: 'approval' };
+      return await runTool(call, { ...about, ...sink, interrupt, interruptSignal });
+    } catch (error) {
+      // The other tools stop at once, before the loop reads the outcome.
+      const failed = failCall(run, toolUse, error, messageOf(error));
+      return status.calls.get(id)?.started ? failed : undefined;
+    }
+  };
+  for (const one of ready) queue.start(one.call.toolUse, (sink) => begin(one, sink));
 }

@@ -4,16 +4,17 @@ import { jsonForm } from '../../message/json/json-form.ts';
 import type { JsonValue } from '../../message/json/json.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 
+/** `undefined` if the tool has not started and its call stays open. */
+export type ToolOutcome = ToolResult | Suspension | undefined;
+
 export type ToolQueueItem =
   | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }
   | { readonly type: 'events'; readonly toolUse: ToolUse; readonly events: readonly AgentEvent[] }
   | {
       readonly type: 'outcome';
       readonly toolUse: ToolUse;
-      /** `undefined` if the tool has not started. */
-      readonly outcome: ToolResult | Suspension | undefined;
-    }
-  | { readonly type: 'failure'; readonly toolUse: ToolUse; readonly error: unknown };
+      readonly outcome: ToolOutcome;
+    };
 
 /** Receives the output of a running tool. Output after the end of the tool call is dropped. */
 export interface ToolSink {
@@ -31,11 +32,9 @@ const maxWaitingProgress = 64;
 export interface ToolQueue {
   /**
    * Starts the tool call at once. At the limit of `concurrency`, starts it when another one ends.
+   * `run` must not reject.
    */
-  start(
-    toolUse: ToolUse,
-    run: (sink: ToolSink) => Promise<ToolResult | Suspension | undefined>,
-  ): void;
+  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolOutcome>): void;
   /** Yields the new items, until all tool calls have ended. */
   drain(): AsyncGenerator<readonly ToolQueueItem[]>;
 }
@@ -45,7 +44,7 @@ export interface ToolQueue {
  * no limit.
  */
 export function toolQueue(concurrency: number = Infinity): ToolQueue {
-  const waiting: (() => void)[] = [];
+  const waiting: (() => Promise<void>)[] = [];
   let items: ToolQueueItem[] = [];
   let running = 0;
   let wake: (() => void) | undefined;
@@ -57,13 +56,6 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
         items.push(item);
         wake?.();
       };
-      const end = (item: ToolQueueItem): void => {
-        put(item);
-        ended = true;
-        running -= 1;
-        if (item.type === 'failure') waiting.length = 0;
-        waiting.shift()?.();
-      };
       const sink: ToolSink = {
         emit(chunk) {
           const form = jsonForm(chunk, `The progress of "${toolUse.name}"`) ?? null;
@@ -73,15 +65,16 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
         },
         forward: (events) => put({ type: 'events', toolUse, events }),
       };
-      const begin = (): void => {
+      const begin = async (): Promise<void> => {
         running += 1;
-        run(sink).then(
-          (outcome) => end({ type: 'outcome', toolUse, outcome }),
-          (error: unknown) => end({ type: 'failure', toolUse, error }),
-        );
+        const outcome = await run(sink);
+        put({ type: 'outcome', toolUse, outcome });
+        ended = true;
+        running -= 1;
+        void waiting.shift()?.();
       };
       if (running >= Math.max(1, concurrency)) waiting.push(begin);
-      else begin();
+      else void begin();
     },
     async *drain() {
       while (running || items.length) {

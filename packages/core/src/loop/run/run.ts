@@ -22,7 +22,6 @@ import type { Jump } from '../jump.ts';
 import { loopSteps, type EventFields, type LoopSteps } from '../loop-steps.ts';
 import type { Outbox } from './outbox.ts';
 import type { OutputRun } from '../output-mode.ts';
-import type { PendingCall } from '../../event/pending-call.ts';
 import { Conversation, keepConversation, openConversation } from './conversation.ts';
 import { callTimeout, type CallTimeout } from './call-timeout.ts';
 import { checkEvent } from './check-event.ts';
@@ -87,8 +86,6 @@ export class Run {
   promptId: string | undefined;
   /** Id of an answer that an earlier run stored and this run returns. */
   storedAnswer: string | undefined;
-  /** Tool calls that wait for a person or another program after the run. */
-  pending: readonly PendingCall[] = [];
   readonly injections: Injections = new Injections();
   /** The input after the guards. Set if the guards started before the turn of this agent call. */
   guarded: Promise<readonly Msg[]> | undefined;
@@ -193,9 +190,9 @@ export class Run {
   }
 
   /** Stops everything at once, as an abort does, and makes the agent call fail. */
-  fail(error: AgentError): void {
-    if (!this.signal.aborted) this.failure = error;
-    this.abort(error);
+  fail(error: unknown): void {
+    if (!this.signal.aborted) this.failure = AgentError.from(error);
+    this.abort(this.failure);
   }
 
   interrupt(interruption: Interruption): void {

@@ -128,7 +128,10 @@ export interface Middleware extends AgentHook {
    * text that readers already have.
    */
   wrapModel?(next: ChatModel): ChatModel;
-  /** Wraps the function that runs a tool. Called once per agent. */
+  /**
+   * Wraps the function that runs a tool. Called once per agent. An exception makes the agent call
+   * fail. It is also the error result of the tool call.
+   */
   wrapTool?(next: RunCall): RunCall;
   /**
    * Wraps the check whether tool results are the answer. The loop makes this check before each
