@@ -40,8 +40,8 @@ interface Merged {
  * `MultiAgentFormatter`s).
  *
  * No speaker can imitate another one. Further lines of a text are indented. In a name, `\ufffd`
- * replaces line breaks and colons. In the text of every user message, the `<` of a history tag
- * becomes `&lt;`, because a separate message may quote a tool or a document.
+ * replaces line breaks and colons. In every user message, the `<` of a history tag becomes `&lt;`,
+ * because a separate message may quote a tool.
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
