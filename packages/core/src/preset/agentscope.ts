@@ -1,6 +1,7 @@
 import { summarize } from '../loop/limit.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
+import { roundErrors } from './round-errors.ts';
 
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
@@ -10,7 +11,8 @@ import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
  * - the texts at the limit and after an interrupt are AgentScope's;
  * - if the summary at the limit fails, the answer is a text that quotes the error, also with the
- *   agent's own `onLimit`.
+ *   agent's own `onLimit`;
+ * - an exception in a `wrapTool` that follows in the list gives tool calls error results.
  *
  * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
  * minutes. AgentScope also rejects new input while tool calls are open.
@@ -28,6 +30,7 @@ export function agentscope(): readonly Middleware[] {
       },
     },
     summaryFallback(),
+    roundErrors(),
   ];
 }
 
