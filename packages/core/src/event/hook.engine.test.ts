@@ -624,7 +624,7 @@ test('a hook added while a delta is streamed can change the answer of the same c
 test('hooks and tools interrupt the agent through their context argument', async () => {
   const { agent } = setUp(['one two'], []);
   const off = agent.addHook({
-    on: { 'reasoning-chunk': (_event, _control, context) => void context.interrupt('By a hook.') },
+    on: { 'reasoning-chunk': (_event, _control, { interrupt }) => void interrupt('By a hook.') },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'By a hook.' });
   off();

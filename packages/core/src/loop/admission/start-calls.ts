@@ -1,7 +1,6 @@
 import { messageOf } from '../../error/agent-error.ts';
 import { errorResult } from '../../tool/tool-result.ts';
 import type { Run } from '../run/run.ts';
-import type { RunContext } from '../run/run-context.ts';
 import { admitAtStart, startsNoTool, type ReadyAdmission } from './admit-call.ts';
 import { decideCall } from './decide-call.ts';
 import { failCall } from './fail-call.ts';
@@ -37,9 +36,9 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       if (isHeld()) return undefined;
       status.calls.get(id)!.started = true;
       const { decision, waited: pending } = given.open;
-      const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
+      const { interrupt } = run.context;
       const idempotencyKey = `${sessionId}:${id}`;
-      const about = {
+      return await runTool(call, {
         ...run.about,
         messages,
         context,
@@ -47,8 +46,10 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
         pending,
         idempotencyKey,
         signal,
-      };
-      return await runTool(call, { ...about, ...sink, interrupt, interruptSignal });
+        ...sink,
+        interrupt,
+        interruptSignal,
+      });
     } catch (error) {
       // The other tools stop at once, before the loop reads the outcome.
       const failed = failCall(run, toolUse, error, messageOf(error));

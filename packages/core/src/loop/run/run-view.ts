@@ -146,9 +146,9 @@ export class RunView implements RunContext {
     this.#run.fail(error);
   }
 
-  interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    return interruptRun(this.#run, request, this.#run.setup);
-  }
+  /** Bound to the context, because hooks may destructure it as they destructure their controls. */
+  readonly interrupt = (request: string | Msg | InterruptRequest = {}): boolean =>
+    interruptRun(this.#run, request, this.#run.setup);
 }
 
 /** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
