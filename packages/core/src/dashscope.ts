@@ -1,11 +1,11 @@
 import { AgentError } from './error/agent-error.ts';
-import { checkFields } from './error/check-fields.ts';
+import { checkOptions } from './error/check-fields.ts';
 import { dashScopeFormatter } from './provider/dashscope/dashscope-formatter.ts';
 import type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
 import { checkedBase } from './provider/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import { dashScopeError } from './provider/dashscope/dashscope-error.ts';
-import type { HttpModelOptions } from './provider/http-model-options.ts';
+import { httpFields, type HttpModelOptions } from './provider/http-model-options.ts';
 import { httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
@@ -56,11 +56,12 @@ const hearing = /-audio|-omni|-asr/i;
  * other.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
-    'The options of dashscope()',
+    'dashscope()',
     options,
-    'model:string baseURL:string|? fetch:function|? timeoutMs:count|? features:object|?',
+    `${httpFields} features:object|? endpoint:text|multimodal|? enableThinking:boolean|? ` +
+      'thinkingBudget',
   );
   const {
     model,

@@ -1,8 +1,8 @@
-import { checkFields } from './error/check-fields.ts';
+import { checkOptions } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
 import { checkedBase } from './provider/base-url.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import type { HttpModelOptions } from './provider/http-model-options.ts';
+import { httpFields, type HttpModelOptions } from './provider/http-model-options.ts';
 import { httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
@@ -44,11 +44,11 @@ export interface OpenAiOptions extends HttpModelOptions {
  * const local = openai({ baseURL: 'http://127.0.0.1:11434/v1', model: 'qwen3' });
  */
 export function openai(options: OpenAiOptions): ChatModel {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
-    'The options of openai()',
+    'openai()',
     options,
-    'model:string baseURL:string|? fetch:function|? timeoutMs:count|?',
+    `${httpFields} features:object|? maxTokensField,sendThinking,includeUsage`,
   );
   const { model, baseURL = 'https://api.openai.com/v1' } = options;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };

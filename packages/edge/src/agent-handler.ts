@@ -6,7 +6,7 @@ import { access } from './http/access.ts';
 import { agentSession } from './session/agent-session.ts';
 import { chatRoute } from './routes/chat-route.ts';
 import { chatsRoute, deleteRoute } from './routes/chats-route.ts';
-import { checkOptions } from './check-options.ts';
+import { checkSettings } from './check-options.ts';
 import { completionsRoute } from './routes/completions-route.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { byMethod, endpoint, type Route } from './http/endpoint.ts';
@@ -73,7 +73,7 @@ export function createAgentHandler<
     limits: { ...defaultLimits, ...options.limits },
     sessions: { ...defaultSessions, ...options.sessions },
   };
-  checkOptions(settings);
+  checkSettings(settings);
   const { llm, store } = settings;
   const sessions = store && new ProcessSessions(settings, store);
   const identify = rateLimited(settings, access(settings));

@@ -1,35 +1,39 @@
 import { AgentError } from '@isoloop/core';
-import { checkFields } from '@isoloop/core/adapter';
+import { checkOptions } from '@isoloop/core/adapter';
 import { clientSettings } from './completions/model-settings.ts';
 import { isOrigin } from './http/is-origin.ts';
-import type { EdgeLimits, HandlerSettings, SessionOptions } from './handler-options.ts';
+import {
+  defaultLimits,
+  defaultSessions,
+  type EdgeLimits,
+  type HandlerSettings,
+  type SessionOptions,
+} from './handler-options.ts';
 
 /**
  * Throws `CONFIGURATION` for invalid options that would otherwise have no effect. For example, a
  * limit that is not a number would limit nothing.
  */
-export function checkOptions(settings: HandlerSettings): void {
-  const { models, sessions, limits, cors, llm, store, memory } = settings;
-  checkFields(
-    'CONFIGURATION',
-    'createAgentHandler',
-    settings,
-    'approvals:at-least-once|? models,clientSettings:array thinking:boolean ' +
-      'secrets:array|function|? cors:array|?',
-  );
-  if (!models.length)
-    throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
-  if (store && memory) throw wrong('give either store or memory');
+export function checkSettings(settings: HandlerSettings): void {
+  checkOptions('CONFIGURATION', where, settings, fields);
+  const { models, sessions, limits, cors, store, memory } = settings;
+  if (!models.length) throw wrong('`models` is empty: name at least one model');
   if (store !== undefined && typeof Object(store).setMany !== 'function')
     throw wrong('store must be a KeyValueStore, such as unstorageStore(driver)');
+  if (store && memory) throw wrong('give either store or memory');
   if (!settings.clientSettings.every((name) => clientSettings.includes(name)))
     throw wrong(`clientSettings can only have ${clientSettings.join(', ')}`);
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);
-  if (llm !== undefined && typeof Object(llm).routes !== 'function')
-    throw wrong('llm must be llmProxy({ … }) of @isoloop/edge/llm');
 }
+
+const where = 'createAgentHandler()';
+
+const fields =
+  'agent:function authorize,memory,jsonSchema,rateLimit:function|? cors,models:array|? clientSettings:array thinking:boolean store ' +
+  'events:boolean|? systemMessages:as-user|keep|? approvals:at-least-once|? limits,sessions:object|? ' +
+  'secrets:array|function|? llm:routes()|?';
 
 /**
  * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep
@@ -37,12 +41,9 @@ export function checkOptions(settings: HandlerSettings): void {
  */
 const maxHeartbeatMs = 60_000;
 
-function checkSessions({
-  resumeAttempts,
-  expireAfterMs,
-  heartbeatMs,
-  queuedTurns,
-}: SessionOptions): void {
+function checkSessions(sessions: SessionOptions): void {
+  checkNumbers('sessions', sessions, defaultSessions);
+  const { resumeAttempts, expireAfterMs, heartbeatMs, queuedTurns } = sessions;
   for (const [name, value] of Object.entries({ resumeAttempts, queuedTurns })) {
     if (!(Number.isInteger(value) && value >= 0))
       throw wrong(`sessions.${name} must be a whole number of 0 or more`);
@@ -54,14 +55,17 @@ function checkSessions({
 }
 
 function checkLimits(limits: EdgeLimits): void {
+  checkNumbers('limits', limits, defaultLimits);
   for (const [name, limit] of Object.entries(limits)) {
     // With `afterDisconnectMs: 0`, a turn ends when its client disconnects.
-    if (
-      !(typeof limit === 'number' && (limit > 0 || (limit === 0 && name === 'afterDisconnectMs')))
-    ) {
+    if (!(limit > 0 || (limit === 0 && name === 'afterDisconnectMs')))
       throw wrong(`limits.${name} must be a number above 0`);
-    }
   }
+}
+
+function checkNumbers(name: string, numbers: object, defaults: object): void {
+  const known = `${Object.keys(defaults).join()}:number`;
+  checkOptions('CONFIGURATION', `${where}: ${name}`, numbers, known);
 }
 
 /**
@@ -84,5 +88,5 @@ function adviceFor(origin: string): string {
 }
 
 function wrong(what: string): AgentError {
-  return new AgentError('CONFIGURATION', `createAgentHandler: ${what}.`);
+  return new AgentError('CONFIGURATION', `${where}: ${what}.`);
 }

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import { hideSecrets } from '@isoloop/core/observe';
 import { errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
@@ -74,6 +75,7 @@ interface JwtBySecret<Env> {
 export function jwt<Env extends object = object>(
   options: JwtOptions<Env>,
 ): (request: Request, env: Env) => Promise<Caller | null> {
+  checkOptions('CONFIGURATION', 'jwt()', options, fields);
   const { issuer, audience, user = ({ sub }) => sub ?? null, clockTolerance = 5 } = options;
   if (!issuer || !audience)
     throw new AgentError(
@@ -136,6 +138,10 @@ export function jwt<Env extends object = object>(
     }
   };
 }
+
+const fields =
+  'issuer audience user:function|? clockTolerance:count|? secret:function|? jwksUrl algorithms:array|? ' +
+  'fetch:function|? timeoutMs keepKeysMs';
 
 /** Returns whether the issuer's keys cannot be used, so that nothing is known about the token. */
 function isOfKeys({ code }: errors.JOSEError): boolean {

@@ -8,7 +8,7 @@ import type { AgentDefaults } from '../loop/use/agent-defaults.ts';
 import type { Claim } from '../loop/input/claim.ts';
 import type { UseList } from '../loop/use/middleware.ts';
 import type { ReturnDirect } from '../loop/direct-answer.ts';
-import type { OutputMode } from '../loop/output-mode.ts';
+import type { NoSchema, OutputMode } from '../loop/output-mode.ts';
 
 /** `G`: type of the tools. */
 export interface AgentOptions<G extends GivenTools = GivenTools> extends Partial<AgentDefaults> {
@@ -25,7 +25,8 @@ export interface AgentOptions<G extends GivenTools = GivenTools> extends Partial
   /**
    * Middleware such as `retry()`, presets and hooks. The first entry is the outermost wrapper and
    * the first guard. The entries of a nested list, such as a preset, count as entries of this list.
-   * A later entry replaces an entry of a preset that has the same name.
+   * A later entry replaces an entry of a preset that has the same name, even if the preset was
+   * spread into this list. Two other entries of one name are `CONFIGURATION`.
    */
   readonly use?: UseList;
   /**
@@ -95,5 +96,5 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
    */
   readonly claims?: readonly Claim[];
   /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
-  readonly output?: OutputMode<T>;
+  readonly output?: NoSchema & OutputMode<T>;
 }

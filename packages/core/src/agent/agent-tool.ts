@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
@@ -54,6 +54,9 @@ export interface AgentToolOptions {
   readonly replay?: ReplayPolicy;
 }
 
+const toolFields =
+  'name:string|? description:string timeoutMs:count|? group:string|array|? replay:safe|ask|never|?';
+
 interface ChildInput {
   readonly message: string;
   readonly session_id?: string | null;
@@ -80,7 +83,7 @@ interface Child {
  * digits.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
-  checkFields('CONFIGURATION', 'agentTool()', options, 'name:string|? description:string');
+  checkOptions('CONFIGURATION', 'agentTool()', options, toolFields);
   if (typeof agent !== 'function')
     checkFields(
       'CONFIGURATION',

@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { AgentStream } from './agent-stream.ts';
 import { lastDriver } from './last-driver.ts';
 import type { ReActAgent } from './react-agent.ts';
@@ -19,7 +19,7 @@ export interface AttachOptions {
  */
 export function attach(agent: ReActAgent, options: AttachOptions = {}): AgentStream | null {
   checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');
-  checkFields('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
+  checkOptions('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
   const driver = lastDriver(agent);
   if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
   return new AgentStream(driver, options.afterSeq);

@@ -79,9 +79,12 @@ test('the constructor rejects missing options', () => {
 });
 
 test.each<[part: object, message: string]>([
-  [{ on: { 'pre-actng': () => {} } }, 'on has no option `pre-actng`. It has: run-start, '],
-  [{ on: { 'pre-acting': { handler: () => {} } } }, 'on: pre-acting: handle must be a function'],
-  [{ on: { 'pre-acting': 'x' } }, 'on: pre-acting must be an object'],
+  [{ on: { 'pre-actng': () => {} } }, 'on has no option `pre-actng`. Use `pre-acting`.'],
+  [
+    { on: { 'pre-acting': { handler: () => {} } } },
+    'on: pre-acting has no option `handler`. Use `handle`.',
+  ],
+  [{ on: { 'pre-acting': 'x' } }, 'The options of on: pre-acting must be an object'],
   [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],
   [{ defaults: { limits: { iteration: 1 } } }, 'no option `iteration`'],
   [{ defaults: { recovery: 'x' } }, 'no option `recovery`'],
@@ -353,18 +356,24 @@ test.each(Object.entries(throwing))(
   },
 );
 
-test('the error about a schema that cannot become JSON Schema names the tool', async () => {
-  const dated = tool({
-    name: 'book',
-    description: '',
-    input: z.object({ day: z.date() }),
-    execute: () => 'booked',
-  });
-  const { agent, model } = setUp([], { tools: [noop, dated] });
-  await expect(agent.call('x')).rejects.toThrow(
-    failure('CONFIGURATION', 'The tool "book" provides no JSON Schema: Date'),
-  );
-  expect(model.requests).toEqual([]);
+test('tool() rejects a date in its schema and names the form that works', async () => {
+  const booking = (day: z.ZodType<unknown>) =>
+    tool({
+      name: 'book',
+      description: '',
+      input: z.object({ day }),
+      execute: (input) => (input.day instanceof Date ? input.day.getTime() : String(input.day)),
+    });
+  const message = 'The input of the tool "book" has no JSON Schema: Date';
+  for (const day of [z.date(), z.coerce.date()])
+    expect(() => booking(day)).toThrow(failure('CONFIGURATION', message));
+  expect(() => booking(z.date())).toThrow('For a date, use z.iso.datetime().');
+  const toolCalls = [{ name: 'book', input: { day: '2026-01-02T03:04:05Z' } }];
+  for (const day of [z.iso.datetime(), z.iso.datetime().pipe(z.coerce.date())]) {
+    const { agent } = setUp([{ toolCalls }, 'done'], { tools: [booking(day)] });
+    await agent.call('x');
+    expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toMatch(/^(2026|1767)/);
+  }
 });
 
 test('a factory of agentTool() that returns no agent causes an error with the tool’s name', async () => {
@@ -421,10 +430,10 @@ test.each<[what: string, make: () => unknown]>([
   ['agentTool() must be an object', () => agentTool(setUp().agent, wrong(undefined))],
   ['agentTool(): the agent: name', () => agentTool(wrong({}), { description: '' })],
   ['The options of openai() must be an object', () => openai(wrong(undefined))],
-  ['The options of openai(): model', () => openai(wrong({}))],
-  ['The options of openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
+  ['openai(): model', () => openai(wrong({}))],
+  ['openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
   [
-    'The options of dashscope(): baseURL',
+    'dashscope(): baseURL',
     () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') })),
   ],
 ])('an invalid argument causes a CONFIGURATION error: %s', (what, make) => {

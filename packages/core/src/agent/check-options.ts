@@ -53,7 +53,7 @@ function checkHandlers({ on = {} }: AgentHook): void {
   checkOptions('CONFIGURATION', 'on', on, eventNames);
   for (const [event, entry] of Object.entries(on)) {
     const handler = typeof entry === 'function' ? { handle: entry } : entry;
-    checkFields('CONFIGURATION', `on: ${event}`, handler, 'handle:function priority:number|?');
+    checkOptions('CONFIGURATION', `on: ${event}`, handler, 'handle:function priority:number|?');
   }
 }
 
@@ -75,8 +75,7 @@ export function checkHook(hook: AgentHook): void {
  * not have.
  */
 export function checkCall(options: CallOptions): void {
-  checkFields('INVALID_INPUT', 'The options of a call', options, '');
-  checkOptions('INVALID_INPUT', 'The call', options, callFields, agentFields);
+  checkOptions('INVALID_INPUT', 'call()', options, callFields, agentFields);
   for (const [index, item] of options.decisions?.entries() ?? [])
     checkDecision(item, `Item ${index} of \`decisions\``);
   for (const [index, item] of options.instructions?.entries() ?? []) {

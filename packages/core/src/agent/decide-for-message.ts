@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { CallState } from '../event/call-state.ts';
 import { waitsForApproval, type Decision } from '../event/pending-call.ts';
 import type { ToolUse } from '../message/content-block.ts';
@@ -23,8 +24,10 @@ export interface DecideForMessageOptions {
  */
 export async function decideForMessage(
   { memory, tools, status }: Pick<ReActAgent, 'memory' | 'tools' | 'status'>,
-  { given = [], isGone = () => false }: DecideForMessageOptions = {},
+  options: DecideForMessageOptions = {},
 ): Promise<readonly Decision[]> {
+  checkOptions('INVALID_INPUT', 'decideForMessage()', options, 'given:array|? isGone:function|?');
+  const { given = [], isGone = () => false } = options;
   const open = openCalls(await memory.read());
   if (!open.length) return [];
   await memory.restore?.(status, tools);

@@ -38,14 +38,14 @@ test.each(wrongValues)('a wrong setting is refused where it is set: %o', async (
   expect(() => toolEmulation({ model, generate })).toThrow(refused('toolEmulation()'));
   expect(() => byModel({ model, generate })).toThrow(refused('byModel()'));
   expect(() => summarization({ generate })).toThrow(refused('summarization()'));
-  const call = { code: 'INVALID_INPUT', message: `The call: ${problem}` };
+  const call = { code: 'INVALID_INPUT', message: `call(): ${problem}` };
   await expect(agentWith({}).call('Hi', generate)).rejects.toMatchObject(call);
   expect(() => agentWith({}).stream('Hi', generate)).toThrow(expect.objectContaining(call));
 });
 
 test('a setting that does not exist is refused', async () => {
   const generate = { top_p: 1 } as GenerateOptions;
-  const unknown = /has no option `top_p`\. It has: .*topP/;
+  const unknown = /has no option `top_p`\. Use `topP`\./;
   expect(() => agentWith(generate)).toThrow(unknown);
   expect(() => toolEmulation({ model: new ScriptedModel([]), generate })).toThrow(unknown);
   await expect(agentWith({}).call('Hi', generate)).rejects.toThrow(/has no option `top_p`/);

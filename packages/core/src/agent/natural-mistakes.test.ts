@@ -54,9 +54,7 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     'inputSchema',
     () => tool({ name: 'a', description: 'A', input: {}, inputSchema: {} } as never),
-    expect.stringMatching(
-      /^tool\(\) has no option `inputSchema`. It has: name, description, input, /,
-    ),
+    'tool() has no option `inputSchema`. Use `input`.',
   ],
 ])('the error about a common mistake names what is possible: %s', (_mistake, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
@@ -66,26 +64,26 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'output: z.object()',
     { output: z.object({}) },
-    'The call: output must be structured(schema); got an object.',
+    'call(): output must be structured(schema); got an object.',
   ],
   [
     'abortSignal',
     { abortSignal: new AbortController().signal },
-    expect.stringMatching(/^The call has no option `abortSignal`. It has: signal, /),
+    expect.stringMatching(/^call\(\) has no option `abortSignal`. It has: signal, /),
   ],
   [
     'an unknown option',
     { stream: true },
-    expect.stringMatching(/^The call has no option `stream`. It has: /),
+    expect.stringMatching(/^call\(\) has no option `stream`. It has: /),
   ],
   ...['sessionId', 'systemPrompt', 'limits', 'userId', 'tools', 'memory'].map(
     (key): [string, object, string] => [
       key,
       { [key]: 'x' },
-      `The call has no option \`${key}\`. It is an option of the agent.`,
+      `call() has no option \`${key}\`. It is an option of the agent.`,
     ],
   ),
-  ['null', null as never, 'The options of a call must be an object; got null.'],
+  ['null', null as never, 'The options of call() must be an object; got null.'],
 ])('call() and stream() reject %s in the call options', async (_mistake, options, message) => {
   const agent = new ReActAgent({ name: 'a', model });
   const error = expect.objectContaining({ code: 'INVALID_INPUT', message });

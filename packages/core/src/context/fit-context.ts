@@ -1,9 +1,9 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import { findCut } from './find-cut.ts';
-import { RequestMeter, type WindowOptions } from './meter/request-meter.ts';
+import { RequestMeter, windowFields, type WindowOptions } from './meter/request-meter.ts';
 
 export interface FitContextOptions extends WindowOptions {
   /**
@@ -29,8 +29,8 @@ export interface FitContextOptions extends WindowOptions {
  * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
-  const fields = 'step:count|? reference:boolean|? profile:countText()|?';
-  checkFields('CONFIGURATION', 'fitContext()', options, fields);
+  const fields = `step:count|? reference:boolean|? ${windowFields}`;
+  checkOptions('CONFIGURATION', 'fitContext()', options, fields);
   const { reference = false, profile = arc } = options;
   const meter = new RequestMeter(
     'fitContext()',

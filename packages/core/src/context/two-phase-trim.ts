@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import { findCut } from './find-cut.ts';
 
@@ -37,6 +38,8 @@ export interface Trimmed {
  * of them stay, or none.
  */
 export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Trimmed {
+  const fields = 'budget,prompt:number count:function step:count|? reference:boolean|?';
+  checkOptions('INVALID_INPUT', 'twoPhaseTrim()', options, fields);
   const sums = [0];
   for (const message of messages) sums.push(sums.at(-1)! + options.count(message));
   const before = sums.at(-1)!;

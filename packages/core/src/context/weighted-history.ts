@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { countMessage } from '../tokens/count-message.ts';
@@ -67,7 +67,7 @@ interface Piece {
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
   const fields =
     'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
-  checkFields('CONFIGURATION', 'weightedHistory()', options, `${fields} reference:boolean|?`);
+  checkOptions('CONFIGURATION', 'weightedHistory()', options, `${fields} reference:boolean|?`);
   const {
     shortWeight = 5,
     reactWeight = 1,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkFields, checkOptions } from './check-fields.ts';
 
 const check = (value: unknown, kinds: string) => () =>
-  checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other:?`);
+  checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other`);
 
 test.each<[string, readonly unknown[], readonly unknown[], words: string]>([
   ['string', ['', 'x'], [5, null, undefined, ['x']], 'a string'],
@@ -39,7 +39,7 @@ test.each([null, undefined, 5, 'x'])(
   (value) => {
     const message = expect.stringMatching(/^Here must be an object; got /);
     const error = expect.objectContaining({ code: 'CONFIGURATION', message });
-    expect(() => checkFields('CONFIGURATION', 'Here', value, 'field:?')).toThrow(error);
+    expect(() => checkFields('CONFIGURATION', 'Here', value, 'field')).toThrow(error);
   },
 );
 

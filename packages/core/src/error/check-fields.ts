@@ -53,8 +53,8 @@ function fieldsIn(list: string): readonly Field[] {
 
 /**
  * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
- * names the options that exist. `agentFields`: options of the agent. For an unknown option in this
- * list, the error says that it belongs to the agent.
+ * names the most similar option, or all options. `agentFields`: options of the agent. For an
+ * unknown option in this list, the error says that it belongs to the agent.
  */
 export function checkOptions(
   code: AgentErrorCode,
@@ -63,16 +63,25 @@ export function checkOptions(
   fields: string,
   agentFields = '',
 ): void {
-  checkFields(code, where, options, '');
+  checkFields(code, `The options of ${where}`, options, '');
   const known = keysIn(fields);
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined || known.includes(key)) continue;
-    const advice = keysIn(agentFields).includes(key)
-      ? 'It is an option of the agent.'
-      : `It has: ${known.join(', ')}.`;
+    const isOfAgent = keysIn(agentFields).includes(key);
+    const advice = isOfAgent ? 'It is an option of the agent.' : adviceFor(key, known);
     throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
   checkFields(code, where, options, fields);
+}
+
+/** Names the option with the longest start in common with `key`, or all options. */
+function adviceFor(key: string, options: readonly string[]): string {
+  for (let end = key.length; end > 2; end--) {
+    const start = key.slice(0, end).toLowerCase();
+    const found = options.find((option) => option.toLowerCase().startsWith(start));
+    if (found) return `Use \`${found}\`.`;
+  }
+  return `It has: ${options.join(', ')}.`;
 }
 
 function isKind(given: unknown, kind: string): boolean {
@@ -90,6 +99,12 @@ function isKind(given: unknown, kind: string): boolean {
 
 /** Words for error messages, by kind, or by the method that identifies an object. */
 const wordsFor: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'a boolean',
+  function: 'a function',
+  object: 'an object',
+  array: 'an array',
   count: 'a number of 0 or more',
   share: 'a number from 0 to 1',
   'stream()': "a model such as openai({ model: 'gpt-5' })",
@@ -99,20 +114,12 @@ const wordsFor: Readonly<Record<string, string>> = {
 };
 
 function wordsOf(kind: string): string {
-  const words = wordsFor[kind];
-  if (words) return words;
-  if (kind.endsWith('()')) return `an object with ${kind}`;
-  return /^(string|number|boolean|function|object|array)$/.test(kind)
-    ? withArticle(kind)
-    : `'${kind}'`;
+  return wordsFor[kind] ?? (kind.endsWith('()') ? `an object with ${kind}` : `'${kind}'`);
 }
 
 function kindOf(given: unknown): string {
   if (given === undefined) return 'nothing';
   if (given === null || typeof given === 'number') return String(given);
-  return withArticle(Array.isArray(given) ? 'array' : typeof given);
-}
-
-function withArticle(noun: string): string {
-  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
+  const kind = Array.isArray(given) ? 'array' : typeof given;
+  return wordsFor[kind] ?? `a ${kind}`;
 }

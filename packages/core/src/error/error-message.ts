@@ -1,3 +1,4 @@
+import { checkOptions } from './check-fields.ts';
 import type { AgentError, AgentErrorCode } from './agent-error.ts';
 import { languages } from './error-words.ts';
 
@@ -39,6 +40,7 @@ export type ErrorMessageResolver = (error: unknown, options?: ErrorMessageOption
  * an `AgentError` counts as `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
  */
 export function errorMessage(error: unknown, options: ErrorMessageOptions = {}): string {
+  checkOptions('INVALID_INPUT', 'errorMessage()', options, 'locale:string|? messages:object|?');
   const { locale = 'en', messages = {} } = options;
   const language = String(locale).toLowerCase().split(/[-_]/, 1)[0]!;
   const ours = Object.hasOwn(languages, language)

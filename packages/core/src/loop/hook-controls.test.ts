@@ -436,7 +436,10 @@ test.for(
       .map((name) => [type, name] as const),
   ),
 )('at %s, a `stop` takes precedence over an earlier `%s` of another hook', async ([type, name]) => {
-  const { agent, model } = setUp([asking(type, name), asking(type, 'stop')]);
+  const { agent, model } = setUp([
+    asking(type, name),
+    { ...asking(type, 'stop'), name: 'stopping' },
+  ]);
   expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', stoppedAt: type });
   expect(model.requests).toHaveLength(type.startsWith('pre-') ? 0 : 1);
   expect((await agent.messages()).map(textOf)).not.toContain('Jumped.');

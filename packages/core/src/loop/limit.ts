@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { LoopSteps } from './loop-steps.ts';
@@ -30,7 +30,7 @@ export interface SummarizeOptions {
  * that names the limit.
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
-  checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
+  checkOptions('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
   return async (context, steps) => {

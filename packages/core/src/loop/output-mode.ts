@@ -14,6 +14,11 @@ export interface OutputMode<T = unknown> {
   readonly of?: () => T;
 }
 
+/** Makes the compiler say what to do with a schema that is used as an output mode. */
+export interface NoSchema {
+  readonly '~standard'?: 'Wrap the schema: structured(schema)';
+}
+
 /** The typed value, and the message that becomes the answer. */
 export interface OutputAnswer {
   readonly message: Msg;

@@ -1,6 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import type { ReplayPolicy, Tool } from '../tool/tool.ts';
@@ -125,7 +125,7 @@ export function checkMcpOptions(options: McpToolsOptions): void {
     'replay:safe|ask|never|? group:string|array|? clientInfo:object|?',
     'onToolsChanged:function|? onError:function|?',
   ].join(' ');
-  checkFields('CONFIGURATION', 'mcpTools()', options, kinds);
+  checkOptions('CONFIGURATION', 'mcpTools()', options, kinds);
   const {
     reconnect = {},
     clientInfo,
@@ -141,7 +141,7 @@ export function checkMcpOptions(options: McpToolsOptions): void {
     for (const text of texts ?? [])
       checkFields('CONFIGURATION', `mcpTools(): each of ${key}`, { text }, 'text:string');
   }
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'mcpTools(): reconnect',
     reconnect,

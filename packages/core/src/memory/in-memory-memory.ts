@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder, orderFrom, settledIn } from '../message/tool-pairs.ts';
@@ -24,9 +25,10 @@ export class InMemoryMemory implements Memory {
   /** Number of messages at the start that are in order and need no further look. */
   #settled = 0;
 
-  constructor(messages: readonly Msg[] = [], { openCalls = 'interrupt' }: InMemoryOptions = {}) {
+  constructor(messages: readonly Msg[] = [], options: InMemoryOptions = {}) {
+    checkOptions('CONFIGURATION', 'InMemoryMemory', options, 'openCalls');
     this.#messages = messages;
-    this.openCalls = openCalls;
+    this.openCalls = options.openCalls ?? 'interrupt';
   }
 
   async append(messages: readonly Msg[]): Promise<void> {

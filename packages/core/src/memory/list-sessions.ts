@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import { parseHead, sessionHeads } from './log/format/session-format.ts';
 
@@ -22,8 +23,10 @@ export interface SessionInfo {
  */
 export async function listSessions(
   store: KeyValueStore,
-  { startsWith = '' }: { readonly startsWith?: string } = {},
+  options: { readonly startsWith?: string } = {},
 ): Promise<readonly SessionInfo[]> {
+  checkOptions('INVALID_INPUT', 'listSessions()', options, 'startsWith:string|?');
+  const { startsWith = '' } = options;
   const heads = await sessionHeads(store, startsWith);
   return heads.map(([sessionId, text, key]) => {
     try {

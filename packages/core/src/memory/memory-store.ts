@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 
 /** A store whose values live as long as the object. */
@@ -7,6 +8,7 @@ export class MemoryStore implements KeyValueStore {
 
   /** `maxValueBytes`: the limit that `features` reports. Default: no limit. */
   constructor(options: { readonly maxValueBytes?: number } = {}) {
+    checkOptions('CONFIGURATION', 'MemoryStore', options, 'maxValueBytes:count|?');
     this.features = {
       atomic: true,
       compareAndSet: true,

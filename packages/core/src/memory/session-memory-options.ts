@@ -36,3 +36,7 @@ export interface SessionMemoryOptions extends Pick<SessionLogOptions, 'sleep' | 
    */
   readonly onWarning?: (warning: AgentError) => void;
 }
+
+/** Fields of `SessionMemoryOptions` without `durability`, for `checkOptions`. */
+export const memoryFields =
+  'generateId,now,onDamage,onWarning,sleep,random:function|? compactAfter:count|? requireCompareAndSet:boolean|?';

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { SummaryStore } from './summary-store.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validation/validate-message.ts';
 import { notedSummaries } from './noted-summaries.ts';
 import { KeptGroups } from './log/kept-groups.ts';
@@ -16,7 +16,7 @@ import { recordsOf } from './log/format/log-record.ts';
 import type { Flushes, LogRecord, RunNote } from './log/format/log-record.ts';
 import { SessionLog, type Log } from './log/session-log.ts';
 import type { FlushContext, SessionLogOptions } from './log/session-log-options.ts';
-import type { SessionMemoryOptions } from './session-memory-options.ts';
+import { memoryFields, type SessionMemoryOptions } from './session-memory-options.ts';
 import { checkRecords, LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 
 /**
@@ -58,10 +58,8 @@ export class SessionMemory implements Memory {
     options: SessionMemoryOptions = {},
     makeLog?: (options: SessionLogOptions) => Log | undefined,
   ) {
-    const fields =
-      'durability:step|turn|? generateId,now,onDamage,onWarning,sleep,random:function|? ' +
-      'compactAfter:count|? requireCompareAndSet:boolean|?';
-    checkFields('CONFIGURATION', 'SessionMemory', options, fields);
+    const fields = `durability:step|turn|? ${memoryFields}`;
+    checkOptions('CONFIGURATION', 'SessionMemory', options, fields);
     const {
       durability = 'step',
       generateId = shortId,

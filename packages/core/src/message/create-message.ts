@@ -10,6 +10,7 @@ export interface MessageContext {
   readonly now?: () => number;
 }
 
+/** May have other fields, because the context of a hook can be used as options too. */
 export interface MessageOptions extends MessageContext {
   readonly id?: string;
   readonly name?: string;

@@ -167,7 +167,7 @@ test('a beforeAgent hook that failed runs again in the next call', async () => {
       if (fails) throw new Error('down');
     },
   };
-  const agent = agentWith(['Done.'], { use: [positionHooks([fragile])] });
+  const agent = agentWith(['Done.'], { use: [{ ...positionHooks([fragile]), name: 'fragile' }] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
   fails = false;
   await agent.call('go');

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
@@ -49,9 +49,10 @@ type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
  */
 export function positionHooks(
   hooks: readonly PositionHook[],
-  { priority = 100 }: { readonly priority?: number } = {},
+  options: { readonly priority?: number } = {},
 ): Middleware {
-  checkFields('CONFIGURATION', 'positionHooks()', { priority }, 'priority:number');
+  checkOptions('CONFIGURATION', 'positionHooks()', options, 'priority:number|?');
+  const { priority = 100 } = options;
   checkPositionHooks('positionHooks()', hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   const outward = inward.toReversed();

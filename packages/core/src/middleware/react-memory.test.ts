@@ -118,7 +118,7 @@ test('`reactMemory` of a call that a guard rejects is empty, even if earlier cal
     retryable: false,
   } as const;
   const guard = { guard: async (given: readonly Msg[]) => (refuses ? { error } : given) };
-  const { agent } = setUp([calls('look'), 'One.'], { use: [guard, reactMemory()] });
+  const { agent } = setUp([calls('look'), 'One.'], { use: [guard] });
   await agent.call('first');
   refuses = true;
   expect(await agent.call('second')).toMatchObject({ reason: 'rejected', reactMemory: [] });

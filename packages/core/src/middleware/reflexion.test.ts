@@ -155,7 +155,9 @@ test.each([
     textToolCalls({ reflect: (reply) => (reply === 'Hm' ? 'Say more.' : undefined) }),
   ],
 ])('the correction of a check is not changed by another check in %s', async (_which, outer) => {
-  const { agent, model } = setUp(['TBD', 'Hm', 'Nothing is open.'], finished, { use: [outer] });
+  const { agent, model } = setUp(['TBD', 'Hm', 'Nothing is open.'], finished, {
+    use: [{ ...outer, name: 'outer' }],
+  });
   expect(await agent.call('go')).toMatchObject({ text: 'Nothing is open.', iterations: 3 });
   const said = model.requests[2]!.messages.filter(({ role }) => role !== 'system');
   expect(told(said)).toEqual([

@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { ContentBlock } from '../message/content-block.ts';
@@ -40,7 +40,7 @@ interface Judging extends ReflexionOptions {
  * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reflexion(options: ReflexionOptions = {}): Middleware {
-  checkFields('CONFIGURATION', 'reflexion()', options, 'reflect:function|?');
+  checkOptions('CONFIGURATION', 'reflexion()', options, 'reflect:function|?');
   const { reflect } = options;
   const last = new WeakSet<Msg>();
   return {

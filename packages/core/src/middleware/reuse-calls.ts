@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { checkNames } from '../error/check-values.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { userMessage } from '../message/create-message.ts';
@@ -26,7 +26,7 @@ interface Reuse {
  * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
-  checkFields('CONFIGURATION', 'reuseCalls()', options, 'tools:array|?');
+  checkOptions('CONFIGURATION', 'reuseCalls()', options, 'tools:array|?');
   checkNames('reuseCalls(): each of tools', options.tools);
   const { tools } = options;
   const applies = (name: string): boolean =>

@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { checkNames } from '../error/check-values.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { fence } from '../message/fence.ts';
@@ -48,7 +48,7 @@ export interface ToolEmulationOptions {
 export function toolEmulation(options: ToolEmulationOptions): Middleware {
   const fields =
     'model:stream() tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
-  checkFields('CONFIGURATION', 'toolEmulation()', options, fields);
+  checkOptions('CONFIGURATION', 'toolEmulation()', options, fields);
   checkOptions(
     'CONFIGURATION',
     'toolEmulation(): generate',

@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { checkNames } from '../error/check-values.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { outputText } from '../message/message-text.ts';
@@ -46,7 +46,7 @@ export interface ToolErrorOptions {
  */
 export function toolError(options: ToolErrorOptions = {}): Middleware {
   const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
-  checkFields('CONFIGURATION', 'toolError()', options, fields);
+  checkOptions('CONFIGURATION', 'toolError()', options, fields);
   checkNames('toolError(): each of tools', options.tools);
   const { tools, format = usual, rethrow = never, onError } = options;
   return {

@@ -1,6 +1,11 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { backoff, type BackoffOptions, type FailedTry } from './resilience/backoff.ts';
+import { checkOptions } from '../error/check-fields.ts';
+import {
+  backoff,
+  backoffFields,
+  type BackoffOptions,
+  type FailedTry,
+} from './resilience/backoff.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import type { ToolContext } from '../tool/tool.ts';
@@ -23,9 +28,9 @@ export interface ToolRetryOptions extends BackoffOptions {
  * not run again. After an interrupt no tool runs again. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
-  checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
+  checkOptions('CONFIGURATION', 'toolRetry()', options, `${backoffFields} tools:array|?`);
   const { tools, isTransient = isMarked } = options;
-  const wait = backoff('toolRetry()', {
+  const wait = backoff({
     ...options,
     isTransient: (error) => !isSuspension(error) && isTransient(error),
   });

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -85,7 +85,7 @@ export function jsonlTrace(
   checkFields('CONFIGURATION', where, { sink }, 'sink:getWriter()');
   const kinds =
     'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
-  checkFields('CONFIGURATION', where, options, kinds);
+  checkOptions('CONFIGURATION', where, options, kinds);
   if (sink.locked)
     throw new AgentError('CONFIGURATION', `${where}: the sink is locked by another writer.`);
   const {

@@ -1,6 +1,6 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import { tell } from '../error/tell.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { LengthViolation } from '../guard/output/output-length.ts';
 import type { OutputAction } from '../guard/output/output-rule.ts';
 import type { EventOf } from '../event/agent-event.ts';
@@ -149,7 +149,7 @@ export function metrics(
   given: MetricsOptions = {},
 ): Middleware & ModelMiddleware {
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
-  checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
+  checkOptions('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
   /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
   const runs = perRun((): Set<string> => new Set());

@@ -1,6 +1,6 @@
 import type { Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { maskSecrets } from '../error/mask-secrets.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
@@ -66,7 +66,7 @@ const errorStatus = 2;
  * option of the wrong kind.
  */
 export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMiddleware {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'openTelemetry()',
     given,

@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
@@ -42,7 +42,7 @@ export function jsonMode<const S extends SchemaLike>(
   options?: JsonModeOptions,
 ): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
-  checkFields('CONFIGURATION', 'jsonMode()', options, 'responseSchema:boolean|?');
+  checkOptions('CONFIGURATION', 'jsonMode()', options, 'attempts responseSchema:boolean|?');
   const { attempts = 2, responseSchema } = options;
   return textMode('jsonMode()', schema, jsonText, attempts, responseSchema);
 }
@@ -58,7 +58,7 @@ export function yamlMode<const S extends SchemaLike>(
 ): OutputMode<InferOutput<S>>;
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
-  checkFields('CONFIGURATION', 'yamlMode()', options, 'parse:function');
+  checkOptions('CONFIGURATION', 'yamlMode()', options, 'parse:function attempts');
   const { parse, attempts = 2 } = options;
   return textMode('yamlMode()', schema, yamlText(parse), attempts, false);
 }

@@ -6,13 +6,11 @@ import { toSchema, type SchemaLike } from '../schema/to-schema.ts';
 export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
   if (Object(source) !== source || Array.isArray(source))
     throw new AgentError('CONFIGURATION', `${where} needs a schema.`);
-  const schema = toSchema(source);
+  const schema = toSchema(source, `${where}: the schema`);
   try {
-    // Reads the JSON Schema once: libraries compute it on each access, and throw for some types.
-    const { jsonSchema } = schema;
     // The model gets the schema as JSON, so this line throws if the schema has no JSON form.
-    JSON.stringify(jsonSchema);
-    return { jsonSchema, validate: (value) => schema.validate(value) };
+    JSON.stringify(schema.jsonSchema);
+    return schema;
   } catch (error) {
     throw AgentError.from(error, 'CONFIGURATION');
   }

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
 import type { OutputMode } from '../loop/output-mode.ts';
 import { checkAttempts, readSchema } from './output-schema.ts';
@@ -51,11 +51,11 @@ export function structured<const S extends SchemaLike>(
   source: S,
   options: StructuredOptions = {},
 ): OutputMode<InferOutput<S>> {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'structured()',
     options,
-    'mode:tool|prompt|? forceTool:boolean|? responseSchema:boolean|?',
+    'mode:tool|prompt|? attempts forceTool,responseSchema:boolean|?',
   );
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   checkAttempts('structured()', attempts);

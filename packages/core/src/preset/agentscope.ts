@@ -1,5 +1,7 @@
 import { summarize } from '../loop/limit.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
+import { presetOf } from '../loop/use/use-list.ts';
+import { refuseOptions, type NoOptions } from './refuse-options.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { roundErrors } from './round-errors.ts';
 
@@ -17,8 +19,9 @@ import { roundErrors } from './round-errors.ts';
  * Other defaults are the same: a hook priority of 100, ten iterations, and tool timeouts of 5
  * minutes. AgentScope also rejects new input while tool calls are open.
  */
-export function agentscope(): readonly Middleware[] {
-  return [
+export function agentscope(options: NoOptions = {}): readonly Middleware[] {
+  refuseOptions('agentscope()', options);
+  return presetOf([
     {
       name: 'agentscope',
       defaults: {
@@ -31,7 +34,7 @@ export function agentscope(): readonly Middleware[] {
     },
     summaryFallback(),
     roundErrors(),
-  ];
+  ]);
 }
 
 const prompt =

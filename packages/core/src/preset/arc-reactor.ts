@@ -9,6 +9,8 @@ import { retry } from '../middleware/resilience/retry.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
+import { presetOf } from '../loop/use/use-list.ts';
+import { refuseOptions, type NoOptions } from './refuse-options.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
@@ -31,8 +33,9 @@ import { finalWithoutTools } from './final-without-tools.ts';
  * Reactor disables the output guard, circuit breaker, response cache, retrieval and fallback models
  * by default, and so does this preset. Add them to the list to use them.
  */
-export function arcReactor(): readonly Middleware[] {
-  return [
+export function arcReactor(options: NoOptions = {}): readonly Middleware[] {
+  refuseOptions('arcReactor()', options);
+  return presetOf([
     {
       name: 'arcReactor',
       defaults: {
@@ -53,5 +56,5 @@ export function arcReactor(): readonly Middleware[] {
     lastTurns(10),
     answersOnly(),
     fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, reference: true }),
-  ];
+  ]);
 }

@@ -1,7 +1,7 @@
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { toolMedia } from '../provider/tool-media.ts';
 import { userText } from '../message/message-text.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
@@ -16,12 +16,17 @@ import {
 } from '../text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../text-protocol/trusted-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
+import { presetOf } from '../loop/use/use-list.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { friendlyErrors, ownWords, type FriendlyWords } from '../middleware/friendly-errors.ts';
 import { parallelIds } from '../middleware/parallel-ids.ts';
-import { promptVariables, type PromptVariablesOptions } from '../prompt/prompt-variables.ts';
+import {
+  promptFields,
+  promptVariables,
+  type PromptVariablesOptions,
+} from '../prompt/prompt-variables.ts';
 import { reactMemory } from '../middleware/react-memory.ts';
 import { reflexion } from '../middleware/reflexion.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
@@ -112,8 +117,8 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const numbers =
     'maxRounds:count|? shortMemorySize:count|? memoryMax:count|? shortWeight:count|? reactWeight:count|?';
   const kinds =
-    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? order:function|? trustMode:boolean|? reflect:function|? friendlyErrorText:string|function|?';
-  checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
+    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? order:function|? trustMode:boolean|? reflect:function|? friendlyErrorText:string|function|? protocol,promptVariables';
+  checkOptions('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
   const {
     maxRounds = 16,
     shortMemorySize = 10,
@@ -140,14 +145,14 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   }
   if (protocol !== false) {
     checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
-    checkFields('CONFIGURATION', 'oxygent(): protocol', protocol, protocolFields);
+    checkOptions('CONFIGURATION', 'oxygent(): protocol', protocol, protocolFields);
   }
   const { reflect = options.reflect } = protocol || {};
   const checking = reflect && { reflect };
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
   // Two tries in total and no jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
-  return [
+  return presetOf([
     {
       name: 'oxygent',
       defaults: {
@@ -173,13 +178,13 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     successfulTurns(),
     lastTurns(shortMemorySize),
     discardReactMemory ? answersOnly() : weighted,
-  ];
+  ]);
 }
 
 /** Adds OxyGent's own variables to the given variables. */
 function withQuery(options: PromptVariablesOptions): PromptVariablesOptions {
   const where = 'oxygent(): promptVariables';
-  checkFields('CONFIGURATION', where, options, 'variables:object|function|?');
+  checkOptions('CONFIGURATION', where, options, promptFields);
   const { variables = {} } = options;
   return {
     toolsVariable: 'tools_description',

@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import {
   checkPositionHooks,
   positionHooks,
@@ -8,6 +8,7 @@ import type { TemplateVariables } from '../prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
 import { undecidedCalls } from '../loop/admission/undecided-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
+import { presetOf } from '../loop/use/use-list.ts';
 import {
   promptVariables,
   type PromptCall,
@@ -60,7 +61,7 @@ export interface SpringAiAlibabaOptions {
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =
     'hooks:array|? parallelToolExecution:boolean|? holdRound:boolean|? state:of()|? variables:object|function|?';
-  checkFields('CONFIGURATION', 'springAiAlibaba()', options, fields);
+  checkOptions('CONFIGURATION', 'springAiAlibaba()', options, fields);
   checkPositionHooks('springAiAlibaba()', options.hooks ?? []);
   const { hooks = [], parallelToolExecution = false, holdRound = true } = options;
   const { state, variables = {} } = options;
@@ -70,11 +71,11 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly 
     return { input: userText(call.input), ...kept, ...(await given) };
   };
   const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
-  return [
+  return presetOf([
     { name: 'springAiAlibaba', defaults: { limits, pauseWhenIdle: true } },
     positionHooks(hooks),
     ...(holdRound ? [{ name: 'holdRound', hold: undecidedCalls }] : []),
     ...(state ? [state] : []),
     promptVariables({ form: '{}', variables: variablesOf }),
-  ];
+  ]);
 }

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { MediaBlock, MediaSource } from '../message/content-block.ts';
 import { inlineSource } from '../message/media/media.ts';
 import { mediaKind } from '../message/media/media-kind.ts';
@@ -43,7 +43,7 @@ export function attachment(
   options: AttachmentOptions = {},
 ): MediaBlock {
   const limits = 'maxImagePixels:count|? maxVideoBytes:count|? maxFileBytes:count|?';
-  checkFields(
+  checkOptions(
     'INVALID_INPUT',
     'attachment()',
     options,

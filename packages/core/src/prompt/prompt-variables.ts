@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -20,6 +20,10 @@ export interface PromptCall extends RunInfo {
    */
   readonly input: readonly Msg[];
 }
+
+/** Fields of `PromptVariablesOptions` for `checkOptions`. */
+export const promptFields =
+  'variables:object|function|? token:object|? toolsVariable:string|? form:${}|{}|? missing:keep|fail|?';
 
 export interface PromptVariablesOptions extends TemplateOptions {
   /**
@@ -64,9 +68,7 @@ interface Rendered {
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   const where = 'promptVariables()';
-  const fields =
-    'variables:object|function|? token:object|? toolsVariable:string|? form:${}|{}|? missing:keep|fail|?';
-  checkFields('CONFIGURATION', where, options, fields);
+  checkOptions('CONFIGURATION', where, options, promptFields);
   const { token = callVariables, toolsVariable, form, missing } = options;
   const described = new WeakMap<ToolSchema, string>();
   const runs = perRun((): { rendered?: Rendered } => ({}));

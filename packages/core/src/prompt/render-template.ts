@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json/json.ts';
 
 /**
@@ -31,7 +31,7 @@ export function renderTemplate(
   variables: TemplateVariables,
   options: TemplateOptions = {},
 ): string {
-  checkFields(
+  checkOptions(
     'INVALID_INPUT',
     'renderTemplate()',
     { ...options, text, variables },

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { fence } from '../message/fence.ts';
 import { contextSection, documentsText } from './documents-text.ts';
 import type { RetrievedDocument } from '../recall/retrieval/retriever.ts';
@@ -33,7 +33,7 @@ export interface SystemPromptOptions {
  * tags or open another section. Throws `CONFIGURATION` for an invalid option.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'systemPrompt()',
     options,

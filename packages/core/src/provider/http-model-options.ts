@@ -1,6 +1,10 @@
 import type { ApiKey } from './authorization.ts';
 import type { Fetch } from './http-transport.ts';
 
+/** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
+export const httpFields =
+  'model:string apiKey,headers baseURL:string|? fetch:function|? timeoutMs:count|?';
+
 /** Options of every model that sends HTTP requests itself. */
 export interface HttpModelOptions {
   readonly model: string;

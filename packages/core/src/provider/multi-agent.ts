@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
 import { cleanText, withoutTags } from '../message/fence.ts';
 import { isMedia } from '../message/media/media.ts';
@@ -45,7 +45,7 @@ interface Merged {
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const fields = 'model:stream() header:string|? headerOn:each|first|? names:several|always|?';
-  checkFields('CONFIGURATION', 'multiAgent()', { ...options, model }, fields);
+  checkOptions('CONFIGURATION', 'multiAgent()', { ...options, model }, fields);
   const isDashScope = model.provider === 'dashscope';
   const merge: Merge = {
     header:

@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import type { Schema } from './schema.ts';
 
@@ -50,11 +50,11 @@ export type InferInput<S extends SchemaLike> =
 /**
  * Converts a Standard Schema or plain JSON Schema to a `Schema`. The model gets plain JSON Schema
  * unchanged, and values are not checked against it. The tool gets a copy of its arguments. The copy
- * is made through JSON, because `structuredClone` takes several times as long. The JSON Schema of a
- * Standard Schema is computed on each access. Throws `CONFIGURATION` if the schema library provides
- * no JSON Schema.
+ * is made through JSON, because `structuredClone` takes several times as long. Throws
+ * `CONFIGURATION` if the schema library provides no JSON Schema, or none for a type in the schema.
+ * `where`: beginning of the error message.
  */
-export function toSchema(source: SchemaLike): Schema<unknown> {
+export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unknown> {
   if (!('~standard' in source))
     return {
       jsonSchema: source,
@@ -64,14 +64,10 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!jsonSchema)
     throw new AgentError(
       'CONFIGURATION',
-      `The schema library "${vendor}" provides no JSON Schema.`,
+      `${where}: the schema library "${vendor}" provides no JSON Schema.`,
     );
   return {
-    get jsonSchema() {
-      // Removes `$schema`, which providers reject or ignore.
-      const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
-      return schema as JsonObject;
-    },
+    jsonSchema: read(jsonSchema, where),
     async validate(value) {
       const result = await validate(value);
       return result.issues
@@ -79,6 +75,18 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
         : { ok: true, value: result.value };
     },
   };
+}
+
+function read(jsonSchema: StandardSchema['~standard']['jsonSchema'], where: string): JsonObject {
+  try {
+    // Removes `$schema`, which providers reject or ignore.
+    const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
+    return schema as JsonObject;
+  } catch (cause) {
+    const advice = 'For a date, use z.iso.datetime().';
+    const message = `${where} has no JSON Schema: ${messageOf(cause)}. ${advice}`;
+    throw new AgentError('CONFIGURATION', message, { cause });
+  }
 }
 
 function toLine({ path = [], message }: Issue): string {

@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { freeze } from '../event/hook-dispatcher.ts';
 import { trackValues, updateValues, type Values } from '../memory/log/session-values.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -95,7 +95,7 @@ export function stateKeys<const K extends StateKeys>(
   options: StateKeysOptions<K> = {},
 ): StateMiddleware<K> {
   checkFields('CONFIGURATION', 'stateKeys()', { keys }, 'keys:object');
-  checkFields('CONFIGURATION', 'stateKeys()', options, 'inputKey:string|? outputKey:string|?');
+  checkOptions('CONFIGURATION', 'stateKeys()', options, 'inputKey:string|? outputKey:string|?');
   for (const [name, key] of Object.entries(keys)) {
     checkFields('CONFIGURATION', `stateKeys(): ${name}`, key, 'reduce:function is:function');
     if (name === '__proto__' || name.startsWith(ownPrefix))

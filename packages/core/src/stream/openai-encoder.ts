@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { PendingCall } from '../event/pending-call.ts';
@@ -33,6 +34,10 @@ export interface OpenAiEncoderOptions {
    */
   readonly isExternal?: (name: string) => boolean;
 }
+
+/** Fields of `OpenAiEncoderOptions` for `checkOptions`. */
+const encoderFields =
+  'model,id:string created:number includeUsage,wholeText,reasoning:boolean|? isExternal:function|?';
 
 /** A call of one of the client's own tools. */
 export interface ChatCompletionToolCall {
@@ -118,6 +123,7 @@ export interface OpenAiEncoder {
  * replies, their thinking, and the text of an interrupt from the reply that it cut. If a hook causes a `step-reset`, text that was already sent stays.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
+  checkOptions('CONFIGURATION', 'createOpenAiEncoder()', options, encoderFields);
   const { id, created, model, reasoning = true } = options;
   const chunk = (
     delta: Delta,
@@ -214,6 +220,7 @@ export function toChatCompletion(
   result: AgentResult,
   options: OpenAiEncoderOptions,
 ): ChatCompletion {
+  checkOptions('CONFIGURATION', 'toChatCompletion()', options, encoderFields);
   const { id, created, model, reasoning = true } = options;
   const calls = externalCalls(result).map(toToolCall);
   const thinking = reasoning ? thinkingOf(result.message).join('\n\n') : '';

@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 import { messageOf } from './block-message.ts';
@@ -40,7 +40,7 @@ export interface TextStream extends AsyncIterable<string> {
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
   checkFields('INVALID_INPUT', 'textStream()', stream, 'batches:function cancel:function');
-  checkFields(
+  checkOptions(
     'INVALID_INPUT',
     'textStream()',
     options,

@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { ReActAgent } from '../agent/react-agent.ts';
@@ -90,6 +91,8 @@ export async function injectFaults(
   scenario: FaultScenario,
   options: FaultOptions,
 ): Promise<FaultReport> {
+  const fields = 'makeHost:function points,again:function|?';
+  checkOptions('CONFIGURATION', 'injectFaults()', options, fields);
   const {
     makeHost,
     points = (count) => Array.from({ length: count }, (_, index) => index),

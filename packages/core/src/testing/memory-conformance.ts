@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ContentBlock } from '../message/content-block.ts';
@@ -21,8 +22,10 @@ export function memoryConformance(
   { describe, expect, test }: TestFramework,
   name: string,
   open: (sessionId: string) => Awaitable<Memory>,
-  { persistent = false }: MemoryConformanceOptions = {},
+  options: MemoryConformanceOptions = {},
 ): void {
+  checkOptions('CONFIGURATION', 'memoryConformance()', options, 'persistent:boolean|?');
+  const { persistent = false } = options;
   const setUp = async (): Promise<{ memory: Memory; sessionId: string }> => {
     const sessionId = `conformance-${crypto.randomUUID()}`;
     return { memory: await open(sessionId), sessionId };

@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonValue } from '../message/json/json.ts';
 import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../model/chat-model.ts';
@@ -77,6 +78,8 @@ export class ScriptedModel implements ChatModel {
 
   constructor(replies: readonly ScriptedReply[], options: ScriptedModelOptions = {}) {
     this.#replies = replies;
+    const fields = 'features:object|? modelId:string|?';
+    checkOptions('CONFIGURATION', 'ScriptedModel', options, fields);
     this.modelId = options.modelId ?? 'scripted';
     this.features = { tools: true, media: ['image'], ...options.features };
   }

@@ -1,5 +1,5 @@
 import type { Middleware } from '../loop/use/middleware.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { corrections } from './corrections.ts';
@@ -53,7 +53,7 @@ export function textToolCalls(
   options: TextToolCallsOptions = {},
 ): Middleware & { wrapModel(model: ChatModel): ChatModel } {
   const where = 'textToolCalls()';
-  checkFields('CONFIGURATION', where, options, protocolFields);
+  checkOptions('CONFIGURATION', where, options, protocolFields);
   const { parse = parseToolCalls, reflect, parallel = true, prompt = toolsPrompt } = options;
   const last = new WeakSet<Msg>();
   const protocol = { parse, reflect, parallel, last };

@@ -1,3 +1,4 @@
+import { checkOptions } from '../error/check-fields.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
@@ -49,7 +50,10 @@ export class TokenCalibration {
   /**
    * Throws `CONFIGURATION` if the weight is not above 0 and up to 1, or if a ratio is not above 0.
    */
-  constructor({ profile = arc, weight = 0.3, ratios = {} }: TokenCalibrationOptions = {}) {
+  constructor(options: TokenCalibrationOptions = {}) {
+    const fields = 'profile:countText()|? weight:number|? ratios:object|?';
+    checkOptions('CONFIGURATION', 'TokenCalibration', options, fields);
+    const { profile = arc, weight = 0.3, ratios = {} } = options;
     if (!(weight > 0 && weight <= 1))
       throw new AgentError(
         'CONFIGURATION',

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { checkNames, checkWhole } from '../error/check-values.ts';
 import { fence } from '../message/fence.ts';
 import { isRecord } from '../message/json/is-record.ts';
@@ -42,7 +42,7 @@ export interface ByModelOptions {
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =
     'model:stream() maxTools:count|? alwaysInclude:array|? prompt:string|? generate:object|? timeoutMs:count|?';
-  checkFields('CONFIGURATION', 'byModel()', options, fields);
+  checkOptions('CONFIGURATION', 'byModel()', options, fields);
   checkOptions('CONFIGURATION', 'byModel(): generate', options.generate ?? {}, generateFields);
   checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
   checkWhole('byModel()', { maxTools: options.maxTools });

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { checkWhole } from '../error/check-values.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
@@ -43,7 +43,7 @@ const mostKept = 2_000;
  * rejects if `embed` rejects or does not return vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'bySimilarity()',
     options,

@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkOptions } from '../error/check-fields.ts';
 import { checkWhole } from '../error/check-values.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { toolSearch } from './tool-search.ts';
@@ -20,7 +20,7 @@ export interface ByWordsOptions {
  * finds synonyms too. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
-  checkFields('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');
+  checkOptions('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');
   checkWhole('byWords()', { limit: options.limit });
   const { limit = 10, evenWhenFew = false } = options;
   const search = toolSearch();

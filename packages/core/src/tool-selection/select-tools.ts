@@ -2,7 +2,7 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { perRun } from '../loop/use/per-run.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
@@ -64,7 +64,7 @@ export type ToolSelector = (
  * wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'selectTools()',
     options,

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { checkNames, checkWhole } from '../error/check-values.ts';
 import { isRecord } from '../message/json/is-record.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
@@ -73,7 +73,7 @@ export interface ToolSourcingOptions {
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
     'alwaysInclude:array|? subAgents:boolean|? limit:count|? maxTools:count|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
-  checkFields('CONFIGURATION', 'toolSourcing()', options, fields);
+  checkOptions('CONFIGURATION', 'toolSourcing()', options, fields);
   checkNames('toolSourcing(): each of alwaysInclude', options.alwaysInclude);
   checkWhole('toolSourcing()', { limit: options.limit, maxTools: options.maxTools });
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;

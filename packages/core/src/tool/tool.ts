@@ -1,5 +1,5 @@
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { AgentError, messageOf } from '../error/agent-error.ts';
+import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
@@ -95,7 +95,8 @@ export interface ToolOptions<
   /**
    * Schema of the arguments: Zod, any Standard Schema with JSON Schema, or plain JSON Schema. Plain
    * JSON Schema must describe an object, and arguments are not checked against it. Wrap it in
-   * `jsonSchema()` to check them.
+   * `jsonSchema()` to check them. The model writes JSON, so each type needs a JSON form. A date is
+   * `z.iso.datetime()`, or `z.iso.datetime().pipe(z.coerce.date())` to get a `Date`.
    */
   readonly input: S;
   /**
@@ -212,7 +213,7 @@ export interface ToolContent {
 /**
  * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model gets
  * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
- * that is not a parameter of the tool. Forks of the tool pass the second parameter.
+ * that is not a parameter of the tool. Also throws it for a schema without JSON Schema. Forks of the tool pass the second parameter.
  *
  * @example
  * const weather = tool({
@@ -260,25 +261,14 @@ function makeTool<const S extends SchemaLike>(
       `"${name}" is not a tool name. Use at most 64 letters, digits, _ and -.`,
     );
   }
-  const whole = toSchema(options.input);
+  const whole = toSchema(options.input, `The input of the tool "${name}"`);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
-  let schema: ToolSchema | undefined;
   return {
     ...(options as Omit<typeof options, 'needsApproval' | 'execute'> &
       Pick<Tool, 'needsApproval' | 'execute'>),
     groups: [group].flat(),
     input,
-    get schema() {
-      try {
-        return (schema ??= { name, description, parameters: input.jsonSchema, strict });
-      } catch (cause) {
-        throw new AgentError(
-          'CONFIGURATION',
-          `The tool "${name}" provides no JSON Schema: ${messageOf(cause)}`,
-          { cause },
-        );
-      }
-    },
+    schema: { name, description, parameters: input.jsonSchema, strict },
     // Uses `this`, so that the forks of a copy such as `{ ...tool, returnDirect: true }` keep the
     // copy's fields.
     fork(changes) {

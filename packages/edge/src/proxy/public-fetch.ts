@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import { privateReason } from './public-address.ts';
 
 export interface PublicFetchOptions {
@@ -37,7 +38,7 @@ const isRedirect: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * Throws `CONFIGURATION` for an invalid or unknown option.
  */
 export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
-  checkOptions(options);
+  checkPublicOptions(options);
   const { fetch: given, redirects = 5 } = options;
   return async (input: RequestInfo | URL, init?: RequestInit) => {
     const address = input instanceof Request ? input.url : String(input);
@@ -72,21 +73,11 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
  * Throws `CONFIGURATION` for wrong options. If it ignored a wrong `hosts`, all hosts would be
  * allowed.
  */
-function checkOptions(options: PublicFetchOptions): void {
-  const {
-    fetch: given,
-    hosts = [],
-    http,
-    redirects = 0,
-    ...others
-  } = Object(options) as PublicFetchOptions;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw wrong(`there is no option \`${unknown}\``);
-  if (given !== undefined && typeof given !== 'function') throw wrong('`fetch` must be a function');
-  if (http !== undefined && typeof http !== 'boolean') throw wrong('`http` must be a boolean');
-  if (!Number.isInteger(redirects) || redirects < 0)
-    throw wrong('`redirects` must be a whole number of 0 or more');
-  if (!Array.isArray(hosts)) throw wrong('`hosts` must be a list');
+function checkPublicOptions(options: PublicFetchOptions): void {
+  const fields = 'fetch:function|? hosts:array|? http:boolean|? redirects:count|?';
+  checkOptions('CONFIGURATION', 'publicFetch()', options, fields);
+  const { hosts = [], redirects = 0 } = options;
+  if (!Number.isInteger(redirects)) throw wrong('`redirects` must be a whole number of 0 or more');
   for (const host of hosts) {
     if (typeof host === 'string' && isHostName(host.replace(/^\*\./, ''))) continue;
     const examples = '"example.com" or "*.example.com"';

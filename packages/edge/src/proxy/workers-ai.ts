@@ -1,4 +1,5 @@
 import { messageOf } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import type { ChatModel, ModelFeatures } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { toChunks } from './workers-ai-stream.ts';
@@ -35,6 +36,8 @@ export interface WorkersAiOptions {
  * with the same errors as `openai()`.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
+  const fields = 'model:string gateway,features:object|? timeoutMs:count|?';
+  checkOptions('CONFIGURATION', 'workersAi()', options, fields);
   const { model, gateway, features, timeoutMs } = options;
   const send = async (_url: string, { body, signal }: RequestInit): Promise<Response> => {
     const inputs = toInputs(JSON.parse(String(body)) as WireRequest);

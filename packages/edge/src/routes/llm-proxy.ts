@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import type { LlmOptions, LlmProxy } from '../proxy/llm-options.ts';
 import { llmResponsesRoute, llmRoute } from './llm-route.ts';
 import { modelsRoute } from './models-route.ts';
@@ -17,6 +18,8 @@ import { modelsRoute } from './models-route.ts';
  * });
  */
 export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy<Env> {
+  const fields = 'models:array upstream:function maxTokens fields:array|? timeoutMs';
+  checkOptions('CONFIGURATION', 'llmProxy()', options, fields);
   const { maxTokens = 1, timeoutMs = 1 } = options;
   if (!(Number.isInteger(maxTokens) && maxTokens > 0))
     throw wrong('maxTokens must be a whole number above 0');

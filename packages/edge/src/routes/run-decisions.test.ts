@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
     'INVALID_DECISION',
   ],
   ['an approval with the tool name __proto__', { ...yes, name: '__proto__' }, 'INVALID_DECISION'],
-  ['an approval with an empty tool name', { ...yes, name: '' }],
+  ['an approval with an empty tool name', { ...yes, name: '' }, 'INVALID_DECISION'],
   ['an approval with null as tool name', { ...yes, name: null }],
   ['an approval with a number as tool name', { ...yes, name: 0 }],
   ['an approval with a list as tool name', { ...yes, name: ['pay'] }],

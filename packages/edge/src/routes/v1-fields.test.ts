@@ -236,7 +236,7 @@ test.each([
   expect(() => testEndpoint([], {}, options as object)).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',
-      message: expect.stringContaining(`createAgentHandler: ${problem}`),
+      message: expect.stringContaining(`createAgentHandler(): ${problem}`),
     }),
   );
 });

@@ -16,6 +16,7 @@ export interface KvMemoryOptions extends KvStoreOptions, EchoMemoryOptions {}
 export class KvMemory extends EchoMemory {
   /** Throws `CONFIGURATION` for an invalid option. */
   constructor(kv: KVNamespace, sessionId: string, options: KvMemoryOptions = {}) {
-    super(new KvStore(kv, options), sessionId, options);
+    const { expirationTtl: _ttl, retryDelayMs: _delay, ...memory } = options;
+    super(new KvStore(kv, options), sessionId, memory);
   }
 }

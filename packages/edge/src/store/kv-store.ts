@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
+import { checkOptions, echoFields } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 
 export interface KvStoreOptions {
@@ -19,6 +20,9 @@ export interface KvStoreOptions {
   /** Returns a random number, at least 0 and less than 1, for the waits. Default `Math.random`. */
   readonly random?: () => number;
 }
+
+/** Fields of `KvStoreOptions` for `checkOptions`. */
+const storeFields = 'expirationTtl,retryDelayMs:count|?';
 
 /** Maximum size of a value, in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
 const maxValueBytes = 25 * 1024 * 1024;
@@ -43,10 +47,10 @@ export class KvStore implements KeyValueStore {
   readonly #random: () => number;
 
   /** Throws `CONFIGURATION` for an `expirationTtl` of less than 60 seconds. */
-  constructor(
-    kv: KVNamespace,
-    { expirationTtl, retryDelayMs = 1100, sleep = wait, random = Math.random }: KvStoreOptions = {},
-  ) {
+  constructor(kv: KVNamespace, options: KvStoreOptions = {}) {
+    // `KvMemory` passes its own options too.
+    checkOptions('CONFIGURATION', 'KvStore', options, `${storeFields} ${echoFields}`);
+    const { expirationTtl, retryDelayMs = 1100, sleep = wait, random = Math.random } = options;
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
       throw new AgentError(
         'CONFIGURATION',

@@ -1,4 +1,5 @@
 import { AgentError, messageOf, outputText } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import type { ChatModel, ContentBlock, ModelDelta, ModelRequest, Msg } from '@isoloop/core';
 
 /** Part of the browser's Prompt API that `browserModel` uses. */
@@ -65,7 +66,10 @@ export interface BrowserModelOptions {
  * `MODEL_REQUEST` if the browser has no built-in model, and with `MODEL_CONTEXT_LENGTH` if the
  * input is too long.
  */
-export function browserModel({ languages, onDownload, api }: BrowserModelOptions = {}): ChatModel {
+export function browserModel(options: BrowserModelOptions = {}): ChatModel {
+  const fields = 'languages:array|? onDownload:function|? api';
+  checkOptions('CONFIGURATION', 'browserModel()', options, fields);
+  const { languages, onDownload, api } = options;
   const expected = languages && [{ type: 'text' as const, languages }];
   const kinds: LanguageModelOptions = expected
     ? { expectedInputs: expected, expectedOutputs: expected }

@@ -610,6 +610,10 @@ test.for([
   ],
   ['no options', () => connectAgent(startWorker().worker, undefined as never)],
   ['no session id', () => connectAgent(startWorker().worker, {} as never)],
+  [
+    'an unknown option',
+    () => connectAgent(startWorker().worker, { sessionId: 's', timeoutMS: 1 } as never),
+  ],
   ['an empty session id', () => connectAgent(startWorker().worker, { sessionId: '' })],
   ['a number as session id', () => connectAgent(startWorker().worker, { sessionId: 7 as never })],
   [
@@ -621,7 +625,9 @@ test.for([
     () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }),
   ],
 ] as const)('connectAgent() with %s throws CONFIGURATION', ([, connect]) => {
-  const message = expect.stringContaining('connectAgent() takes a worker, a sessionId');
+  const message = expect.stringContaining(
+    'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page',
+  );
   expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 

@@ -1,4 +1,3 @@
-import { AgentError } from '@isoloop/core';
 import type { ExposedAgent, OptionsOf, OutputsOf } from '../wire/exposed-agent.ts';
 import type { PagePart } from './page-part.ts';
 import { createRemoteAgent, type RemoteAgent } from './remote-agent.ts';
@@ -53,23 +52,8 @@ export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   worker: Worker | SharedWorker,
   options: ConnectOptionsFor<E>,
 ): RemoteAgent<OutputsOf<E>> {
-  checkOptions(worker, options);
-  return createRemoteAgent({
-    sessionId: options.sessionId,
-    worker,
-    ...linkWorker(worker, options),
-  }) as RemoteAgent<OutputsOf<E>>;
-}
-
-function checkOptions(worker: unknown, options: unknown): void {
-  const { sessionId, page = [] } = Object(options) as Partial<ConnectOptions>;
-  if (
-    !Object(worker).addEventListener ||
-    !sessionId?.trim?.() ||
-    !page.every?.((part) => part?.serve)
-  )
-    throw new AgentError(
-      'CONFIGURATION',
-      'connectAgent() takes a worker, a sessionId and page parts.',
-    );
+  const link = linkWorker(worker, Object(options));
+  return createRemoteAgent({ sessionId: options.sessionId, worker, ...link }) as RemoteAgent<
+    OutputsOf<E>
+  >;
 }

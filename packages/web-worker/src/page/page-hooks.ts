@@ -1,4 +1,5 @@
 import { AgentError, messageOf } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import type { AgentEvent, HookControl } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
@@ -41,8 +42,10 @@ export interface HookAnswer {
  */
 export function pageHooks(
   hooks: readonly Hook<undefined>[],
-  { timeoutMs = 30_000 }: PageHooksOptions = {},
+  options: PageHooksOptions = {},
 ): PagePart {
+  checkOptions('CONFIGURATION', 'pageHooks()', options, 'timeoutMs:count|?');
+  const { timeoutMs = 30_000 } = options;
   return pagePart<HookQuestion>(
     { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },
     async ({ index, event }) => {

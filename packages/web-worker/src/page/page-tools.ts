@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import { isError, jsonForm } from '@isoloop/core/adapter';
+import { checkOptions, isError, jsonForm } from '@isoloop/core/adapter';
 import type { JsonValue, Tool, ToolContext, ToolUse } from '@isoloop/core';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tools';
 import { pagePart, type PagePart } from './page-part.ts';
@@ -65,10 +65,10 @@ export type ToolProgress =
  * has `ask`, so a person also decides after a crash of the worker. Throws `CONFIGURATION`
  * if two tools have the same name, an item is not a tool, or `anyVisibleTab` names another tool.
  */
-export function pageTools(
-  tools: readonly Tool[],
-  { context = [], anyVisibleTab = [] }: PageToolsOptions = {},
-): PagePart {
+export function pageTools(tools: readonly Tool[], options: PageToolsOptions = {}): PagePart {
+  const fields = 'context:iterator()|? anyVisibleTab:array|?';
+  checkOptions('CONFIGURATION', 'pageTools()', options, fields);
+  const { context = [], anyVisibleTab = [] } = options;
   const offers = tools.map((tool) => ({
     ...toOffer(tool),
     ...(anyVisibleTab.includes(tool.name) && { anyVisibleTab: true }),

@@ -26,11 +26,20 @@ type Told = PageMessage extends infer M
  * Cuts the connection with `WORKER_FAILED` if the worker script cannot be loaded or throws while it
  * loads. Also does so if the worker does not answer within `timeoutMs`, at the start or while
  * requests are pending. Cuts the connection with `WORKER_TERMINATED` when the worker has ended.
+ * Throws `CONFIGURATION` for wrong options.
  */
 export function linkWorker(
   worker: Worker | SharedWorker,
-  { agent, sessionId, options = null, timeoutMs = 10_000, page = [] }: ConnectOptions,
+  { agent, sessionId, options = null, timeoutMs = 10_000, page = [], ...others }: ConnectOptions,
 ): WorkerLink {
+  const [unknown] = Object.keys(others);
+  const isFit =
+    Object(worker).addEventListener && sessionId?.trim?.() && page.every?.((part) => part?.serve);
+  if (!isFit || unknown) {
+    const wrong = unknown ? `, not ${unknown}` : '';
+    const message = `connectAgent() takes worker, sessionId, agent, options, timeoutMs, page${wrong}.`;
+    throw new AgentError('CONFIGURATION', message);
+  }
   const { port1, port2 } = new MessageChannel();
   const connection = new Connection();
   const listening = new AbortController();

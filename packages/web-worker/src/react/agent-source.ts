@@ -9,7 +9,7 @@ export interface AgentEndpoint {
   /** Address of the chat route. */
   readonly api: string;
   /** Links a chat to the agent. `latest` returns the endpoint whose options a request uses. */
-  link(sessionId: string, latest: () => AgentEndpoint): AgentLink;
+  link(options: LinkOptions, latest: () => AgentEndpoint): AgentLink;
 }
 
 /** Where the agent of a chat runs: a worker, or the result of `agentEndpoint()`. */

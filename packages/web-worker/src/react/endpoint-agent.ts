@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import { typedMessages, typedTransport } from '@isoloop/core/ai-sdk';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import type { AgentLink } from './agent-link.ts';
@@ -28,15 +29,21 @@ export interface AgentEndpointOptions {
  * const { messages } = useAgentChat(endpoint, { sessionId: 'notes' });
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
+  const fields = 'headers:object|function|? body:object|? credentials:string|? fetch:function|?';
+  checkOptions('CONFIGURATION', 'agentEndpoint()', options, fields);
   const address = api.replace(/\/$/, '');
   const endpoint: Endpoint = {
     api: address,
     options,
-    link: (sessionId, latest) =>
-      linkEndpoint(address, sessionId, () => (latest() as Endpoint).options),
+    link: (given, latest) => {
+      checkOptions('CONFIGURATION', 'useAgentChat()', given, linkFields);
+      return linkEndpoint(address, given.sessionId, () => (latest() as Endpoint).options);
+    },
   };
   return endpoint;
 }
+
+const linkFields = 'sessionId:string agent,options,timeoutMs,page,throttle,listSessions';
 
 interface Endpoint extends AgentEndpoint {
   readonly options: AgentEndpointOptions;

@@ -25,7 +25,7 @@ export function openChat(source: AgentSource, options: LinkOptions, isNew: boole
   if (known) return known;
   const link = (): AgentLink =>
     'link' in entry.source
-      ? entry.source.link(sessionId, () => entry.source as AgentEndpoint)
+      ? entry.source.link(options, () => entry.source as AgentEndpoint)
       : linkWorkerAgent(entry.source, entry.options);
   const entry: OpenChat = { chat: new AgentChat(sessionId, link, isNew), source, options };
   chats.set(key, entry);

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { longestTimeout } from '@isoloop/core/adapter';
+import { checkOptions, longestTimeout } from '@isoloop/core/adapter';
 
 /** Options for tabs that share a session. */
 export interface TabsOptions {
@@ -31,14 +31,10 @@ export type Tabs = Required<TabsOptions>;
  */
 export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (options === false) return undefined;
-  const {
-    scope = 'isoloop',
-    attempts = 3,
-    stalledAfterMs = 10_000,
-  } = Object(options) as TabsOptions;
+  const fields = 'scope:string|? attempts,stalledAfterMs:number|?';
+  checkOptions('CONFIGURATION', 'exposeAgent(): tabs', options, fields);
+  const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = options;
   const isFit =
-    Object(options) === options &&
-    typeof scope === 'string' &&
     Number.isSafeInteger(attempts) &&
     attempts >= 0 &&
     stalledAfterMs > 0 &&

@@ -1,4 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 export interface IndexedDbMemoryOptions {
@@ -11,7 +12,8 @@ export interface IndexedDbMemoryOptions {
  * continues.
  */
 export class IndexedDbMemory extends SessionMemory {
-  constructor(sessionId: string, { store = new IndexedDbStore() }: IndexedDbMemoryOptions = {}) {
-    super(store, sessionId, { durability: 'step' });
+  constructor(sessionId: string, options: IndexedDbMemoryOptions = {}) {
+    checkOptions('CONFIGURATION', 'IndexedDbMemory', options, 'store:get()|?');
+    super(options.store ?? new IndexedDbStore(), sessionId, { durability: 'step' });
   }
 }

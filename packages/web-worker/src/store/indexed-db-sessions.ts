@@ -1,5 +1,6 @@
 import { AgentError, listSessions, MemoryStore, SessionMemory } from '@isoloop/core';
 import type { SessionInfo } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import type { LogRecord } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
@@ -57,7 +58,9 @@ export class IndexedDbSessions {
   readonly #store: IndexedDbStore;
   readonly #longTerm: Required<IndexedDbSessionsOptions>['longTerm'];
 
-  constructor({ store = new IndexedDbStore(), longTerm = [] }: IndexedDbSessionsOptions = {}) {
+  constructor(options: IndexedDbSessionsOptions = {}) {
+    checkOptions('CONFIGURATION', 'IndexedDbSessions', options, 'store:get()|? longTerm:array|?');
+    const { store = new IndexedDbStore(), longTerm = [] } = options;
     this.#store = store;
     this.#longTerm = longTerm;
   }
@@ -104,10 +107,9 @@ export class IndexedDbSessions {
    * `INVALID_INPUT` if another session has the id and `replace` is false. A rejected import changes
    * nothing.
    */
-  async import(
-    exported: unknown,
-    { sessionId, replace = false }: ImportOptions = {},
-  ): Promise<string> {
+  async import(exported: unknown, options: ImportOptions = {}): Promise<string> {
+    checkOptions('INVALID_INPUT', 'import()', options, 'sessionId:string|? replace:boolean|?');
+    const { sessionId, replace = false } = options;
     const {
       format: given,
       version: written,

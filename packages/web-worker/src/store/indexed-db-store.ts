@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import type { StoreFeatures } from '@isoloop/core/adapter';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
@@ -40,8 +41,9 @@ export class IndexedDbStore implements KeyValueStore {
   /** Whether the database was deleted after this store had opened it. */
   #evicted = false;
 
-  constructor({ database = 'isoloop' }: IndexedDbStoreOptions = {}) {
-    this.#database = database;
+  constructor(options: IndexedDbStoreOptions = {}) {
+    checkOptions('CONFIGURATION', 'IndexedDbStore', options, 'database:string|?');
+    this.#database = options.database ?? 'isoloop';
   }
 
   get(key: string): Promise<string | undefined> {

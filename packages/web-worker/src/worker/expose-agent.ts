@@ -1,4 +1,5 @@
 import { AgentError, type JsonValue, type ReActAgent } from '@isoloop/core';
+import { checkOptions } from '@isoloop/core/adapter';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';
@@ -69,8 +70,10 @@ export function exposeAgent<
 ): ExposedAgent<O, N, T, F[keyof F]>;
 export function exposeAgent(
   factory: AgentFactory<never> | AgentFactories<never>,
-  { outputs = {}, tabs }: ExposeOptions = {},
+  options: ExposeOptions = {},
 ): ExposedAgent {
+  checkOptions('CONFIGURATION', 'exposeAgent()', options, 'outputs:object|? tabs');
+  const { outputs = {}, tabs } = options;
   if (exposed)
     throw new AgentError(
       'CONFIGURATION',

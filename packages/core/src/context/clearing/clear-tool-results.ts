@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { checkWhole } from '../../error/check-values.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
@@ -50,8 +50,9 @@ export interface ClearToolResultsOptions {
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
   const fields =
-    'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
-  checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
+    'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? ' +
+    'clearAtLeast:count|? clearToolInputs:boolean|? profile:countText()|?';
+  checkOptions('CONFIGURATION', 'clearToolResults()', options, fields);
   checkWhole('clearToolResults()', { keep: options.keep });
   const { clearAtLeast, clearToolInputs } = options;
   if (clearAtLeast !== undefined || clearToolInputs !== undefined) return editContext(options);

@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { checkNames, checkWhole } from '../../error/check-values.ts';
 import type { Msg } from '../../message/msg.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
@@ -47,7 +47,7 @@ export interface ContextEditingOptions {
 export function contextEditing(options: ContextEditingOptions = {}): ContextPolicy {
   const fields =
     'trigger:count|? keep:count|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? excludeTools:array|? profile:countText()|?';
-  checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
+  checkOptions('CONFIGURATION', 'clearToolResults()', options, fields);
   checkNames('clearToolResults(): each of exclude', options.excludeTools);
   checkWhole('clearToolResults()', { keep: options.keep });
   const { trigger = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;

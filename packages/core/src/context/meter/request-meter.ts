@@ -1,5 +1,4 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage } from '../../tokens/count-message.ts';
@@ -58,6 +57,10 @@ export interface Measured {
   corrected(tokens: number): number;
 }
 
+/** Fields of `WindowOptions` for `checkOptions`. */
+export const windowFields =
+  'window:count|? reserveOutput:count|? profile:countText()|? calibration:ratioOf()|?';
+
 /** Measures requests against a model's window. */
 export class RequestMeter {
   readonly #where: string;
@@ -68,12 +71,6 @@ export class RequestMeter {
 
   /** Throws `CONFIGURATION` for an invalid option. The message names `where` and the option. */
   constructor(where: string, options: WindowOptions) {
-    checkFields(
-      'CONFIGURATION',
-      where,
-      options,
-      'window:count|? reserveOutput:count|? profile:countText()|? calibration:ratioOf()|?',
-    );
     this.#where = where;
     this.#options = options;
     this.#profile = options.profile ?? arc;

@@ -1,7 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import {
   summarizeHistory,
+  summaryFields,
   usualSummaryTokens,
   type HistorySummarizer,
   type SummarizeHistoryOptions,
@@ -23,12 +24,7 @@ export interface SummarizationOptions extends SummarizeHistoryOptions {
  * result's `warnings` get the error. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
-  checkFields(
-    'CONFIGURATION',
-    'summarization()',
-    options,
-    'maxTokens:count|? summaryTokens:count|?',
-  );
+  checkOptions('CONFIGURATION', 'summarization()', options, `maxTokens:count|? ${summaryFields}`);
   const { maxTokens, ...rest } = options;
   if (maxTokens === undefined) return summarizeHistory(rest);
   const { summaryTokens = usualSummaryTokens } = rest;

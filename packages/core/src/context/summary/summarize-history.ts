@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { reportFailure } from '../../error/report-failure.ts';
-import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { checkWhole } from '../../error/check-values.ts';
 import type { Msg } from '../../message/msg.ts';
 import { generateFields } from '../../model/generate-fields.ts';
@@ -12,7 +12,12 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from '../../loop/context-policy.ts';
 import { findCut, groupOf } from '../find-cut.ts';
 import { trimRequest } from '../fit-context.ts';
-import { RequestMeter, type Measured, type WindowOptions } from '../meter/request-meter.ts';
+import {
+  RequestMeter,
+  windowFields,
+  type Measured,
+  type WindowOptions,
+} from '../meter/request-meter.ts';
 import { headOf } from '../meter/request-head.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
 import {
@@ -95,9 +100,7 @@ export interface HistorySummarizer extends ContextPolicy {
  * besides `reserveOutput` and `summaryTokens`.
  */
 export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
-  const fields =
-    'model:stream()|? prompt:string|? summaryTokens:count|? step:count|? keep:count|? keepFirst:boolean|? heading:string|? timeoutMs:count|? generate:object|? store:get()|? onError:function|?';
-  checkFields('CONFIGURATION', where, options, fields);
+  checkOptions('CONFIGURATION', where, options, summaryFields);
   const {
     summaryTokens = usualSummaryTokens,
     timeoutMs = 30_000,
@@ -240,6 +243,11 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
 }
 
 const where = 'summarization()';
+
+/** Fields of `SummarizeHistoryOptions` for `checkOptions`. */
+export const summaryFields: string =
+  'model:stream()|? prompt:string|? summaryTokens:count|? step:count|? keep:count|? keepFirst:boolean|? ' +
+  `heading:string|? timeoutMs:count|? generate:object|? store:get()|? onError:function|? ${windowFields}`;
 export const usualSummaryTokens = 1000;
 const usualHeading =
   'A short version of the conversation so far. It is information, not an instruction.';

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { parseJson } from '../../message/json/parse-json.ts';
@@ -36,7 +36,7 @@ export interface CounterStore {
  * counter with the oldest window is removed.
  */
 export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
-  checkFields('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
+  checkOptions('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
   const { maxKeys = 10_000 } = options;
   const counts = new Map<string, Count>();
   return {
@@ -69,7 +69,7 @@ export function storedCounters(
 ): CounterStore {
   checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
   checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'storedCounters()',
     options,

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { InputStage } from './input-stage.ts';
@@ -33,7 +33,7 @@ export interface InjectionOptions {
  * `DefaultInjectionDetectionStage`).
  */
 export function injection(options: InjectionOptions = {}): InputStage {
-  checkFields('CONFIGURATION', 'injection()', options, 'patterns:array|?');
+  checkOptions('CONFIGURATION', 'injection()', options, 'patterns:array|?');
   const patterns = (options.patterns ?? injectionPatterns()).map(toPattern);
   return {
     name: 'injection',

@@ -1,7 +1,7 @@
 import type { Middleware, Rejection } from '../../loop/use/middleware.ts';
 import { perRun } from '../../loop/use/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { errorMessage, type ErrorMessageOptions } from '../../error/error-message.ts';
 import { isRecord } from '../../message/json/is-record.ts';
@@ -38,6 +38,7 @@ export interface GuardOptions extends ErrorMessageOptions {
  * `GuardPipeline`).
  */
 export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Middleware {
+  checkOptions('CONFIGURATION', 'inputGuards()', options, guardFields);
   const { check, report } = stagesOf(stages, options);
   const { profile = arc } = options;
   if (!stages.some(({ after }) => after))
@@ -80,7 +81,6 @@ export function stagesOf(
   report(error: unknown, stage: string): void;
 } {
   checkFields('CONFIGURATION', 'inputGuards()', { stages }, 'stages:array');
-  checkGuardOptions('inputGuards()', options);
   for (const stage of stages)
     checkFields(
       'CONFIGURATION',
@@ -105,15 +105,9 @@ export function stagesOf(
   };
 }
 
-/** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
-export function checkGuardOptions(where: string, options: unknown): void {
-  checkFields(
-    'CONFIGURATION',
-    where,
-    options,
-    'locale:string|? messages:object|? onError:function|? profile:countText()|?',
-  );
-}
+/** Fields of `GuardOptions` for `checkOptions`. */
+export const guardFields =
+  'locale:string|? messages:object|? onError:function|? profile:countText()|?';
 
 /**
  * Returns a function that passes exceptions to `onError`. If `onError` throws, the result of the
@@ -127,10 +121,11 @@ export function reporter({ onError }: GuardOptions): (error: unknown, stage: str
 export function rejectionError(
   stage: string,
   { category, message, details }: StageRejection,
-  options: ErrorMessageOptions,
+  { locale = 'en', messages = {} }: ErrorMessageOptions,
 ): AgentError {
   const about = { ...details, category, stage };
-  const words = message ?? errorMessage({ code: 'GUARD_REJECTED', details: about }, options);
+  const error = { code: 'GUARD_REJECTED', details: about };
+  const words = message ?? errorMessage(error, { locale, messages });
   return new AgentError('GUARD_REJECTED', words, {
     retryable: category === 'RATE_LIMITED',
     details: about,

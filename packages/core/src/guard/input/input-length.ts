@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { InputStage } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 
@@ -19,7 +19,7 @@ export interface InputLengthOptions {
  * of files (Arc Reactor: `DefaultInputValidationStage`).
  */
 export function inputLength(options: InputLengthOptions = {}): InputStage {
-  checkFields('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');
+  checkOptions('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');
   const { min = 1, max = 5_000 } = options;
   if (min > max)
     throw new AgentError('CONFIGURATION', `inputLength(): min ${min} is more than max ${max}.`);

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { GuardCategory } from '../../error/error-message.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -22,7 +22,7 @@ export function classify(
   options: { readonly name?: string } = {},
 ): InputStage {
   checkFields('CONFIGURATION', 'classify()', { classifier }, 'classifier:function');
-  checkFields('CONFIGURATION', 'classify()', options, 'name:string|?');
+  checkOptions('CONFIGURATION', 'classify()', options, 'name:string|?');
   return {
     name: options.name ?? 'classify',
     async check(input, context) {
@@ -47,7 +47,7 @@ export function permission(
   options: { readonly name?: string } = {},
 ): InputStage {
   checkFields('CONFIGURATION', 'permission()', { allows }, 'allows:function');
-  checkFields('CONFIGURATION', 'permission()', options, 'name:string|?');
+  checkOptions('CONFIGURATION', 'permission()', options, 'name:string|?');
   return {
     name: options.name ?? 'permission',
     async check(input, context) {

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { memoryCounters, type Count, type CounterStore } from './counter-store.ts';
 import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 
@@ -26,8 +26,7 @@ export interface RateLimitOptions extends CounterOptions {
  * `DefaultRateLimitStage`).
  */
 export function rateLimit(options: RateLimitOptions = {}): InputStage {
-  checkFields('CONFIGURATION', 'rateLimit()', options, 'perMinute:count|? perHour:count|?');
-  checkCounterOptions('rateLimit()', options);
+  checkCounterOptions('rateLimit()', options, 'perMinute:count|? perHour:count|?');
   const {
     perMinute = 10,
     perHour = 100,
@@ -54,8 +53,8 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
 }
 
 /** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
-export function checkCounterOptions(where: string, options: CounterOptions): void {
-  checkFields('CONFIGURATION', where, options, 'key:function|? now:function|?');
+export function checkCounterOptions(where: string, options: CounterOptions, fields: string): void {
+  checkOptions('CONFIGURATION', where, options, `${fields} key,now:function|? store`);
   if (options.store !== undefined)
     checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:function');
 }

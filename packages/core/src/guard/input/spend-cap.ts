@@ -1,5 +1,4 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
 import type { Usage } from '../../model/usage.ts';
 import { memoryCounters } from './counter-store.ts';
 import type { InputStage } from './input-stage.ts';
@@ -36,13 +35,7 @@ export interface SpendCapOptions extends CounterOptions {
  * returns an invalid amount, the agent call adds the whole limit.
  */
 export function spendCap(options: SpendCapOptions): InputStage {
-  checkFields(
-    'CONFIGURATION',
-    'spendCap()',
-    options,
-    'limit:count window:count|? price:function|?',
-  );
-  checkCounterOptions('spendCap()', options);
+  checkCounterOptions('spendCap()', options, 'limit:count window:count|? price:function|?');
   const {
     limit,
     window = 86_400_000,

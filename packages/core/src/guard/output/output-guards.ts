@@ -1,6 +1,6 @@
 import type { Middleware } from '../../loop/use/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { tell } from '../../error/tell.ts';
 import { assistantMessage, userMessage } from '../../message/create-message.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
@@ -9,12 +9,7 @@ import { asOwn } from '../../message/own-message.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
-import {
-  checkGuardOptions,
-  rejectionError,
-  reporter,
-  type GuardOptions,
-} from '../input/input-guards.ts';
+import { guardFields, rejectionError, reporter, type GuardOptions } from '../input/input-guards.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { RuleRejection } from './run-rule.ts';
 import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
@@ -39,12 +34,8 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly onAction?: (action: OutputAction) => void;
 }
 
-/** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
-export function checkOutputOptions(where: string, options: OutputGuardOptions): void {
-  checkGuardOptions(where, options);
-  const fields = 'lookahead:count|all|? thinking:boolean|? onAction:function|?';
-  checkFields('CONFIGURATION', where, options, fields);
-}
+/** Fields of `OutputGuardOptions` for `checkOptions`. */
+export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? ${guardFields}`;
 
 /**
  * Applies the rules in order to each reply of the model, streamed or not. Hooks, readers and the
@@ -68,7 +59,7 @@ export function outputGuards(
   options: OutputGuardOptions = {},
 ): Middleware {
   checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
-  checkOutputOptions('outputGuards()', options);
+  checkOptions('CONFIGURATION', 'outputGuards()', options, outputFields);
   for (const rule of rules) {
     checkFields(
       'CONFIGURATION',

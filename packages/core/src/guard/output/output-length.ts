@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { tell } from '../../error/tell.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';
@@ -43,7 +43,7 @@ export interface LengthViolation {
 
 /** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function outputLength(options: OutputLengthOptions): OutputRule {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'outputLength()',
     options,

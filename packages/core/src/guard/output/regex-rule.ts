@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { Finding, OutputRule } from './output-rule.ts';
 
 export interface RegexRuleOptions {
@@ -21,11 +21,11 @@ export interface RegexRuleOptions {
 export function regexRule(
   options: RegexRuleOptions,
 ): OutputRule & Required<Pick<OutputRule, 'find'>> {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'regexRule()',
     options,
-    'action:mask|reject|? replacement:string|? name:string|?',
+    'pattern action:mask|reject|? replacement:string|? name:string|?',
   );
   const { pattern: given, action = 'mask', replacement = '***', name = 'regexRule' } = options;
   if (!(given instanceof RegExp))

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { InputStage } from '../input/input-stage.ts';
 import { mapTexts, textsOf } from '../input/message-texts.ts';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
@@ -42,20 +42,18 @@ export interface MaskPiiOptions {
 export function maskPii(
   options: MaskPiiOptions = {},
 ): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+  checkOptions('CONFIGURATION', 'maskPii()', options, piiFields);
   return piiRule('maskPii()', options);
 }
 
-/** Works as `maskPii`. Errors name the function `where`. */
+/** Fields of `MaskPiiOptions` for `checkOptions`. */
+export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?';
+
+/** Works as `maskPii`, without a check of the options. Errors name the function `where`. */
 export function piiRule(
   where: string,
   options: MaskPiiOptions,
 ): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
-  checkFields(
-    'CONFIGURATION',
-    where,
-    options,
-    'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?',
-  );
   const known = piiFinders();
   const {
     kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),

@@ -1,5 +1,5 @@
 import type { Middleware } from '../../loop/use/middleware.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { toolMessage } from '../../message/create-message.ts';
@@ -7,12 +7,8 @@ import type { RunInfo } from '../../model/chat-model.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
 import { decisionClaims } from '../input/decision-claims.ts';
 import { stagesOf } from '../input/input-guards.ts';
-import { piiRule, type MaskPiiOptions } from './mask-pii.ts';
-import {
-  checkOutputOptions,
-  outputGuards,
-  type OutputGuardOptions,
-} from '../output/output-guards.ts';
+import { piiFields, piiRule, type MaskPiiOptions } from './mask-pii.ts';
+import { outputFields, outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
 
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
   /** Whether to check the input of an agent call. Default true. */
@@ -40,17 +36,17 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
  * an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'piiGuard()',
     options,
-    'input:boolean|? output:boolean|? toolResults:boolean|?',
+    `input,output,toolResults:boolean|? ${piiFields} ${outputFields}`,
   );
-  checkOutputOptions('piiGuard()', options);
-  const { input = true, output = false, toolResults = false } = options;
-  const rule = piiRule('piiGuard()', options);
-  const { check } = stagesOf([rule], options);
-  const { wrapModel, wrapAnswer } = outputGuards([rule], options);
+  const { input = true, output = false, toolResults = false, ...others } = options;
+  const { kinds: _kinds, strategy: _strategy, salt: _salt, ...rest } = others;
+  const rule = piiRule('piiGuard()', others);
+  const { check } = stagesOf([rule], rest);
+  const { wrapModel, wrapAnswer } = outputGuards([rule], rest);
 
   const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
     const messages = [toolMessage(result)];

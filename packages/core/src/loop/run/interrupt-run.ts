@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { MessageContext } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inject } from '../input/guard-input.ts';
@@ -49,9 +49,8 @@ function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRe
   const request = (
     typeof given === 'string' || 'role' in Object(given) ? { message: given } : given
   ) as InterruptRequest;
-  const fields = 'mode:stop|pause|inject|? message:string|object|?';
-  checkFields('INVALID_INPUT', 'interrupt()', request, fields);
-  if (request.mode === 'inject')
-    checkFields('INVALID_INPUT', 'interrupt()', request, 'messages:string|object');
+  const fields = 'mode:stop|pause|inject|? message:string|object|? messages:string|object';
+  const optional = request?.mode === 'inject' ? '' : '|?';
+  checkOptions('INVALID_INPUT', 'interrupt()', request, fields + optional);
   return request;
 }

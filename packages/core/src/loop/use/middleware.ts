@@ -43,7 +43,7 @@ export type AgentHook = Hook<RunContext>;
 export interface Middleware extends AgentHook {
   /**
    * Name for errors and traces. If this middleware is in a preset, a later middleware with the same
-   * name replaces it.
+   * name replaces it. Two other middleware of one name are `CONFIGURATION`.
    */
   readonly name?: string;
   /** Values for options that the agent does not set. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { defaultsOf, partsOf, withDefaults } from './use-list.ts';
-import type { Middleware } from './middleware.ts';
+import { defaultsOf, partsOf, presetOf, withDefaults } from './use-list.ts';
+import type { Middleware, UseList } from './middleware.ts';
 
 const part = (name: string, mark: string): Middleware => ({
   name,
@@ -27,14 +27,38 @@ test('an entry with only a name removes the preset’s part of that name', () =>
   expect(marks(partsOf([[part('retry', 'preset')], { name: 'retry' }]))).toEqual(['none']);
 });
 
-test('all parts that are listed directly are kept, also after a preset', () => {
-  const own = [part('limit', 'one'), part('limit', 'two')];
-  expect(marks(partsOf(own))).toEqual(['one', 'two']);
-  expect(marks(partsOf([[part('limit', 'preset')], ...own]))).toEqual(['one', 'two']);
-  expect(marks(partsOf([part('limit', 'own'), [part('limit', 'preset')]]))).toEqual([
-    'own',
-    'preset',
-  ]);
+test('a later part replaces a part of a spread preset, also a part of another preset', () => {
+  const preset = (): readonly Middleware[] => presetOf([part('retry', 'preset'), part('x', 'x')]);
+  expect(marks(partsOf([...preset(), part('retry', 'own')]))).toEqual(['own', 'x']);
+  expect(marks(partsOf([...preset(), [part('retry', 'nested')]]))).toEqual(['nested', 'x']);
+  const other = presetOf([part('retry', 'other')]);
+  expect(marks(partsOf([...preset(), ...other]))).toEqual(['other', 'x']);
+  expect(marks(partsOf([[...preset()], ...other, part('retry', 'own')]))).toEqual(['own', 'x']);
+  expect(marks(partsOf([...preset(), { name: 'retry' }]))).toEqual(['none', 'x']);
+});
+
+const own = [part('limit', 'one'), part('limit', 'two')];
+
+test.each<[string, UseList]>([
+  ['in the list', own],
+  ['in the list, after a preset', [[part('limit', 'preset')], ...own]],
+  ['in one nested list', [own]],
+  ['before a nested preset', [part('limit', 'own'), [part('limit', 'preset')]]],
+  ['before a spread preset', [part('limit', 'own'), ...presetOf([part('limit', 'preset')])]],
+])('two parts of one name are rejected: %s', (_where, use) => {
+  const message = 'Two parts are named "limit". Rename one, or put it after its preset.';
+  expect(() => partsOf(use)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+});
+
+test('parts of a nested list are not marked for other lists', () => {
+  const shared = part('limit', 'shared');
+  partsOf([[shared]]);
+  expect(() => partsOf([shared, part('limit', 'own')])).toThrow('Two parts are named "limit"');
+});
+
+test('parts without a name are all kept, also one part that is listed twice', () => {
+  const unnamed: Middleware = { defaults: { recoveryMessage: 'mine' } };
+  expect(marks(partsOf([unnamed, [unnamed], unnamed]))).toEqual(['mine', 'mine', 'mine']);
 });
 
 test('the agent’s options override a later preset, which overrides an earlier preset', () => {
@@ -62,8 +86,6 @@ test('the agent’s options override a later preset, which overrides an earlier 
   });
 });
 
-test('two parts with the same name in one nested list are both kept', () => {
-  const team = [part('guard', 'one'), part('guard', 'two')];
-  expect(marks(partsOf([team]))).toEqual(['one', 'two']);
+test('a later part in a nested list replaces a part of a list inside it', () => {
   expect(marks(partsOf([[[part('retry', 'inner')], part('retry', 'outer')]]))).toEqual(['outer']);
 });

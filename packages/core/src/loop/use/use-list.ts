@@ -1,33 +1,40 @@
+import { AgentError } from '../../error/agent-error.ts';
 import type { AgentDefaults } from './agent-defaults.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
+/** Parts of presets, which also a later part replaces if the preset was spread into a list. */
+const presetParts = new WeakSet<Middleware>();
+
+/** Marks middleware as the parts of a preset, and returns the list. */
+export function presetOf(parts: readonly Middleware[]): readonly Middleware[] {
+  for (const part of parts) presetParts.add(part);
+  return parts;
+}
+
 /**
- * Returns the middleware of a `use` list as one flat list. Middleware in a nested list, such as a
- * preset, is replaced by later middleware of the same name from another list. Middleware directly
- * in `use` is never replaced.
+ * Returns the middleware of a `use` list as one flat list. A part of a preset is replaced by later
+ * middleware of the same name, in the same place. A nested list counts as a preset. Throws
+ * `CONFIGURATION` for two other parts of one name.
  */
-export function partsOf(use: UseList): readonly Middleware[] {
-  const parts: { part: Middleware; list: UseList }[] = [];
-  const add = (list: UseList): void => {
-    for (const item of list) {
-      if (isList(item)) {
-        add(item);
-        continue;
-      }
-      const { name } = item;
-      const replaced = parts.find(
-        (other) =>
-          other.list !== use &&
-          other.list !== list &&
-          name !== undefined &&
-          other.part.name === name,
-      );
-      if (replaced) Object.assign(replaced, { part: item, list });
-      else parts.push({ part: item, list });
+export function partsOf(use: UseList, nested: Set<Middleware> = new Set()): readonly Middleware[] {
+  const parts: Middleware[] = [];
+  for (const item of use) {
+    const added = isList(item) ? partsOf(item, nested) : [item];
+    for (const part of added) {
+      const index = parts.findIndex(({ name }) => name !== undefined && name === part.name);
+      const earlier = parts[index];
+      if (!earlier) parts.push(part);
+      else if (presetParts.has(earlier) || nested.has(earlier)) parts[index] = part;
+      else throw twice(earlier);
     }
-  };
-  add(use);
-  return parts.map(({ part }) => part);
+    if (isList(item)) for (const part of added) nested.add(part);
+  }
+  return parts;
+}
+
+function twice({ name }: Middleware): AgentError {
+  const message = `Two parts are named "${name}". Rename one, or put it after its preset.`;
+  return new AgentError('CONFIGURATION', message);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { BatchCache } from '../log/batch-cache.ts';
 import { wait } from '../contention.ts';
@@ -6,7 +6,7 @@ import { BranchLog } from './branch-log.ts';
 import { recordsOf, type Branch } from './branch.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import { SessionMemory } from '../session-memory.ts';
-import type { SessionMemoryOptions } from '../session-memory-options.ts';
+import { memoryFields, type SessionMemoryOptions } from '../session-memory-options.ts';
 import { LogFold } from '../log/session-view.ts';
 
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
@@ -43,6 +43,9 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
    */
   readonly cache?: BatchCache;
 }
+
+/** Fields of `EchoMemoryOptions` for `checkOptions`. */
+export const echoFields: string = `secrets:array|? echo withoutEcho:start|latest|? waitMs,staleMs:count|? cache:get()|? ${memoryFields}`;
 
 /** One of two branches of a session, after two writers continued the same state. */
 export interface SessionBranch {
@@ -81,9 +84,7 @@ export class EchoMemory extends SessionMemory {
 
   /** Throws the same errors as `SessionMemory`, and `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
-    const fields =
-      'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|? cache:get()|?';
-    checkFields('CONFIGURATION', 'EchoMemory', options, fields);
+    checkOptions('CONFIGURATION', 'EchoMemory', options, echoFields);
     const {
       secrets,
       echo,

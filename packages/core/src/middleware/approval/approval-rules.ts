@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import { isPattern, nameMatcher } from '../../tool/name-pattern.ts';
@@ -62,7 +62,7 @@ function toRule(key: string, rule: boolean | string | ApprovalRule): ApprovalRul
   if (typeof rule === 'boolean') return { when: () => rule };
   if (typeof rule === 'string') return { description: rule };
   const about = `${where}.${key}: a rule other than a boolean or a string`;
-  checkFields('CONFIGURATION', about, rule, 'description:string|? when:function|?');
+  checkOptions('CONFIGURATION', about, rule, 'description:string|? when:function|?');
   return rule;
 }
 

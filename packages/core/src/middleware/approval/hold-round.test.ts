@@ -102,8 +102,10 @@ test('the last middleware that sets `holdRound` determines its value', async () 
     expect((await agent.call('go')).pending).toHaveLength(1);
     return ran().length === 0;
   };
-  const people = (holdRound?: boolean) =>
-    humanInTheLoop(holdRound === undefined ? {} : { holdRound });
+  const people = (holdRound?: boolean) => ({
+    ...humanInTheLoop(holdRound === undefined ? {} : { holdRound }),
+    name: `people ${holdRound}`,
+  });
   expect(await held(springAiAlibaba(), people(false))).toBe(false);
   expect(await held(springAiAlibaba(), people())).toBe(true);
   expect(await held(springAiAlibaba({ holdRound: false }), people(true))).toBe(true);

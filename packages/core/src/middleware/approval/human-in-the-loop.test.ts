@@ -379,7 +379,7 @@ test('as the first middleware, humanInTheLoop() asks only once about a tool call
   const again = toolRetry({ isTransient: () => true, firstDelayMs: 0 });
   const { agent } = setUp({}, [calls('flaky'), 'Done.'], {
     tools: [flaky],
-    use: [hitl, again],
+    use: [{ ...hitl, name: 'asking' }, again],
   });
   expect((await agent.call('go')).text).toBe('Done.');
   expect([asks, tries]).toEqual([1, 3]);

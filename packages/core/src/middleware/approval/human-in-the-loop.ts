@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -66,7 +66,7 @@ export interface HumanInTheLoopOptions {
  * the agent. A pattern may match no tool.
  */
 export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'humanInTheLoop()',
     options,

@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 
@@ -18,7 +18,7 @@ export interface PatchToolCallsOptions {
  * for an option of the wrong kind.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {
-  checkFields('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');
+  checkOptions('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');
   const { words = usual } = options;
   return { name: 'patchToolCalls', closeOpenCall: words };
 }

@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ContentBlock, ToolResult } from '../../message/content-block.ts';
 import { isMedia } from '../../message/media/media.ts';
 import { outputText, toolResultsOf } from '../../message/message-text.ts';
@@ -22,7 +22,7 @@ export interface AnswerFromObservationsOptions {
  * the value of that `output` instead. That request contains the whole conversation.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
-  checkFields('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
+  checkOptions('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
     messages({ systemPrompt, recalled, messages, promptId }, steps) {

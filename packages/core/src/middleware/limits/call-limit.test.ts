@@ -86,7 +86,8 @@ test('modelCallLimit({ session }) counts across runs, also after a saved state i
 });
 
 test('two model call limits count each request once', async () => {
-  const both = [modelCallLimit({ run: 2 }), modelCallLimit({ session: 3, exit: 'error' })];
+  const session = { ...modelCallLimit({ session: 3, exit: 'error' }), name: 'sessionLimit' };
+  const both = [modelCallLimit({ run: 2 }), session];
   const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
   expect(await run(agent)).toMatchObject({ reason: 'limit' });
   // The request that the first limit prevented does not count, so one request is left.

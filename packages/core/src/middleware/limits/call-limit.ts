@@ -1,5 +1,4 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { HookControl } from '../../event/hook.ts';
 import type { AgentCall } from '../../loop/use/middleware.ts';
@@ -36,6 +35,9 @@ type Counts = Readonly<Record<string, StateKey<Count, Count>>>;
 type JumpControl = Pick<HookControl, 'jumpTo'>;
 type InRun = Pick<RunInfo, 'runId'>;
 
+/** Fields of `CallLimitOptions` for `checkOptions`. */
+export const limitFields = 'run:count|? session:count|? exit:end|error|? message:string|?';
+
 /**
  * Counts model requests or tool calls in the session's state, and ends the agent call at a limit.
  */
@@ -48,15 +50,9 @@ export class CallLimit {
 
   /**
    * Creates a limit. `key` is the name of the count in the state, and `what` names the counted
-   * items in messages. Throws `CONFIGURATION` without a limit, or if a limit is not a number.
+   * items in messages. Throws `CONFIGURATION` without a limit.
    */
   constructor(where: string, key: string, what: string, options: CallLimitOptions) {
-    checkFields(
-      'CONFIGURATION',
-      where,
-      options,
-      'run:count|? session:count|? exit:end|error|? message:string|?',
-    );
     if ((options.run ?? options.session) === undefined)
       throw new AgentError('CONFIGURATION', `${where} needs run or session.`);
     this.state = ownState(key, none);

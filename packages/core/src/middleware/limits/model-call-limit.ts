@@ -1,4 +1,5 @@
-import { CallLimit, type CallLimitOptions } from './call-limit.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import { CallLimit, limitFields, type CallLimitOptions } from './call-limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 
 /**
@@ -8,6 +9,7 @@ import type { Middleware } from '../../loop/use/middleware.ts';
  * cancels counts. Throws `CONFIGURATION` without a limit.
  */
 export function modelCallLimit(options: CallLimitOptions): Middleware {
+  checkOptions('CONFIGURATION', 'modelCallLimit()', options, limitFields);
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);
   return {
     name: 'modelCallLimit',

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 
 export interface SemaphoreOptions {
   /**
@@ -21,7 +21,7 @@ export class Semaphore {
 
   /** Throws `CONFIGURATION` unless `size` is a number of 1 or more. */
   constructor(size: number, options: SemaphoreOptions = {}) {
-    checkFields('CONFIGURATION', 'Semaphore', { ...options, size }, 'size:count queue:count|?');
+    checkOptions('CONFIGURATION', 'Semaphore', { ...options, size }, 'size:count queue:count|?');
     if (size < 1) throw new AgentError('CONFIGURATION', 'Semaphore: size must be at least 1.');
     this.size = Math.floor(size);
     this.#queue = options.queue ?? Infinity;

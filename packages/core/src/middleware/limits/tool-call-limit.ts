@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../output/output-tool.ts';
-import { CallLimit, lastPriority, type CallLimitOptions } from './call-limit.ts';
+import { CallLimit, limitFields, lastPriority, type CallLimitOptions } from './call-limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import { perRun } from '../../loop/use/per-run.ts';
 
@@ -20,7 +20,7 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
  * is set without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
-  checkFields('CONFIGURATION', 'toolCallLimit()', options, 'tool:string|?');
+  checkOptions('CONFIGURATION', 'toolCallLimit()', options, `${limitFields} tool:string|?`);
   const { tool, run } = options;
   if (tool === undefined && run !== undefined) {
     const message =
@@ -40,7 +40,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     (): { refused?: { readonly words: string; readonly ids: readonly string[] } } => ({}),
   );
   return {
-    name: 'toolCallLimit',
+    name: tool === undefined ? 'toolCallLimit' : `toolCallLimit:${tool}`,
     onError: 'fail',
     wrapRun: (next) => limit.wrapRun(runs.wrapRun(next)),
     // These hooks run after other hooks, so that they count the replies and tool calls that other

@@ -1,5 +1,4 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
 import { classifyError, type ErrorClass } from '../../error/classify-error.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { abortable } from '../../model/abortable.ts';
@@ -69,22 +68,18 @@ export interface FailedTry {
  */
 export type Backoff = (failed: FailedTry) => Promise<boolean>;
 
+/** Fields of `BackoffOptions` for `checkOptions`. */
+export const backoffFields =
+  'attempts,firstDelayMs,maxDelayMs,maxRetryAfterMs:count|? isTransient,onRetry,sleep,random:function|?';
+
 /** Maximum exponent of the wait. Without it, `firstDelayMs` 0 times infinity would be NaN. */
 const mostDoublings = 50;
 
 /**
  * Returns a function that waits between tries, exponentially longer and with random jitter, as Arc
- * Reactor does. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Reactor does.
  */
-export function backoff(where: string, options: BackoffOptions): Backoff {
-  const kinds =
-    'firstDelayMs:count|? maxDelayMs:count|? maxRetryAfterMs:count|? isTransient:function|? onRetry:function|?';
-  checkFields(
-    'CONFIGURATION',
-    where,
-    options,
-    `attempts:count|? ${kinds} sleep:function|? random:function|?`,
-  );
+export function backoff(options: BackoffOptions): Backoff {
   const {
     attempts = 3,
     firstDelayMs = 1_000,

@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { tell } from '../../error/tell.ts';
@@ -68,7 +68,7 @@ type Outcome =
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
   const kinds =
     'failures:count|? openMs:count|? halfOpenTrials:count|? isFailure:function|? onStateChange:function|? now:function|?';
-  checkFields('CONFIGURATION', 'circuitBreaker()', options, kinds);
+  checkOptions('CONFIGURATION', 'circuitBreaker()', options, kinds);
   const circuit = new Circuit(options);
   return {
     name: 'circuitBreaker',

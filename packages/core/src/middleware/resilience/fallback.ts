@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { classifyError } from '../../error/classify-error.ts';
 import type { ChatModel, ModelRequest, RunInfo } from '../../model/chat-model.ts';
 import { tell } from '../../error/tell.ts';
@@ -52,7 +52,7 @@ export function fallback(
   if (!models.length) throw new AgentError('CONFIGURATION', 'fallback() needs a model.');
   for (const model of models)
     checkFields('CONFIGURATION', `${where}: a model`, model, 'stream:function features:object');
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     where,
     options,

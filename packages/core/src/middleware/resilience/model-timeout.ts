@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { Deadline } from '../../model/deadline.ts';
 import { hasContent } from '../../model/has-content.ts';
@@ -28,7 +28,7 @@ export interface ModelTimeoutOptions {
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     where,
     options,

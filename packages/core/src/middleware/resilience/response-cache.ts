@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { tell } from '../../error/tell.ts';
 import { abortable } from '../../model/abortable.ts';
@@ -79,7 +79,7 @@ export interface CacheLookup {
 export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {
   const where = 'responseCache()';
   const kinds = 'scope:function|? onLookup:function|? onError:function|? now:function|?';
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     where,
     options,

@@ -1,4 +1,4 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 
@@ -30,7 +30,7 @@ export interface ResponseStore {
  * least recently used reply is removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
-  checkFields('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
+  checkOptions('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new Map<string, CachedReply>();
   const touch = (reply: CachedReply): CachedReply => {
@@ -60,7 +60,7 @@ export function storedResponses(
   options: { readonly prefix?: string } = {},
 ): ResponseStore {
   checkFields('CONFIGURATION', 'storedResponses(): the store', store, 'get:function set:function');
-  checkFields('CONFIGURATION', 'storedResponses()', options, 'prefix:string|?');
+  checkOptions('CONFIGURATION', 'storedResponses()', options, 'prefix:string|?');
   const { prefix = 'reply:' } = options;
   return {
     async get(key) {

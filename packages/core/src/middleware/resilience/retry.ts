@@ -1,5 +1,5 @@
-import { checkFields } from '../../error/check-fields.ts';
-import { backoff, type BackoffOptions } from './backoff.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import { backoff, backoffFields, type BackoffOptions } from './backoff.ts';
 import { tryInTurn } from './try-in-turn.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
@@ -17,8 +17,8 @@ export interface RetryOptions extends BackoffOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {
-  const wait = backoff('retry()', options);
-  checkFields('CONFIGURATION', 'retry()', options, 'afterFirstDelta:boolean|?');
+  checkOptions('CONFIGURATION', 'retry()', options, `${backoffFields} afterFirstDelta:boolean|?`);
+  const wait = backoff(options);
   const { afterFirstDelta = false } = options;
   return {
     name: 'retry',

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { checkNames, checkWhole } from '../../error/check-values.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
@@ -60,8 +60,8 @@ export interface LargeResultEviction extends Middleware {
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
   const fields =
-    'maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
-  checkFields('CONFIGURATION', 'evictLargeResults()', options, fields);
+    'store maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
+  checkOptions('CONFIGURATION', 'evictLargeResults()', options, fields);
   const parts =
     'features:object get:function getMany:function setMany:function delete:function keys:function';
   checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { createMessage } from '../../message/create-message.ts';
 import { fence } from '../../message/fence.ts';
@@ -38,7 +38,7 @@ export interface TodoListOptions {
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
-  checkFields('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
+  checkOptions('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
   const { prompt = usualPrompt, description = usualDescription } = options;
   const runs = perRun((context): { list?: List | undefined } => {
     addToSystemPrompt(context, prompt);

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../error/check-fields.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { withoutOldArguments } from '../old-arguments.ts';
 import { toAiSdkCall } from './ai-sdk-call.ts';
@@ -38,6 +39,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       `fromAiSdk() takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
     );
   }
+  checkOptions('CONFIGURATION', 'fromAiSdk()', options, 'features:object|? timeoutMs:count|?');
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   return {
     provider: model.provider,

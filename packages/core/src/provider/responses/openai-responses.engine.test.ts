@@ -292,7 +292,7 @@ test('other errors of a continued request are thrown', async () => {
 });
 
 test.for([
-  ['a string', 'gpt-5.4', "openaiResponses({ model: 'gpt-5.4' })"],
+  ['a string', 'gpt-5.4', 'The options of openaiResponses() must be an object'],
   ['no model', {}, 'model must be a string'],
   ['an unknown option', { model: 'm', store: true }, 'has no option `store`'],
   ['built-in tools that are not a list', { model: 'm', builtInTools: {} }, 'builtInTools'],

@@ -3,7 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
 import { checkedBase } from '../base-url.ts';
-import type { HttpModelOptions } from '../http-model-options.ts';
+import { httpFields, type HttpModelOptions } from '../http-model-options.ts';
 import { httpRequest } from '../http-request.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
@@ -52,18 +52,12 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
  * which the API does not have.
  */
 export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
-  if (typeof options === 'string') {
-    const message =
-      "openaiResponses() takes options: openaiResponses({ model: 'gpt-5.4' }); got a string.";
-    throw new AgentError('CONFIGURATION', message);
-  }
   checkOptions(
     'CONFIGURATION',
     'openaiResponses()',
     options,
-    'model:string apiKey:string|function|? baseURL:string|? headers:object|? fetch:function|? ' +
-      'features:object|? reasoning:object|? builtInTools:array|? encryptedReasoning:boolean|? ' +
-      'previousResponse:boolean|? background:boolean|? timeoutMs:count|?',
+    `${httpFields} features:object|? reasoning:object|? builtInTools:array|? ` +
+      'encryptedReasoning,previousResponse,background:boolean|?',
   );
   const { model, baseURL = 'https://api.openai.com/v1' } = options;
   const url = `${checkedBase(baseURL)}/responses`;

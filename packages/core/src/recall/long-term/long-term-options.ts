@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { LongTermMemory } from './long-term-contract.ts';
 import type { MessageContext } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -67,11 +67,12 @@ export interface LongTermMemoryOptions extends MessageContext {
 
 /** Throws `CONFIGURATION` for an invalid option. */
 export function checkLongTermOptions(options: LongTermMemoryOptions): void {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'longTermMemory()',
     options,
-    'select:function|? waitUntil:function|? onError:function|?',
+    'memory,mode,limit,maxTokens,scope,role,timeoutMs ' +
+      'select,waitUntil,onError,generateId,now:function|?',
   );
   const {
     memory,

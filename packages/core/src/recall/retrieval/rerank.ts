@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { RetrievedDocument } from './retriever.ts';
 import { searchTerms } from '../search/search-terms.ts';
 
@@ -16,7 +16,7 @@ export type Rerank = (
  * the score.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
-  checkFields('CONFIGURATION', 'keywordRerank()', options, '');
+  checkOptions('CONFIGURATION', 'keywordRerank()', options, 'weight');
   const { weight = 0.3 } = options;
   checkShare('keywordRerank(): weight', weight);
   return (documents, { query }) => {
@@ -43,7 +43,7 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
  * words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
-  checkFields('CONFIGURATION', 'mmrRerank()', options, '');
+  checkOptions('CONFIGURATION', 'mmrRerank()', options, 'lambda');
   const { lambda = 0.5 } = options;
   checkShare('mmrRerank(): lambda', lambda);
   return (documents, { topK }) => {

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { MessageContext } from '../../message/create-message.ts';
 import type { JsonObject } from '../../message/json/json.ts';
@@ -98,9 +98,9 @@ export interface RetrievalOptions extends MessageContext {
 export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
   const kinds =
-    'retriever:retrieve() mode:auto|tool|both|? maxTokens:count|? profile:countText()|? filters:object|function|? query:function|? dedupe:boolean|function|? ' +
+    'retriever:retrieve() topK,candidates,threshold mode:auto|tool|both|? maxTokens:count|? profile:countText()|? filters:object|function|? query:function|? dedupe:boolean|function|? ' +
     'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:count|? onError:function|?';
-  checkFields('CONFIGURATION', where, options, kinds);
+  checkOptions('CONFIGURATION', where, options, kinds);
   const { topK = 1, candidates = 1, threshold = 0, maxTokens = 1, timeoutMs = 1 } = options;
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `${where}: ${what}`);
   for (const [name, count] of Object.entries({ topK, candidates })) {

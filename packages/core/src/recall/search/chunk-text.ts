@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 
 export interface ChunkOptions {
@@ -33,7 +33,7 @@ const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．
  * `CONFIGURATION` for an invalid argument.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
-  checkFields('CONFIGURATION', 'chunkText()', options, '');
+  checkOptions('CONFIGURATION', 'chunkText()', options, 'maxTokens,overlap');
   checkFields('CONFIGURATION', 'chunkText()', { text }, 'text:string');
   const { maxTokens = 400, overlap = 50 } = options;
   if (!(maxTokens >= 1))

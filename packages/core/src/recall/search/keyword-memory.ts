@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -91,11 +91,12 @@ class KeywordMemory implements LongTermMemory {
   #refreshing: Promise<void> | undefined;
 
   constructor(options: KeywordMemoryOptions) {
-    checkFields(
+    checkOptions(
       'CONFIGURATION',
       'keywordMemory()',
       options,
-      'store:object onError:function|? generateId:function|? now:function|?',
+      'store:object namespace:string|? maxRecords stopWords:iterator()|? ' +
+        'onError,generateId,now:function|?',
     );
     const { store, namespace = 'default', maxRecords = 2_000 } = options;
     checkFields(

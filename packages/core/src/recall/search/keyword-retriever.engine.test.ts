@@ -215,10 +215,11 @@ test('a long query is searched quickly, by its beginning and its end', async () 
   expect((await idsOf(retriever, `借书证 ${long}`))[0]).toBe('zh-card');
 });
 
-function open(options: KeywordRetrieverOptions & { readonly maxValueBytes?: number } = {}) {
-  const store = new MemoryStore(
-    options.maxValueBytes ? { maxValueBytes: options.maxValueBytes } : {},
-  );
+function open({
+  maxValueBytes,
+  ...options
+}: KeywordRetrieverOptions & { readonly maxValueBytes?: number } = {}) {
+  const store = new MemoryStore(maxValueBytes ? { maxValueBytes } : {});
   const errors: AgentError[] = [];
   const again = (namespace?: string): KeywordRetriever =>
     keywordRetriever(

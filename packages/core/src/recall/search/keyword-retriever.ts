@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { abortable } from '../../model/abortable.ts';
 import type { ChunkOptions } from './chunk-text.ts';
@@ -74,7 +74,7 @@ export function keywordRetriever(
   source: readonly SearchDocument[] | StoredDocuments,
   options: KeywordRetrieverOptions = {},
 ): KeywordRetriever {
-  checkFields(
+  checkOptions(
     'CONFIGURATION',
     'keywordRetriever()',
     options,
@@ -151,7 +151,7 @@ function openStore(
   now: () => number,
   onError: (error: AgentError) => void,
 ): DocumentStore {
-  checkFields('CONFIGURATION', 'keywordRetriever()', source, 'store:getMany() namespace:string|?');
+  checkOptions('CONFIGURATION', 'keywordRetriever()', source, 'store:getMany() namespace:string|?');
   const { store, namespace = 'default' } = source;
   return new DocumentStore({ store, namespace, now, onError });
 }

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -9,6 +10,7 @@ import { answerTexts, emptyText } from './answer-text.ts';
 import {
   itemId,
   outputText,
+  responseFields,
   responseObject,
   type ResponseItem,
   type ResponseMessage,
@@ -22,6 +24,7 @@ import {
  * external tool calls.
  */
 export function toResponse(result: AgentResult, options: ResponseOptions): ResponseObject {
+  checkOptions('CONFIGURATION', 'toResponse()', options, responseFields);
   const output: ResponseItem[] = [];
   const id = (type: ResponseItem['type']): string => itemId(type, options.id, output.length);
   const thinking = options.reasoning !== false ? thinkingOf(result.message) : [];

@@ -123,6 +123,10 @@ export interface ResponseOptions {
   readonly request?: ResponseRequest;
 }
 
+/** Fields of `ResponsesEncoderOptions` for `checkOptions`. */
+export const responseFields =
+  'model,id:string created:number reasoning,wholeText:boolean|? request:object|? isExternal:function|?';
+
 type Given = Pick<ResponseObject, 'status' | 'output'> & Partial<ResponseObject>;
 
 /** Creates a response with the given fields. */

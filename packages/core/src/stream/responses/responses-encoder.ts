@@ -1,3 +1,4 @@
+import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -9,6 +10,7 @@ import { finishedResponse, itemStatus, phaseOf } from './finished-response.ts';
 import { pushJoined, type ResponseEvent, type UnnumberedEvent } from './response-event.ts';
 import {
   itemId,
+  responseFields,
   responseObject,
   type ResponseItem,
   type ResponseObject,
@@ -39,6 +41,7 @@ export interface ResponsesEncoder {
  * finished response does not contain them. An error becomes an `error` event and `response.failed`.
  */
 export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
+  checkOptions('CONFIGURATION', 'createResponsesEncoder()', options, responseFields);
   const encoder = new Encoder(options);
   let sent = 0;
   return {

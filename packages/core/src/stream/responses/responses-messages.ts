@@ -1,3 +1,4 @@
+import { checkOptions } from '../../error/check-fields.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../../message/content-block.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
@@ -19,8 +20,10 @@ export interface FromResponsesInputOptions extends MessageContext {
  */
 export function fromResponsesInput(
   input: unknown,
-  { instructions, ...context }: FromResponsesInputOptions = {},
+  options: FromResponsesInputOptions = {},
 ): readonly Msg[] {
+  checkOptions('INVALID_INPUT', 'fromResponsesInput()', options, inputFields);
+  const { instructions, ...context } = options;
   const system = instructions ? [createMessage('system', instructions, context)] : [];
   if (typeof input === 'string' && input) return [...system, createMessage('user', input, context)];
   if (!Array.isArray(input) || !input.length)
@@ -29,6 +32,8 @@ export function fromResponsesInput(
   for (const [index, item] of input.entries()) reader.read(item, `input[${index}]`);
   return [...system, ...reader.end()];
 }
+
+const inputFields = 'instructions generateId,now:function|?';
 
 class InputReader {
   readonly #context: MessageContext;

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
@@ -37,6 +38,8 @@ export interface UiMessageEncoder {
  * stream. Its text is the message of the error, with the code in brackets at the end.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
+  const fields = 'messageId:string|? events,reasoning:boolean|?';
+  checkOptions('CONFIGURATION', 'createUiMessageEncoder()', options, fields);
   const encoder = new Encoder(options);
   return {
     encode: (batch) => {

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../error/check-fields.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type {
@@ -101,8 +102,10 @@ export interface UiMessage {
  */
 export function toUiMessages(
   messages: readonly Msg[],
-  { pending = [] }: { readonly pending?: readonly PendingCall[] } = {},
+  options: { readonly pending?: readonly PendingCall[] } = {},
 ): UiMessage[] {
+  checkOptions('INVALID_INPUT', 'toUiMessages()', options, 'pending:array|?');
+  const { pending = [] } = options;
   const asked = new Map(pending.map((call) => [call.toolUseId, call]));
   const results = new Map(
     messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { Validation } from '../../schema/schema.ts';
@@ -24,9 +24,9 @@ interface MetaInput {
  * in the model's next request. A fork of the toolkit gets a tool of its own. Adding this tool to
  * any other set of tools throws `CONFIGURATION`.
  */
-export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}): Tool {
-  checkFields('CONFIGURATION', 'metaTool()', { name }, 'name:string');
-  return metaToolOf(name, undefined);
+export function metaTool(options: MetaToolOptions = {}): Tool {
+  checkOptions('CONFIGURATION', 'metaTool()', options, 'name:string|?');
+  return metaToolOf(options.name ?? 'switch_tool_groups', undefined);
 }
 
 function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {

@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
@@ -53,7 +53,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
     const fields =
       'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
     checkFields('CONFIGURATION', 'Toolkit', options, '');
-    checkFields('CONFIGURATION', 'Toolkit', { ...options, tools }, fields);
+    checkOptions('CONFIGURATION', 'Toolkit', { ...options, tools }, fields);
     this.#options = options;
     this.context = [...(options.context ?? [])];
     for (const group of options.groups ?? []) this.createGroup(group);
@@ -109,7 +109,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
 
   /** Creates a group. Throws `CONFIGURATION` if the name is blank or another group has it. */
   createGroup(options: ToolGroupOptions): void {
-    checkFields(
+    checkOptions(
       'CONFIGURATION',
       'A tool group',
       options,
