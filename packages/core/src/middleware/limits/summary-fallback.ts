@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkOptions } from '../../error/check-fields.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { noSummary } from '../../loop/limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
@@ -20,7 +20,7 @@ export interface SummaryFallbackOptions {
  * guards, hooks, stores and limits. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
-  checkFields('CONFIGURATION', 'summaryFallback()', options, 'text:string|function|?');
+  checkOptions('CONFIGURATION', 'summaryFallback()', options, 'text:string|function|?');
   const { text } = options;
   return {
     name: 'summaryFallback',

@@ -1,0 +1,345 @@
+import { expect, test } from 'vitest';
+import * as ai from './ai-sdk.ts';
+import * as adapter from './adapter.ts';
+import * as context from './context.ts';
+import * as dashscopes from './dashscope.ts';
+import * as guards from './guards.ts';
+import * as core from './index.ts';
+import * as jsonSchemas from './json-schema.ts';
+import * as mcp from './mcp.ts';
+import * as search from './memory-search.ts';
+import * as middleware from './middleware.ts';
+import * as observe from './observe.ts';
+import * as telemetry from './open-telemetry.ts';
+import * as openais from './openai.ts';
+import * as outputs from './output.ts';
+import * as presets from './presets.ts';
+import * as prompts from './prompt.ts';
+import * as recalls from './recall.ts';
+import * as states from './state.ts';
+import * as streams from './stream.ts';
+import * as testing from './testing.ts';
+import * as protocols from './text-protocol.ts';
+import * as tokens from './tokens.ts';
+import * as tools from './tools.ts';
+import * as unstorages from './unstorage.ts';
+
+// The options have a type that fits each function.
+type Wrong = never;
+
+interface Entry {
+  readonly exports: object;
+  /** Calls of all functions with options. Each call adds the options to those it needs. */
+  readonly calls?: Readonly<Record<string, (wrong: Wrong) => unknown>>;
+  /** All functions and classes without options, separated by blanks. */
+  readonly others?: string;
+}
+
+const model = new testing.ScriptedModel([]);
+const store = new core.MemoryStore();
+const agent = new core.ReActAgent({ name: 'a', model });
+const given = (more: object, wrong: Wrong): Wrong => ({ ...more, ...(wrong as object) }) as Wrong;
+const answer = { model: 'm', id: 'i', created: 1 };
+const result = {} as core.AgentResult;
+const noop = (): void => {};
+
+const entries: Readonly<Record<string, Entry>> = {
+  './index': {
+    exports: core,
+    calls: {
+      ReActAgent: (wrong) => new core.ReActAgent(given({ name: 'a', model }, wrong)),
+      agentTool: (wrong) => core.agentTool(agent, given({ description: '' }, wrong)),
+      tool: (wrong) => core.tool(given({ name: 'a', description: '', input: {} }, wrong)),
+      summarize: (wrong) => core.summarize(wrong),
+      InMemoryMemory: (wrong) => new core.InMemoryMemory([], wrong),
+      MemoryStore: (wrong) => new core.MemoryStore(wrong),
+      SessionMemory: (wrong) => new core.SessionMemory(store, 's', wrong),
+      listSessions: (wrong) => core.listSessions(store, wrong),
+    },
+    // An error must not throw another error. Messages also take the context of a hook as options.
+    others:
+      'AgentError AgentStream messageOf outputText textOf toolResultsOf toolUsesOf ' +
+      'assistantMessage createMessage systemMessage toolMessage userMessage',
+  },
+  './adapter': {
+    exports: adapter,
+    calls: {
+      attach: (wrong) => adapter.attach(agent, wrong),
+      decideForMessage: (wrong) => adapter.decideForMessage(agent, wrong),
+      EchoMemory: (wrong) => new adapter.EchoMemory(store, 's', wrong),
+    },
+    others:
+      'BatchCache RunDriver addUsage asOwn checkDecision checkOptions deniedChunks hostedToolOf ' +
+      'isCutOff isError isQuestion jsonClaim jsonForm logLimit mayAskApproval messagesBefore ' +
+      'parseHistory parseMessages prepareCall resumptionOf showFailuresAs timerMs titleOf unfitClaim',
+  },
+  './ai-sdk': {
+    exports: ai,
+    calls: {
+      fromAiSdk: (wrong) => ai.fromAiSdk({ specificationVersion: 'v4' } as Wrong, wrong),
+      createUiMessageEncoder: (wrong) => ai.createUiMessageEncoder(wrong),
+      toUiMessages: (wrong) => ai.toUiMessages([], wrong),
+    },
+    others:
+      'fromUiDecisions fromUiMessage hasApprovalResponse keepDataParts parseErrorText ' +
+      'toTimelineEvent typedMessages typedTransport',
+  },
+  './context': {
+    exports: context,
+    calls: {
+      clearToolResults: (wrong) => context.clearToolResults(wrong),
+      fitContext: (wrong) => context.fitContext(wrong),
+      summarization: (wrong) => context.summarization(wrong),
+      twoPhaseTrim: (wrong) =>
+        context.twoPhaseTrim([], given({ budget: 1, prompt: -1, count: () => 1 }, wrong)),
+      weightedHistory: (wrong) => context.weightedHistory(wrong),
+    },
+    others: 'answersOnly lastTurns successfulTurns',
+  },
+  './dashscope': {
+    exports: dashscopes,
+    calls: { dashscope: (wrong) => dashscopes.dashscope(given({ model: 'm' }, wrong)) },
+  },
+  './guards': {
+    exports: guards,
+    calls: {
+      memoryCounters: (wrong) => guards.memoryCounters(wrong),
+      storedCounters: (wrong) => guards.storedCounters(store, wrong),
+      injection: (wrong) => guards.injection(wrong),
+      inputGuards: (wrong) => guards.inputGuards([], wrong),
+      inputLength: (wrong) => guards.inputLength(wrong),
+      classify: (wrong) => guards.classify(() => 'ok' as Wrong, wrong),
+      permission: (wrong) => guards.permission(() => true, wrong),
+      rateLimit: (wrong) => guards.rateLimit(wrong),
+      spendCap: (wrong) => guards.spendCap(given({ limit: 1 }, wrong)),
+      outputGuards: (wrong) => guards.outputGuards([], wrong),
+      outputLength: (wrong) => guards.outputLength(wrong),
+      regexRule: (wrong) => guards.regexRule(given({ pattern: /x/ }, wrong)),
+      maskPii: (wrong) => guards.maskPii(wrong),
+      piiGuard: (wrong) => guards.piiGuard(wrong),
+    },
+    others: 'decisionClaims injectionPatterns',
+  },
+  './json-schema': {
+    exports: jsonSchemas,
+    calls: { jsonSchema: (wrong) => jsonSchemas.jsonSchema({}, wrong) },
+  },
+  './mcp': {
+    exports: mcp,
+    calls: {
+      mcpTools: (wrong) => mcp.mcpTools(given({ url: 'https://mcp.test' }, wrong)),
+    },
+  },
+  './memory-search': {
+    exports: search,
+    calls: {
+      keywordMemory: (wrong) => search.keywordMemory(given({ store }, wrong)),
+      keywordRetriever: (wrong) => search.keywordRetriever([], wrong),
+      chunkText: (wrong) => search.chunkText('', wrong),
+    },
+  },
+  './middleware': {
+    exports: middleware,
+    calls: {
+      answerFromObservations: (wrong) => middleware.answerFromObservations(wrong),
+      circuitBreaker: (wrong) => middleware.circuitBreaker(wrong),
+      errorMessage: (wrong) => middleware.errorMessage(new Error('x'), wrong),
+      evictLargeResults: (wrong) => middleware.evictLargeResults(given({ store }, wrong)),
+      fallback: (wrong) => middleware.fallback([model], wrong),
+      humanInTheLoop: (wrong) => middleware.humanInTheLoop(wrong),
+      memoryResponses: (wrong) => middleware.memoryResponses(wrong),
+      modelCallLimit: (wrong) => middleware.modelCallLimit(given({ run: 1 }, wrong)),
+      modelTimeout: (wrong) => middleware.modelTimeout(given({ totalMs: 1 }, wrong)),
+      patchToolCalls: (wrong) => middleware.patchToolCalls(wrong),
+      positionHooks: (wrong) => middleware.positionHooks([], wrong),
+      reflexion: (wrong) => middleware.reflexion(wrong),
+      responseCache: (wrong) => middleware.responseCache(wrong),
+      retry: (wrong) => middleware.retry(wrong),
+      reuseCalls: (wrong) => middleware.reuseCalls(wrong),
+      Semaphore: (wrong) => new middleware.Semaphore(1, wrong),
+      summaryFallback: (wrong) => middleware.summaryFallback(wrong),
+      storedResponses: (wrong) => middleware.storedResponses(store, wrong),
+      todoList: (wrong) => middleware.todoList(wrong),
+      toolCallLimit: (wrong) => middleware.toolCallLimit(given({ tool: 'a', run: 1 }, wrong)),
+      toolEmulation: (wrong) => middleware.toolEmulation(given({ model }, wrong)),
+      toolError: (wrong) => middleware.toolError(wrong),
+      toolRetry: (wrong) => middleware.toolRetry(wrong),
+    },
+    others:
+      'classifyError concurrency errorHints friendlyErrors isSuspension modelErrors parallelIds ' +
+      'reactMemory todosOf toolMedia withStream wrapModel',
+  },
+  './observe': {
+    exports: observe,
+    calls: {
+      jsonlTrace: (wrong) => observe.jsonlTrace(new WritableStream(), wrong),
+      metrics: (wrong) => observe.metrics({}, wrong),
+    },
+    others: 'hideSecrets logText maskParameters maskSecrets',
+  },
+  './open-telemetry': {
+    exports: telemetry,
+    calls: { openTelemetry: (wrong) => telemetry.openTelemetry(given({ api: {} }, wrong)) },
+  },
+  './openai': {
+    exports: openais,
+    calls: {
+      openai: (wrong) => openais.openai(given({ model: 'm' }, wrong)),
+      openaiResponses: (wrong) => openais.openaiResponses(given({ model: 'm' }, wrong)),
+      createOpenAiEncoder: (wrong) => openais.createOpenAiEncoder(given(answer, wrong)),
+      createResponsesEncoder: (wrong) => openais.createResponsesEncoder(given(answer, wrong)),
+      toChatCompletion: (wrong) => openais.toChatCompletion(result, given(answer, wrong)),
+      toResponse: (wrong) => openais.toResponse(result, given(answer, wrong)),
+      fromResponsesInput: (wrong) => openais.fromResponsesInput('Hi', wrong),
+    },
+    others: 'fromOpenAiMessages toOpenAiError',
+  },
+  './output': {
+    exports: outputs,
+    calls: {
+      jsonMode: (wrong) => outputs.jsonMode({}, wrong),
+      structured: (wrong) => outputs.structured({}, wrong),
+      yamlMode: (wrong) => outputs.yamlMode({}, given({ parse: noop }, wrong)),
+    },
+  },
+  './presets': { exports: presets, calls: presets },
+  './prompt': {
+    exports: prompts,
+    calls: {
+      attachment: (wrong) => prompts.attachment(new Uint8Array(1), wrong),
+      multiAgent: (wrong) => prompts.multiAgent(model, wrong),
+      promptVariables: (wrong) => prompts.promptVariables(wrong),
+      renderTemplate: (wrong) => prompts.renderTemplate('', {}, wrong),
+      systemPrompt: (wrong) => prompts.systemPrompt(given({ base: '' }, wrong)),
+    },
+    others: 'documentsText',
+  },
+  './recall': {
+    exports: recalls,
+    calls: {
+      keywordRerank: (wrong) => recalls.keywordRerank(wrong),
+      longTermMemory: (wrong) => recalls.longTermMemory(wrong),
+      mmrRerank: (wrong) => recalls.mmrRerank(wrong),
+      retrieval: (wrong) => recalls.retrieval(given({ retriever: { retrieve: noop } }, wrong)),
+    },
+    others: 'recentQuestions',
+  },
+  './state': {
+    exports: states,
+    calls: { stateKeys: (wrong) => states.stateKeys({}, wrong) },
+    others: 'append listCheckpoints loadState merge replace returnToCheckpoint saveState',
+  },
+  './stream': {
+    exports: streams,
+    calls: { textStream: (wrong) => streams.textStream(agent.stream('Hi'), wrong) },
+  },
+  './testing': {
+    exports: testing,
+    calls: {
+      ScriptedModel: (wrong) => new testing.ScriptedModel([], wrong),
+      injectFaults: (wrong) => testing.injectFaults({} as Wrong, given({ makeHost: noop }, wrong)),
+      memoryConformance: (wrong) =>
+        testing.memoryConformance({} as Wrong, '', noop as Wrong, wrong),
+    },
+    others:
+      'MortalProcess faultScenarios isSameButInterrupted keyValueStoreConformance liveAndDie ' +
+      'localHost lyingStore makeWitness randomOf spreadPoints toLines',
+  },
+  './text-protocol': {
+    exports: protocols,
+    calls: { textToolCalls: (wrong) => protocols.textToolCalls(wrong) },
+    others: 'parseOxygent parseToolCalls refuseEmpty trustedCalls',
+  },
+  './tokens': {
+    exports: tokens,
+    calls: { TokenCalibration: (wrong) => new tokens.TokenCalibration(wrong) },
+    others:
+      'calibrated countMessage countMessages countRequest countTools estimateTokens profileFor',
+  },
+  './tools': {
+    exports: tools,
+    calls: {
+      byModel: (wrong) => tools.byModel(given({ model }, wrong)),
+      bySimilarity: (wrong) => tools.bySimilarity(given({ embed: noop }, wrong)),
+      byWords: (wrong) => tools.byWords(wrong),
+      metaTool: (wrong) => tools.metaTool(wrong),
+      selectTools: (wrong) => tools.selectTools(wrong),
+      Toolkit: (wrong) => new tools.Toolkit([], wrong),
+      toolSourcing: (wrong) => tools.toolSourcing(wrong),
+    },
+    others: 'byKeyword contextToken joinTools provide',
+  },
+  './unstorage': {
+    exports: unstorages,
+    calls: {
+      unstorageStore: (wrong) =>
+        unstorages.unstorageStore(
+          { getItem: noop, getKeys: noop, setItem: noop, removeItem: noop, hasItem: noop } as Wrong,
+          wrong,
+        ),
+    },
+  },
+};
+
+test.each(Object.entries(entries))(
+  'each function of %s with options refuses an unknown name',
+  async (_name, { exports, calls = {}, others = '' }) => {
+    const functions = Object.entries(exports).flatMap(([name, value]) =>
+      typeof value === 'function' ? [name] : [],
+    );
+    const listed = [...Object.keys(calls), ...others.split(' ').filter(Boolean)];
+    expect(functions.toSorted()).toEqual(listed.toSorted());
+    for (const [name, call] of Object.entries(calls)) {
+      const make = async () => call({ misspelled: 1 } as Wrong);
+      await expect(make(), name).rejects.toThrow(/ has no option `misspelled`\. /);
+    }
+  },
+);
+
+test('each file beside this test is an entry of the table', () => {
+  const files = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts']));
+  const names = files.map((file) => file.slice(0, -'.ts'.length));
+  expect(Object.keys(entries).toSorted()).toEqual(names.toSorted());
+});
+
+test.each<[make: () => unknown, message: string]>([
+  [
+    () => presets.arcReactor({ maxToolCals: 1 } as Wrong),
+    'arcReactor() has no option `maxToolCals`. Set it on the agent',
+  ],
+  [
+    () => middleware.retry({ attemps: 1 } as Wrong),
+    'retry() has no option `attemps`. Use `attempts`.',
+  ],
+  [
+    () => presets.springAiAlibaba({ paralelToolExecution: true } as Wrong),
+    'Use `parallelToolExecution`.',
+  ],
+  [() => openais.openai({ model: 'm', baseUrl: 'http://mine/v1' } as Wrong), 'Use `baseURL`.'],
+  [() => dashscopes.dashscope({ model: 'm', APIKEY: 'k' } as Wrong), 'Use `apiKey`.'],
+  [
+    () => middleware.retry({ attempts: -1 }),
+    'retry(): attempts must be a number of 0 or more; got -1.',
+  ],
+  [
+    () => new core.ReActAgent({ name: 'a', model, limits: { iterations: -1 } }),
+    'iterations must be a number of 0 or more; got -1.',
+  ],
+  [
+    () => core.tool({ name: 'not a name!', description: '', input: {} }),
+    '"not a name!" is not a tool name.',
+  ],
+])('%o names what is right', (make, message) => {
+  expect(make).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) }),
+  );
+});
+
+test('a spread preset and a part of the same name give one retry, with the attempts of the part', async () => {
+  const error = new core.AgentError('MODEL_SERVER', 'down', { retryable: true });
+  const failing = new testing.ScriptedModel([{ error }, { error }, { error }]);
+  const use = [...presets.arcReactor(), middleware.retry({ attempts: 1 })];
+  const one = new core.ReActAgent({ name: 'a', model: failing, use });
+  await expect(one.call('Hi')).rejects.toThrow('down');
+  expect(failing.requests).toHaveLength(1);
+});

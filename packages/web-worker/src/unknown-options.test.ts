@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import * as page from './index.ts';
+import * as react from './react.ts';
+import * as worker from './worker.ts';
+
+// The options have a type that fits each function.
+type Wrong = never;
+
+interface Entry {
+  readonly exports: object;
+  /** Calls of all functions with options. */
+  readonly calls: Readonly<Record<string, (wrong: Wrong) => unknown>>;
+  /** All functions and classes without options. */
+  readonly others?: readonly string[];
+}
+
+const connected = new EventTarget() as Worker;
+const link = (wrong: Wrong): unknown => {
+  const endpoint = react.agentEndpoint('/api/chat');
+  return endpoint.link({ ...(wrong as object), sessionId: 's' }, () => endpoint);
+};
+
+const stores = {
+  IndexedDbSessions: (wrong: Wrong) => new page.IndexedDbSessions(wrong),
+  IndexedDbStore: (wrong: Wrong) => new page.IndexedDbStore(wrong),
+};
+
+const entries: Readonly<Record<string, Entry>> = {
+  './index': {
+    exports: page,
+    calls: {
+      ...stores,
+      browserModel: (wrong) => page.browserModel(wrong),
+      connectAgent: (wrong) =>
+        page.connectAgent(connected, { ...(wrong as object), sessionId: 's' } as Wrong),
+      pageHooks: (wrong) => page.pageHooks([], wrong),
+      pageTools: (wrong) => page.pageTools([], wrong),
+    },
+    others: ['followAgent', 'pageApprovals', 'pageModel'],
+  },
+  './react': {
+    exports: react,
+    // `useAgentChat` links the chat, which refuses its options.
+    calls: {
+      agentEndpoint: (wrong) => react.agentEndpoint('/api/chat', wrong),
+      useAgentChat: link,
+    },
+    others: ['useAgentEvents'],
+  },
+  './worker': {
+    exports: worker,
+    calls: {
+      ...stores,
+      IndexedDbMemory: (wrong) => new worker.IndexedDbMemory('s', wrong),
+      exposeAgent: (wrong) => worker.exposeAgent(() => ({}) as Wrong, wrong),
+    },
+  },
+};
+
+test.for(Object.entries(entries))(
+  'each function of %s with options refuses an unknown name',
+  ([, { exports, calls, others = [] }]) => {
+    const functions = Object.entries(exports).flatMap(([name, value]) =>
+      typeof value === 'function' ? [name] : [],
+    );
+    expect(functions.toSorted()).toEqual([...Object.keys(calls), ...others].toSorted());
+    for (const [name, call] of Object.entries(calls))
+      expect(() => call({ misspelled: 1 } as Wrong), name).toThrow(
+        /has no option `misspelled`|, not misspelled\./,
+      );
+  },
+);
+
+test('exposeAgent() refuses an unknown option of `tabs`', () => {
+  const expose = () => worker.exposeAgent(() => ({}) as Wrong, { tabs: { scop: 'x' } as Wrong });
+  expect(expose).toThrow('exposeAgent(): tabs has no option `scop`. Use `scope`.');
+});
