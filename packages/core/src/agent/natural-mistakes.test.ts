@@ -5,6 +5,7 @@ import { textOf } from '../message/message-text.ts';
 import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import type { CallOptions } from './agent-options.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const model = new ScriptedModel([]);
@@ -130,4 +131,11 @@ test.each([
   await expect(agent.call([item as never])).rejects.toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT', message }),
   );
+});
+
+test('a schema as `output` does not compile', () => {
+  const output = z.object({});
+  // @ts-expect-error The compiler says: Wrap the schema: structured(schema).
+  const options: CallOptions = { output };
+  expect(options.output).toBe(output);
 });
