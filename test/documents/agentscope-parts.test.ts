@@ -10,6 +10,7 @@ import {
   outputText,
   ReActAgent,
   SessionMemory,
+  systemMessage,
   textOf,
   tool,
   toolMessage,
@@ -24,6 +25,7 @@ import {
   type Decision,
   type JsonValue,
   type Memory,
+  type Middleware,
   type ModelRequest,
   type Msg,
 } from '@isoloop/core';
@@ -1010,6 +1012,71 @@ describe('tools', () => {
     expect(JSON.stringify([inner.requests, model.requests])).not.toContain('進捗":"半分');
     expect(outputsOf(requestOf(model, 1).messages)[0]).toMatch(/\n\n中の答え$/);
   });
+
+  test('a tool that a hook adds during a call is in the next request and runs', async () => {
+    const { ran, tool: late } = noting('late', '나중');
+    const adding: AgentHook = {
+      on: {
+        'post-acting': ({ toolUse }) => {
+          if (toolUse.name === 'first') (agent.tools as Toolkit).add(late);
+        },
+      },
+    };
+    const { agent, model } = made([calling(['first']), calling(['late', { 값: 1 }]), '끝'], {
+      tools: new Toolkit([noting('first').tool]),
+      use: [adding],
+    });
+
+    await agent.call('시작');
+
+    expect(model.requests.map(namesOf)).toEqual([['first'], ['first', 'late'], ['first', 'late']]);
+    expect(ran).toEqual([{ 값: 1 }]);
+  });
+
+  test('a tool sees the messages that the model saw, with the prompt and the recalled text', async () => {
+    const seen: (readonly Msg[])[] = [];
+    const look = tool({
+      name: 'look',
+      description: '看',
+      input: { type: 'object' },
+      execute: (_, { messages }) => void seen.push(messages),
+    });
+    const { agent, model } = made([calling(['look']), '好'], {
+      systemPrompt: '你是助手。',
+      tools: [look],
+      use: [longTermMemory({ memory: remembering('用户在北京。'), mode: 'auto' })],
+    });
+
+    await agent.call('看看');
+
+    const sent = requestOf(model, 0).messages;
+    expect(seen[0]?.slice(0, sent.length)).toEqual(sent);
+  });
+
+  test('an agent as a tool belongs to a group like any tool, and the model can activate it', async () => {
+    const expert = agentTool(
+      ({ sessionId }) =>
+        new ReActAgent({ name: 'expert', sessionId, model: new ScriptedModel(['専門の答え']) }),
+      { name: 'expert', description: '専門家', group: '専門' },
+    );
+    const { agent, model } = made(
+      [
+        calling(['switch_tool_groups', { groups: ['専門'] }]),
+        calling([expert.name, { message: '聞く' }]),
+        '完了',
+      ],
+      {
+        tools: new Toolkit([metaTool(), expert], {
+          groups: [{ name: '専門', description: '専門家', active: false }],
+        }),
+      },
+    );
+
+    await agent.call('専門家に');
+
+    expect(namesOf(requestOf(model, 0))).toEqual(['switch_tool_groups']);
+    expect(outputsOf(requestOf(model, 2).messages)[1]).toMatch(/専門の答え$/);
+  });
 });
 
 describe('memory', () => {
@@ -1077,21 +1144,14 @@ describe('memory', () => {
     expect(textsOf(memory.recorded[0] ?? [])).toContain('予約しました。');
   });
 
-  const documents: readonly RetrievedDocument[] = [
-    { id: '甲', content: '图书馆九点开门。', score: 0.5 },
-    { id: '乙', content: '食堂十一点开门。', score: 0.499 },
-    { id: '甲', content: '图书馆九点开门(新版)。', score: 0.9 },
-    { id: '丙', content: '体育馆六点开门。', score: 0.7 },
-  ];
-  const searched: string[] = [];
-  const retriever = {
-    retrieve: async (query: string) => {
-      searched.push(query);
-      return documents;
-    },
-  };
-
   test('retrieval drops scores below the threshold and keeps the best of equal ids', async () => {
+    const documents: readonly RetrievedDocument[] = [
+      { id: '甲', content: '图书馆九点开门。', score: 0.5 },
+      { id: '乙', content: '食堂十一点开门。', score: 0.499 },
+      { id: '甲', content: '图书馆九点开门(新版)。', score: 0.9 },
+      { id: '丙', content: '体育馆六点开门。', score: 0.7 },
+    ];
+    const retriever = { retrieve: async () => documents };
     const { agent, model } = made(['九点。'], {
       use: [retrieval({ retriever, threshold: 0.5, topK: 5 })],
     });
@@ -1199,6 +1259,66 @@ describe('memory', () => {
     expect(queries).toEqual(['茶室は?', '茶室は?']);
     expect(textsOf(requestOf(model, 1).messages)[0]).toContain('茶室は二階。');
   });
+
+  test.each(memories)('results whose tool calls were deleted are not sent, %s', async (_, of) => {
+    const memory = of();
+    const { agent, model } = made([calling(['look'], ['look']), '두 번.', '네.'], {
+      memory,
+      tools: [noting('look').tool],
+    });
+
+    await agent.call('두 번 봐');
+    const calls = (await memory.read()).find((message) => toolUsesOf(message).length);
+    await memory.delete([calls?.id ?? '']);
+    await agent.call('다시');
+
+    expect(textsOf(requestOf(model, 2).messages)).toEqual(['두 번 봐', '두 번.', '다시']);
+  });
+
+  test.each(memories)('a cleared memory forgets tool calls that waited, %s', async (_, of) => {
+    const memory = of();
+    const { agent, model } = made([calling(['ask']), '처음부터.'], {
+      memory,
+      tools: [external('ask')],
+    });
+
+    await agent.call('물어봐');
+    await memory.clear();
+    const { text } = await agent.call('새로 시작');
+
+    expect(text).toBe('처음부터.');
+    expect(textsOf(requestOf(model, 1).messages)).toEqual(['새로 시작']);
+  });
+
+  test('a call without input recalls by the observed question, and records it with the answer', async () => {
+    const memory = remembering('犬はモモ。');
+    const remember = longTermMemory({ memory });
+    const { agent } = made(['モモです。'], { use: [remember] });
+
+    await agent.observe([assistantMessage('どうぞ。'), userMessage('犬の名前は?')]);
+    await agent.call();
+    await remember.settled();
+
+    expect(memory.queries).toEqual(['犬の名前は?']);
+    expect(memory.recorded.map(textsOf)).toEqual([['犬の名前は?', 'モモです。']]);
+  });
+
+  test('two knowledge bases are both searched if they have two names, as parts and as tools', async () => {
+    const base = (name: string, mode: 'auto' | 'tool', toolName = name): Middleware => {
+      const retriever = { retrieve: async () => [{ content: `${name}의 문서`, score: 0.9 }] };
+      return { ...retrieval({ retriever, mode, tool: { name: toolName } }), name };
+    };
+    const { agent, model } = made(['네'], { use: [base('law', 'auto'), base('tax', 'auto')] });
+
+    await agent.call('찾아');
+
+    const texts = textsOf(requestOf(model, 0).messages);
+    expect(texts).toHaveLength(3);
+    expect(texts[0]).toContain('law의 문서');
+    expect(texts[1]).toContain('tax의 문서');
+    const use = [base('law', 'tool', 'search'), base('tax', 'tool', 'search')];
+    expect(() => made([], { use })).toThrow(/"search"/);
+  });
 });
 
 describe('state', () => {
@@ -1232,6 +1352,38 @@ describe('state', () => {
       '请继续',
     ]);
     expect((await saveState(second.agent)).interrupted).toBe(false);
+  });
+
+  test('an agent that was restored elsewhere sends the same bytes as the original', async () => {
+    const history: readonly Msg[] = [
+      userMessage([
+        { type: 'text', text: '이것은?' },
+        { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'QUJD' } },
+      ]),
+      ...toolTurn.slice(1),
+    ];
+    const bodies = async (make: (server: Wire) => ChatModel, reply: object[]): Promise<unknown> => {
+      const [one, two] = [wire(reply), wire(reply)];
+      const first = over(make(one), { memory: new InMemoryMemory(history) });
+      const second = over(make(two), { memory: new SessionMemory(new MemoryStore(), '옮긴 곳') });
+      await loadState(second, JSON.parse(JSON.stringify(await saveState(first))));
+      await first.call('그래서?');
+      await second.call('그래서?');
+      return [one.bodies, two.bodies];
+    };
+
+    const [ai, same] = (await bodies(
+      (server) => openAiOn(server, { sendThinking: true }),
+      [...openAiSays({ content: '네' })],
+    )) as unknown[];
+    const [qwen, alike] = (await bodies(
+      (server) => dashScopeOn(server, { model: 'qwen3-vl-plus' }),
+      dashScopeSays({ content: [{ text: '네' }] }),
+    )) as unknown[];
+
+    expect(same).toEqual(ai);
+    expect(alike).toEqual(qwen);
+    expect(JSON.stringify([ai, qwen])).toContain('QUJD');
   });
 });
 
@@ -1499,6 +1651,67 @@ describe('wire formats', () => {
     expect(Object.keys(ai.bodies[0] ?? {})).not.toContain('tools');
     expect(Object.keys(parametersTo(qwen, 0))).not.toContain('tools');
   });
+
+  test.each(['required', { name: 'look' }] as const)(
+    'a request without tools has no tool choice either, with the choice %j',
+    async (toolChoice) => {
+      const call = {
+        tool_calls: [{ index: 0, id: 'c1', function: { name: 'look', arguments: '{}' } }],
+      };
+      const [ai, qwen] = [
+        wire(openAiSays(call, 'tool_calls'), openAiSays({ content: '요약' })),
+        wire(dashScopeSays({ content: '', ...call }), dashScopeSays({ content: '요약' })),
+      ];
+      const options = (): Options => ({
+        tools: [noting('look').tool],
+        limits: { iterations: 1 },
+        generate: { toolChoice },
+      });
+
+      const results = [
+        await over(openAiOn(ai), options()).call('봐'),
+        await over(dashScopeOn(qwen), options()).call('봐'),
+      ];
+
+      expect(results.map(({ text }) => text)).toEqual(['요약', '요약']);
+      const fields = [ai.bodies[1], parametersTo(qwen, 1)].flatMap((one) => Object.keys(one ?? {}));
+      expect(fields).not.toContain('tools');
+      expect(fields).not.toContain('tool_choice');
+    },
+  );
+
+  test('system messages keep their place and role, and a message of two results becomes two', async () => {
+    const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} }) as const;
+    const result = (toolUseId: string, output: string) =>
+      ({ type: 'tool_result', toolUseId, name: 'look', output, state: 'success' }) as const;
+    const history = [
+      userMessage('보자'),
+      assistantMessage([use('a'), use('b')]),
+      toolMessage([result('b', '둘'), result('a', '하나')]),
+      systemMessage('짧게 답해.'),
+      assistantMessage('네.'),
+    ];
+    const [ai, qwen] = [
+      wire(openAiSays({ content: '네' })),
+      wire(dashScopeSays({ content: '네' })),
+    ];
+
+    await over(openAiOn(ai), { memory: new InMemoryMemory(history) }).call('또');
+    await over(dashScopeOn(qwen), { memory: new InMemoryMemory(history) }).call('또');
+
+    const roles = ['user', 'assistant', 'tool', 'tool', 'system', 'assistant', 'user'];
+    for (const sent of [sentTo(ai, 0), inputTo(qwen, 0)]) {
+      expect(sent.map(({ role }) => role)).toEqual(roles);
+      const results = sent.slice(2, 4).map(({ tool_call_id, content }) => [tool_call_id, content]);
+      expect(new Map(results as [string, string][])).toEqual(
+        new Map([
+          ['a', '하나'],
+          ['b', '둘'],
+        ]),
+      );
+      expect(sent[4]?.['content']).toBe('짧게 답해.');
+    }
+  });
 });
 
 describe('several agents', () => {
@@ -1542,5 +1755,43 @@ describe('several agents', () => {
     expect(recalled).toContain('小红很勤快。');
     expect(recalled).not.toContain('<history>');
     expect(history).toMatch(/<history>\n小红: 我去查。\n安安: 谢谢她\n<\/history>$/);
+  });
+
+  test('agents that share a session speak with their own names to each other', async () => {
+    const store = new MemoryStore();
+    const server = wire(openAiSays({ content: '午後は雨。' }), openAiSays({ content: '傘を。' }));
+    const speaker = (name: string): ReActAgent =>
+      over(multiAgent(openAiOn(server)), { name, memory: new SessionMemory(store, '会議') });
+
+    await speaker('天気係').call(userMessage('天気は?', { name: '客' }));
+    await speaker('服装係').call(userMessage('服は?', { name: '客' }));
+
+    const [history] = sentTo(server, 1).map(({ content }) => String(content));
+    expect(history).toMatch(
+      /<history>\n客: 天気は\?\n天気係: 午後は雨。\n客: 服は\?\n<\/history>$/,
+    );
+  });
+
+  test('the request for a value tells DashScope the talk as one history, with other tools’ results apart', async () => {
+    const call = (name: string, input: object, id: string): object => ({
+      content: '',
+      tool_calls: [
+        { index: 0, id, type: 'function', function: { name, arguments: JSON.stringify(input) } },
+      ],
+    });
+    const server = wire(
+      dashScopeSays(call('look', {}, 'c1')),
+      dashScopeSays(call('generate_response', { 답: '맑음' }, 'c2')),
+    );
+    const agent = over(multiAgent(dashScopeOn(server)), { tools: [noting('look', '해').tool] });
+    await agent.observe(assistantMessage('누가 볼래?', { name: '小红' }));
+
+    const { output } = await agent.call(userMessage('네가 봐', { name: '민수' }), {
+      output: structured(z.object({ 답: z.string() })),
+    });
+
+    expect(output).toEqual({ 답: '맑음' });
+    expect(inputTo(server, 1).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+    expect(inputTo(server, 1)[0]?.['content']).toMatch(/小红: 누가 볼래\?\n민수: 네가 봐\n/);
   });
 });
