@@ -38,8 +38,8 @@ export interface AgentResult<T = unknown> {
   /** Tokens, summed over all model requests of the call. */
   readonly usage: Usage;
   /**
-   * Names of the tools that were called, without duplicates, in the order of their first call.
-   * Names of tools that do not exist are left out.
+   * Names of the tools that were called, without duplicates, in the order of their first call. Calls
+   * of tools that do not exist are left out. So are calls that were rejected or wait for an approval.
    */
   readonly toolsUsed: readonly string[];
   readonly durationMs: number;

@@ -109,9 +109,11 @@ export async function admitAtStart(ready: ReadyAdmission): Promise<Admission> {
 
 function admission(open: OpenCall, call: Prepared): Admission {
   if (call.ok) {
-    if (isAgents(open)) open.run.toolsUsed.add(call.tool.name);
     const { decision, asks } = open;
-    if (call.needs && !decision && !asks) return wait(open, 'approval', reasonOf(call.needs));
+    const needs = !decision && call.needs;
+    if (needs && !asks) return wait(open, 'approval', reasonOf(needs));
+    // A tool that still waits for an approval may never run.
+    if (!needs && isAgents(open)) open.run.toolsUsed.add(call.tool.name);
     if (!call.tool.execute) return wait(open, 'external');
   }
   return { type: 'ready', open, call };
