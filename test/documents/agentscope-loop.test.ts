@@ -676,42 +676,68 @@ describe('steering hooks', () => {
 });
 
 describe('acting', () => {
-  test('tools run one after the other by default, in the order of the calls, each between its own events', async () => {
+  test('by default, a tool starts after the post-acting hooks of the tool before it have ended', async () => {
     const order: string[] = [];
-    const { open, opened } = gate();
-    const a = named('a', async () => {
-      order.push('a starts');
-      await opened;
-      order.push('a ends');
-      return '';
-    });
+    const note = (name: string): Execute => {
+      return async () => {
+        order.push(`${name} starts`);
+        await Promise.resolve();
+        order.push(`${name} ends`);
+      };
+    };
     const { agent } = setUp([asks('a', 'b'), 'Done.'], {
-      tools: [a, named('b', () => void order.push('b starts'))],
+      tools: [named('a', note('a')), named('b', note('b'))],
       use: [
         {
           on: {
             'pre-acting': ({ toolUse }) => void order.push(`pre ${toolUse.name}`),
-            'post-acting': ({ toolUse }) => void order.push(`post ${toolUse.name}`),
+            'post-acting': async ({ toolUse }) => {
+              for (let tick = 0; tick < 20; tick++) await Promise.resolve();
+              order.push(`post ${toolUse.name}`);
+            },
           },
         },
       ],
     });
 
-    const call = agent.call('Go');
-    await expect.poll(() => order).toContain('a starts');
-    open();
-    await call;
+    await agent.call('Go');
 
-    const of = (...entries: string[]) => order.filter((entry) => entries.includes(entry));
-    expect(of('a starts', 'a ends', 'b starts')).toEqual(['a starts', 'a ends', 'b starts']);
-    expect(of('pre a', 'a starts', 'a ends', 'post a')).toEqual([
+    expect(order).toEqual([
       'pre a',
+      'pre b',
       'a starts',
       'a ends',
       'post a',
+      'b starts',
+      'b ends',
+      'post b',
     ]);
-    expect(of('pre b', 'b starts', 'post b')).toEqual(['pre b', 'b starts', 'post b']);
-    expect(of('post a', 'post b')).toEqual(['post a', 'post b']);
+  });
+
+  test('a slow post-acting hook that stops the call keeps the next tool from starting', async () => {
+    const ran: string[] = [];
+    let stops = true;
+    const { agent, model } = setUp([asks('a', 'b'), 'Done.'], {
+      tools: ['a', 'b'].map((name) => named(name, () => void ran.push(name))),
+      use: [
+        {
+          on: {
+            'post-acting': async (_event, { stop }) => {
+              for (let tick = 0; tick < 20; tick++) await Promise.resolve();
+              if (stops) stop();
+            },
+          },
+        },
+      ],
+    });
+
+    const { reason } = await agent.call('Go');
+    const ranBefore = [...ran];
+    stops = false;
+    await agent.call();
+
+    expect([reason, ranBefore, ran]).toEqual(['stopped-by-hook', ['a'], ['a', 'b']]);
+    expect(model.requests[1]?.messages).toHaveLength(4);
   });
 
   test('in parallel, post-acting comes as tools end, but the model reads results in the order of the calls', async () => {

@@ -31,8 +31,8 @@ const maxWaitingProgress = 64;
 /** Merges the output and the results of concurrent tool calls into one stream. */
 export interface ToolQueue {
   /**
-   * Starts the tool call at once. At the limit of `concurrency`, starts it when another one ends.
-   * `run` must not reject.
+   * Starts the tool call at once. At the limit of `concurrency`, starts it when another one has
+   * ended and the reader of `drain` has handled its outcome. `run` must not reject.
    */
   start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolOutcome>): void;
   /** Yields the new items, until all tool calls have ended. */
@@ -67,21 +67,23 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
       };
       const begin = async (): Promise<void> => {
         running += 1;
-        const outcome = await run(sink);
-        put({ type: 'outcome', toolUse, outcome });
+        put({ type: 'outcome', toolUse, outcome: await run(sink) });
         ended = true;
-        running -= 1;
-        void waiting.shift()?.();
       };
       if (running >= Math.max(1, concurrency)) waiting.push(begin);
       else void begin();
     },
     async *drain() {
-      while (running || items.length) {
+      while (running) {
         if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
         const ready = items;
         items = [];
         yield ready;
+        for (const { type } of ready) {
+          if (type !== 'outcome') continue;
+          running -= 1;
+          void waiting.shift()?.();
+        }
       }
     },
   };
