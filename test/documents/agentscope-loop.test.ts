@@ -678,15 +678,14 @@ describe('steering hooks', () => {
 describe('acting', () => {
   test('by default, a tool starts after the post-acting hooks of the tool before it have ended', async () => {
     const order: string[] = [];
-    const note = (name: string): Execute => {
-      return async () => {
+    const noted = (name: string) =>
+      named(name, async () => {
         order.push(`${name} starts`);
         await Promise.resolve();
         order.push(`${name} ends`);
-      };
-    };
+      });
     const { agent } = setUp([asks('a', 'b'), 'Done.'], {
-      tools: [named('a', note('a')), named('b', note('b'))],
+      tools: [noted('a'), noted('b')],
       use: [
         {
           on: {
