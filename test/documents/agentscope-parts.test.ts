@@ -1124,6 +1124,28 @@ describe('memory', () => {
     expect(memory.recorded.map(textsOf)).toEqual([['算了', '好的。']]);
   });
 
+  test.each(memories)(
+    'what a user adds to a running call is recorded with its turn, %s',
+    async (_, of) => {
+      const memory = remembering();
+      const remember = longTermMemory({ memory });
+      const { agent } = made(['价格 是 多少 呢', '十元人民币。'], {
+        memory: of(),
+        use: [remember],
+      });
+
+      let asked = false;
+      for await (const { type } of agent.stream('多少钱?')) {
+        if (type !== 'reasoning-chunk' || asked) continue;
+        asked = agent.interrupt({ mode: 'inject', messages: '用人民币。' });
+      }
+      await remember.settled();
+
+      expect(memory.queries).toEqual(['多少钱?']);
+      expect(memory.recorded.map(textsOf)).toEqual([['多少钱?', '用人民币。', '十元人民币。']]);
+    },
+  );
+
   test('a suspended call is recorded once, when a later call gives the answer', async () => {
     const memory = remembering();
     const remember = longTermMemory({ memory });

@@ -11,6 +11,7 @@ import type { ModelRequest } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
+import type { AgentHook } from '../../loop/use/middleware.ts';
 import { longTermMemory } from './long-term-memory.ts';
 import type { LongTermMemoryMiddleware } from './long-term-memory.ts';
 import type { LongTermMemoryOptions, LongTermTurn } from './long-term-options.ts';
@@ -213,6 +214,40 @@ test('a `waitUntil` that throws is reported, and the turn is recorded anyway', a
   await extension.settled();
   expect(errors).toEqual(['record INTERNAL']);
   expect(record).toHaveBeenCalledTimes(1);
+});
+
+test('messages that users add while an agent call runs are recorded with its turn', async () => {
+  const recorded: string[][] = [];
+  const memory = await remembering();
+  memory.record = async (messages) => void recorded.push(messages.map(textOf));
+  const hint: AgentHook = {
+    on: {
+      'post-reasoning': ({ message }, { gotoReasoning }) => {
+        if (textOf(message) === 'In euros?')
+          gotoReasoning([userMessage('Be sure.', { metadata: { bypassHistory: true } })]);
+      },
+    },
+  };
+  const { agent, extension } = make(
+    ['What a long reply', 'In euros?', '10 euros.', 'Bye.'],
+    { memory, mode: 'auto' },
+    { whenBusy: 'inject', use: [hint] },
+  );
+
+  let others: Promise<unknown> | undefined;
+  for await (const { type } of agent.stream('How much is it?')) {
+    if (type !== 'reasoning-chunk' || others) continue;
+    agent.interrupt({ mode: 'inject', messages: 'In euros.' });
+    others = agent.call('And two?');
+  }
+  await others;
+  await agent.call('Goodbye');
+  await extension.settled();
+
+  expect(recorded).toEqual([
+    ['How much is it?', 'In euros.', 'And two?', '10 euros.'],
+    ['Goodbye', 'Bye.'],
+  ]);
 });
 
 test('`select` chooses the messages of a turn that are recorded', async () => {

@@ -5,9 +5,10 @@ import { recalledSection } from './recalled-text.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import { textOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
+import { isOwn } from '../../message/own-message.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { EventOf } from '../../event/agent-event.ts';
-import type { AgentResult, StopReason } from '../../event/agent-result.ts';
+import type { StopReason } from '../../event/agent-result.ts';
 import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
@@ -107,12 +108,14 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
     }
   };
 
-  const onRunEnd = (sessionId: string, { message: answer, reason }: AgentResult): void => {
-    const input = inputs.get(sessionId);
+  const onRunEnd = ({ sessionId, result }: EventOf<'run-end'>, { messages }: RunContext): void => {
+    const { message: answer, reason } = result;
+    const given = inputs.get(sessionId);
     inputs.delete(sessionId);
     // A hook may stop the agent call before its answer. The call that continues it records the turn.
     const isAnswer = answer.content.length > 0 && !toolUsesOf(answer).length;
-    if (!input || !isAnswer || !answered.includes(reason)) return;
+    if (!given || !isAnswer || !answered.includes(reason)) return;
+    const input = [...given, ...addedSince(given, messages)];
     const recording = Promise.resolve()
       .then(() => record({ sessionId, input, answer }))
       .finally(() => recordings.delete(recording));
@@ -130,7 +133,8 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
       recall,
       onError: 'ignore' as const,
       on: {
-        'run-end': ({ sessionId, result }: EventOf<'run-end'>) => onRunEnd(sessionId, result),
+        'run-end': (event: EventOf<'run-end'>, _control: object, run: RunContext) =>
+          onRunEnd(event, run),
       },
     }),
     ...(mode !== 'auto' && {
@@ -158,6 +162,16 @@ const answered: readonly StopReason[] = [
   'return-direct',
   'stopped-by-hook',
 ];
+
+/** Returns the messages that users added while the agent worked on the input. */
+function addedSince(input: readonly Msg[], conversation: readonly Msg[]): readonly Msg[] {
+  const ids = new Set(input.map(({ id }) => id));
+  const start = conversation.findIndex(({ id }) => ids.has(id));
+  if (start === -1) return [];
+  return conversation
+    .slice(start)
+    .filter((message) => message.role === 'user' && !isOwn(message) && !ids.has(message.id));
+}
 
 function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
   return [...input, answer];

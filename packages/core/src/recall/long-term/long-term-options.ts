@@ -10,8 +10,8 @@ export type LongTermPhase = 'recall' | 'record';
 export interface LongTermTurn {
   readonly sessionId: string;
   /**
-   * Input of the agent call. If the agent call resumed from the session log: the user's message
-   * that it answered.
+   * Input of the agent call, and the messages that users added while it ran. If the agent call
+   * resumed from the session log: the user's message that it answered.
    */
   readonly input: readonly Msg[];
   readonly answer: Msg;
@@ -50,7 +50,7 @@ export interface LongTermMemoryOptions extends MessageContext {
   readonly timeoutMs?: number;
   /**
    * Returns the messages of a turn to record, or an empty array to record nothing. Default: the
-   * input and the answer, without the messages between them.
+   * input and the answer, without the replies and tool results between them.
    */
   readonly select?: (turn: LongTermTurn) => readonly Msg[];
   /**
