@@ -1,12 +1,15 @@
 import type { JsonObject } from '../message/json/json.ts';
 
+/** Keys from the whole value to one place in it. */
+export type Path = readonly string[];
+
 export type Validation<T> =
   | { readonly ok: true; readonly value: T }
   /**
    * `issues` are lines for the model. A line begins with the path of the value if the path is
-   * known.
+   * known. `paths` are these paths.
    */
-  | { readonly ok: false; readonly issues: readonly string[] };
+  | { readonly ok: false; readonly issues: readonly string[]; readonly paths?: readonly Path[] };
 
 /**
  * Common interface of all schemas: the JSON Schema that the model gets, and a function that checks

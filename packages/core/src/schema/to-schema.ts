@@ -1,6 +1,6 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json/json.ts';
-import type { Schema } from './schema.ts';
+import type { Path, Schema, Validation } from './schema.ts';
 
 type PathSegment = PropertyKey | { readonly key: PropertyKey };
 
@@ -70,9 +70,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
     jsonSchema: read(jsonSchema, where),
     async validate(value) {
       const result = await validate(value);
-      return result.issues
-        ? { ok: false, issues: result.issues.map(toLine) }
-        : { ok: true, value: result.value };
+      return result.issues ? failed(result.issues) : { ok: true, value: result.value };
     },
   };
 }
@@ -89,7 +87,15 @@ function read(jsonSchema: StandardSchema['~standard']['jsonSchema'], where: stri
   }
 }
 
-function toLine({ path = [], message }: Issue): string {
-  const place = path.map((segment) => String(Object(segment).key ?? segment)).join('.');
-  return place ? `${place}: ${message}` : message;
+function failed(issues: readonly Issue[]): Validation<never> {
+  const paths = issues.map(pathOf);
+  const lines = issues.map(({ message }, index) => {
+    const place = paths[index]!.join('.');
+    return place ? `${place}: ${message}` : message;
+  });
+  return { ok: false, issues: lines, paths };
+}
+
+function pathOf({ path = [] }: Issue): Path {
+  return path.map((segment) => String(Object(segment).key ?? segment));
 }

@@ -44,13 +44,12 @@ export async function prepareCall(
 }
 
 /**
- * Validates the arguments. If they are invalid, validates them again without the `null` values of
- * optional arguments.
+ * Validates the arguments. If they are invalid, validates them again without the `null` values that
+ * do not fit.
  */
-async function validate(
-  { input: schema, schema: shown, preset }: Tool,
-  input: JsonValue,
-): Promise<Validation<unknown>> {
+async function validate({ input: schema }: Tool, input: JsonValue): Promise<Validation<unknown>> {
   const checked = await schema.validate(input);
-  return checked.ok ? checked : schema.validate(dropNulls(input, shown.parameters, preset));
+  if (checked.ok) return checked;
+  const again = await schema.validate(dropNulls(input, checked.paths ?? []));
+  return again.ok ? again : checked;
 }
