@@ -75,16 +75,11 @@ function checkNumbers(name: string, numbers: object, defaults: object): void {
 function checkOrigins(origins: readonly string[] = []): void {
   for (const origin of origins as readonly unknown[]) {
     if (typeof origin === 'string' && isOrigin(origin)) continue;
-    throw wrong(`cors has ${JSON.stringify(origin)}; ${adviceFor(String(origin))}`);
+    const given = JSON.stringify(origin);
+    throw wrong(
+      `cors has ${given}; list each origin without a path, such as "https://example.com"`,
+    );
   }
-}
-
-function adviceFor(origin: string): string {
-  if (origin.includes('*')) return 'list each origin, such as "https://example.com"';
-  const meant = [origin, `https://${origin}`]
-    .map((text) => (URL.canParse(text) ? new URL(text).origin : ''))
-    .find(isOrigin);
-  return `write an origin, such as "${meant ?? 'https://example.com'}"`;
 }
 
 function wrong(what: string): AgentError {

@@ -125,7 +125,7 @@ for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
 const withoutForm: readonly (readonly [what: string, value: () => unknown, words: string])[] = [
   ['a function', () => () => {}, 'it is a function'],
   ['a symbol', () => Symbol('x'), 'it is a symbol'],
-  ['a bigint', () => ({ n: [1n] }), 'it has a BigInt at "n[0]"'],
+  ['a bigint', () => ({ n: [1n] }), 'it has a bigint at "n[0]"'],
   ['only functions', () => ({ save: () => {} }), 'without fields'],
   ['a function in a list', () => [() => {}], 'a function at "[0]"'],
   ['a cycle', () => cycle, 'contains itself at "list[0]"'],

@@ -8,7 +8,7 @@ import { Pace } from '../model/pace.ts';
 import { ReplyLength } from '../model/reply-length.ts';
 import { addressOf, baseUrlQuestion } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
-import { ollamaAdvice } from './ollama-advice.ts';
+import { pageAdvice } from './page-advice.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { sendRequest } from './send-request.ts';
 import { withoutSecrets } from './without-secrets.ts';
@@ -88,7 +88,7 @@ export async function* streamReply(
     }
   } catch (error) {
     if (error === deadline.signal.reason) throw error;
-    throw readable(error, request, reader ? '' : ollamaAdvice(request.url));
+    throw readable(error, request, reader ? '' : pageAdvice());
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);

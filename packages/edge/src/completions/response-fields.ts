@@ -1,7 +1,7 @@
 import type { ResponseRequest } from '@isoloop/core/openai';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { callFields, readObject, checkType, isObject, pick } from './request-fields.ts';
+import { callFields, readObject, checkType, pick } from './request-fields.ts';
 
 /**
  * Checks the fields that only the Responses API has, except `input` and those that `readCall`
@@ -14,7 +14,6 @@ export function checkResponseFields(body: RequestBody, thinking: boolean): void 
   checkType(body, 'store', 'boolean');
   checkInclude(body['include']);
   checkReasoning(body['reasoning'], thinking);
-  checkMetadata(body['metadata']);
   const { verbosity } = readObject(body['text'], 'text', ['format', 'verbosity']);
   if (verbosity != null && verbosity !== 'medium')
     throw invalidField('text.verbosity', 'must be "medium"');
@@ -44,11 +43,4 @@ function checkReasoning(reasoning: unknown, thinking: boolean): void {
     throw invalidField('reasoning.summary', 'must be "auto", "concise" or "detailed"');
   if (!thinking)
     throw invalidField('reasoning.summary', 'is not supported: this endpoint shows no thinking');
-}
-
-function checkMetadata(metadata: unknown): void {
-  if (metadata == null) return;
-  const values = isObject(metadata) ? Object.values(metadata) : [undefined];
-  if (values.length > 16 || values.some((value) => typeof value !== 'string'))
-    throw invalidField('metadata', 'must be an object with at most 16 texts');
 }

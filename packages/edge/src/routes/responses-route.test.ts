@@ -291,7 +291,6 @@ const unsupported: readonly (readonly [param: string, body: object])[] = [
   ['max_output_tokens', { max_output_tokens: 0 }],
   ['max_tool_calls', { max_tool_calls: 1 }],
   ['messages', { messages: [] }],
-  ['metadata', { metadata: { a: 1 } }],
   ['parallel_tool_calls', { parallel_tool_calls: false, tools: [weather] }],
   ['previous_response_id', { previous_response_id: 1 }],
   ['prompt', { prompt: { id: 'p' } }],

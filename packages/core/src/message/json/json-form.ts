@@ -81,7 +81,6 @@ function noJson(value: unknown, path: string): NoJson {
 }
 
 function nameOf(value: unknown): string {
-  if (typeof value === 'bigint') return 'a BigInt';
   if (!isRecord(value)) return `a ${typeof value}`;
   const kind = kindOf(value);
   const name = kind === 'Object' ? value.constructor?.name : kind;
