@@ -401,6 +401,28 @@ describe('limit of iterations', () => {
     expect(chunks.join('')).toBe(text);
   });
 
+  test('a session has the summary and not its prompt, and another agent continues after it', async () => {
+    const store = new MemoryStore();
+    const open = (replies: ScriptedReply[]) =>
+      setUp(replies, {
+        tools,
+        memory: new SessionMemory(store, 's'),
+        limits: { iterations: 1 },
+      });
+
+    await open([...looks(1), '总结']).agent.call('Go');
+    const { agent, model } = open(['Welcome back.']);
+    await agent.call('Hi');
+
+    expect(shown(model.requests[0]?.messages)).toEqual([
+      'user: Go',
+      'assistant: ',
+      'tool: look ran',
+      'assistant: 总结',
+      'user: Hi',
+    ]);
+  });
+
   test('the usage of the summary counts with the usage of all rounds', async () => {
     const usage = { inputTokens: 100, outputTokens: 7 };
     const { agent } = setUp([...looks(1), { text: 'In short.', usage }], {
@@ -1397,6 +1419,41 @@ describe('hooks', () => {
     expect(JSON.stringify(model.requests[1]?.messages)).not.toMatch(/秘密|坏钩子/u);
   });
 
+  test('a hook that throws at the error event does not replace the error, and the other hooks get it', async () => {
+    const seen: string[] = [];
+    const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', '过载') }], {
+      use: [
+        {
+          on: {
+            error() {
+              throw new Error('坏钩子');
+            },
+          },
+        },
+        { on: { error: ({ error }) => void seen.push(error.code) } },
+      ],
+    });
+
+    const error = await failureOf(agent.call('Go'));
+
+    expect([error.code, error.message, seen]).toEqual(['MODEL_SERVER', '过载', ['MODEL_SERVER']]);
+  });
+
+  test('a hook from addHook() takes its place among the hooks of the agent by its priority', async () => {
+    const order: string[] = [];
+    const at = (name: string, priority: number): AgentHook => ({
+      on: { 'post-call': { priority, handle: () => void order.push(name) } },
+    });
+    const { agent } = setUp(['a'], { use: [at('10', 10), at('100', 100)] });
+    agent.addHook(at('50', 50));
+    agent.addHook(at('5', 5));
+    agent.addHook(at('100, later', 100));
+
+    await agent.call('Hi');
+
+    expect(order).toEqual(['5', '10', '50', '100', '100, later']);
+  });
+
   test('a hook added in a run gets events from the next one on, until it is removed', async () => {
     const seen: string[] = [];
     const { agent } = setUp([asks('a'), 'Done.'], {
@@ -1459,19 +1516,74 @@ describe('streaming', () => {
     });
   });
 
-  test('a message has its text and thinking as they were streamed, and then its tool calls', async () => {
+  test('the model is read on only after the hooks of a chunk have ended', async () => {
+    const { open, opened } = gate();
     const deltas: ModelDelta[][] = [
-      [{ type: 'tool-input', index: 0, id: 'a', name: 'a', delta: '{}' }],
-      [{ type: 'text', id: 't', delta: 'Text.' }],
-      [{ type: 'thinking', id: 'h', delta: 'Hm.' }],
+      [{ type: 'text', id: 't', delta: '一' }],
+      [{ type: 'text', id: 't', delta: '二' }],
       [finish],
     ];
-    const { agent } = setUp([{ deltas }, 'Done.'], { tools: [named('a')] });
+    const seen: string[] = [];
+    const { agent, model } = setUp([{ deltas }], {
+      use: [
+        {
+          on: {
+            'reasoning-chunk': async ({ delta }) => {
+              seen.push(delta);
+              await opened;
+            },
+          },
+        },
+      ],
+    });
 
-    await agent.call('Go');
+    const call = agent.call('Count');
+    await expect.poll(() => seen).toEqual(['一']);
+    const { reads } = model;
+    open();
 
-    const [, reply] = await agent.messages();
-    expect(reply?.content.map(({ type }) => type)).toEqual(['text', 'thinking', 'tool_use']);
+    expect((await call).text).toBe('一二');
+    expect(reads).toBe(1);
+    expect(seen).toEqual(['一', '二']);
+  });
+
+  test('a stream that nobody has read leaves the agent free, and still runs after another call', async () => {
+    const { agent, model } = setUp(['first', 'second']);
+
+    const stream = agent.stream('later');
+    const { text } = await agent.call('now');
+    const streamed = await stream.result;
+
+    expect([text, streamed.text]).toEqual(['first', 'second']);
+    expect(shown(model.requests[1]?.messages)).toEqual([
+      'user: now',
+      'assistant: first',
+      'user: later',
+    ]);
+  });
+
+  test('a reader that leaves while a tool runs aborts the call, and the next call has a valid history', async () => {
+    const { agent, model } = setUp([asks('a', 'b'), 'Hello.'], {
+      tools: [
+        named('a', async (_, { emit, signal }) => {
+          emit('started');
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          return 'too late';
+        }),
+        named('b'),
+      ],
+    });
+
+    const stream = agent.stream('Go');
+    for await (const { type } of stream) if (type === 'acting-chunk') break;
+    const { reason } = await stream.result;
+    await agent.call('Hi');
+
+    const states = model.requests[1]!.messages.flatMap((message) =>
+      toolResultsOf(message).map(({ toolUseId, state }) => `${toolUseId} ${state}`),
+    );
+    expect(reason).toBe('aborted');
+    expect(states).toEqual(['a interrupted', 'b interrupted']);
   });
 
   test('fragments of two tool calls join by their index, even inside a character escape', async () => {
