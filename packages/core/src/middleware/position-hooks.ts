@@ -58,7 +58,8 @@ export function positionHooks(
   const outward = inward.toReversed();
   const runs: WeakMap<RunContext, RunOfCall> = new WeakMap();
   return {
-    name: 'positionHooks',
+    // Two lists of hooks in one agent must have different names.
+    name: ['positionHooks', ...inward.map(({ name }) => name)].join(':'),
     // An error that reaches this point must fail the agent call: each hook's own `onError` was
     // applied before.
     onError: 'fail',
@@ -131,7 +132,7 @@ export function checkPositionHooks(where: string, hooks: readonly PositionHook[]
   checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
   const names = new Set<string>();
   for (const hook of hooks) {
-    checkFields('CONFIGURATION', `${where}: each of hooks`, hook, hookFields);
+    checkOptions('CONFIGURATION', `${where}: each of hooks`, hook, hookFields);
     if (names.has(hook.name))
       throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
     names.add(hook.name);

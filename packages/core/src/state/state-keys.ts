@@ -112,7 +112,8 @@ export function stateKeys<const K extends StateKeys>(
     state.of(of).write({ [name]: value } as never);
   return {
     ...state,
-    name: 'stateKeys',
+    // Two lists of keys in one agent must have different names.
+    name: ['stateKeys', ...Object.keys(keys)].join(':'),
     onError: 'fail',
     on: {
       'run-start': {

@@ -41,9 +41,9 @@ export interface HumanInTheLoopOptions {
   readonly holdRound?: boolean;
   /**
    * Decides about each tool call that needs approval, while the run waits. The function is called
-   * for several tool calls of a reply at the same time, up to `limits.parallelTools`. Without
-   * `decide`, the tool call suspends. It also suspends if `decide` returns `undefined` or throws, or
-   * if a guard rejects the reason or the edited arguments.
+   * for several tool calls of a reply at the same time, up to `limits.parallelTools`; with
+   * `holdRound` for all of them. Without `decide`, the tool call suspends. It also suspends if
+   * `decide` returns `undefined` or throws, or if a guard rejects the reason or the edited arguments.
    */
   readonly decide?: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>;
   /**
@@ -59,11 +59,11 @@ export interface HumanInTheLoopOptions {
 }
 
 /**
- * Lets people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A tool
- * call that waits for `decide` counts toward `limits.parallelTools`. Throws `CONFIGURATION` for an
- * option of the wrong kind. If a rule names a tool that the agent does not have, agent calls fail
- * with `CONFIGURATION` before anything is stored. A tool that is switched off counts as a tool of
- * the agent. A pattern may match no tool.
+ * Lets people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). Without
+ * `holdRound`, a tool call that waits for `decide` counts toward `limits.parallelTools`. Throws
+ * `CONFIGURATION` for an option of the wrong kind. If a rule names a tool that the agent does not
+ * have, agent calls fail with `CONFIGURATION` before anything is stored. A tool that is switched
+ * off counts as a tool of the agent. A pattern may match no tool.
  */
 export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   checkOptions(
