@@ -64,8 +64,12 @@ export async function* decodeReply(
     // A custom parser may return an empty list of tool calls. The reply is then an answer.
     if (parsed.type === 'calls' && !parsed.calls.length)
       parsed = { type: 'answer', text: parsed.text ?? text };
-    if (request.messages.some((message) => last.has(message)))
+    if (request.messages.some((message) => last.has(message))) {
+      // The agent call ends, so only the words beside a tool call that cannot run are left.
+      if (parsed.type === 'calls' && !context.tools.length)
+        return { type: 'answer', text: parsed.text ?? words.trim() };
       return parsed.type === 'invalid' ? answer : parsed;
+    }
     triesCall = parsed.type !== 'answer';
     const problem = await problemOf(parsed);
     return problem ? { type: 'invalid', message: problem } : parsed;

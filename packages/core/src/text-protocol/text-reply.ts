@@ -42,8 +42,13 @@ export class TextReply {
     this.#reader = new ReplyReader(options.scans);
   }
 
+  /**
+   * Text without thinking. If it is held back until the end, thinking also takes the white space
+   * around the text (OxyGent).
+   */
   get text(): string {
-    return this.#reader.text;
+    const { text } = this.#reader;
+    return this.#options.holdsAll && text !== this.#raw ? text.trimEnd() : text;
   }
 
   get thinking(): string {
@@ -103,7 +108,7 @@ export class TextReply {
   #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
     // Joins text blocks with a line break, as `textOf` does.
     const text =
-      this.#lastId !== undefined && this.#lastId !== id && this.text ? `\n${delta}` : delta;
+      this.#lastId !== undefined && this.#lastId !== id && this.#reader.text ? `\n${delta}` : delta;
     this.#lastId = id;
     this.#raw += text;
     if (signature)
