@@ -86,8 +86,8 @@ export interface OxygentOptions extends Pick<
    */
   readonly promptVariables?: PromptVariablesOptions | false;
   /**
-   * Text for the user if an agent call fails, or if the model gives no answer after the last
-   * iteration (OxyGent: `friendly_error_text`). Default: the text of `friendlyErrors`.
+   * Text for the user if an agent call fails, or if the request after the last iteration fails
+   * (OxyGent: `friendly_error_text`). Default: the text of `friendlyErrors`.
    */
   readonly friendlyErrorText?: FriendlyWords;
 }
