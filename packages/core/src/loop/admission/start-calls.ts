@@ -36,18 +36,16 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       if (isHeld()) return undefined;
       status.calls.get(id)!.started = true;
       const { decision, waited: pending } = given.open;
-      const { interrupt } = run.context;
-      const idempotencyKey = `${sessionId}:${id}`;
       return await runTool(call, {
         ...run.about,
         messages,
         context,
         decision,
         pending,
-        idempotencyKey,
+        idempotencyKey: `${sessionId}:${id}`,
         signal,
         ...sink,
-        interrupt,
+        interrupt: run.context.interrupt,
         interruptSignal,
       });
     } catch (error) {
