@@ -580,8 +580,9 @@ describe('hooks at the four positions', () => {
 
     await agent.call('q');
 
-    const before = log.filter((entry) => entry.endsWith('.beforeModel'));
-    expect(before).toEqual(['A.beforeModel', 'B.beforeModel', 'C.beforeModel']);
+    const at = (position: string) => log.filter((entry) => entry.endsWith(position));
+    expect(at('.beforeModel')).toEqual(['A.beforeModel', 'B.beforeModel', 'C.beforeModel']);
+    expect(at('.afterModel')).toEqual(['A.afterModel', 'B.afterModel', 'C.afterModel']);
     expect(log).toHaveLength(12);
   });
 
@@ -2106,7 +2107,7 @@ describe('limits and the context', () => {
 
     const last = sent(model.requests.at(-1));
     expect(last.join('\n')).toContain('## 前情');
-    expect(last.join('\n')).toContain('概要');
+    expect(last.find((line) => line.includes('概要'))).toMatch(/^user: /);
     expect(last.filter((line) => line.includes('最初的问题'))).toHaveLength(1);
     expect(last.filter((line) => line.includes('look'))).toEqual([]);
     expect(last.at(-1)).toBe('user: 第三个问题');
