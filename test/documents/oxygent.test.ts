@@ -217,6 +217,31 @@ describe('rounds', () => {
     expect([text, reason]).toEqual(['Enough.', 'interrupted']);
   });
 
+  test('the last request has the results from before an approval, too', async () => {
+    const pay = tool({
+      name: 'pay',
+      description: 'Pays.',
+      input: z.object({}),
+      needsApproval: true,
+      execute: () => 'Paid.',
+    });
+    const replies = [echoes('price'), calls('pay'), echoes('bill'), echoes('tip'), 'Done.'];
+    const { model, agent } = setUp(replies, { preset: { maxRounds: 2 }, tools: [echo, pay] });
+    const [waiting] = (await agent.call('Pay.')).pending;
+    const result = await agent.call([{ toolUseId: waiting?.toolUseId ?? '', type: 'approve' }]);
+    expect([result.text, result.reason]).toEqual(['Done.', 'max-iterations']);
+    expect(said(model, 4)[0]).toMatch(/Pay\..*price.*Paid\..*bill.*tip/s);
+  });
+
+  test('the last request is sent again after a short failure', async () => {
+    vi.useFakeTimers();
+    const busy = { error: Object.assign(new Error('Overloaded'), { status: 503 }) };
+    const { agent } = setUp([echoes('x'), busy, 'Summed up.'], { preset: { maxRounds: 1 } });
+    const call = agent.call('Go.');
+    await vi.runAllTimersAsync();
+    expect((await call).text).toBe('Summed up.');
+  });
+
   test('after the last round, an agent call that asks for JSON gets its value', async () => {
     const { agent } = setUp([echoes('x'), '{"total": 3}'], { preset: { maxRounds: 1 } });
     const { output, reason } = await agent.call('Go.', {
@@ -514,6 +539,16 @@ describe('the parser', () => {
     ]);
   });
 
+  test('makes no calls in an agent call that allows no tools, whichever parser reads it', async () => {
+    const parse = (text: string) =>
+      text === 'CALL'
+        ? ({ type: 'calls', calls: [{ name: 'echo', arguments: { text } }] } as const)
+        : ({ type: 'answer', text } as const);
+    const { agent } = setUp(['CALL', 'Fine.'], { preset: { protocol: { parse } } });
+    const { text, toolsUsed, iterations } = await agent.call('Go.', { allowTools: [] });
+    expect([text, toolsUsed, iterations]).toEqual(['Fine.', [], 2]);
+  });
+
   test('reads a list of one call, but not of two, with one call per reply', async () => {
     const { model, agent } = setUp(
       [list(echoes('a'), echoes('b')), `\`\`\`json\n${list(echoes('c'))}\n\`\`\``, 'Done.'],
@@ -655,6 +690,28 @@ describe('trust mode', () => {
     const { message } = await agent.call('Draw.');
     expect(message.content).toEqual([chart('a'), { type: 'text', text: 'A chart.' }]);
   });
+
+  test('does not hold for a call that a hook refused', async () => {
+    const { model, agent } = setUp([echoes('x'), 'Refused.'], { preset: { trustMode: true } });
+    agent.addHook({ on: { 'pre-acting': (_event, { reject }) => reject('Not now.') } });
+    const { text, reason } = await agent.call('Go.');
+    expect([text, reason]).toEqual(['Refused.', 'stop']);
+    expect(said(model, 1).at(-1)).toContain('Not now.');
+  });
+
+  test('waits for a result from outside, and then answers with all results of the list', async () => {
+    const ask = tool({ name: 'ask', description: 'Asks.', input: z.object({}) });
+    const { model, agent } = setUp([list(calls('ask'), echoes('b'))], {
+      preset: { trustMode: true },
+      tools: [ask, echo],
+    });
+    const { pending, reason } = await agent.call('Go.');
+    expect(reason).toBe('suspended');
+    const toolUseId = pending[0]?.toolUseId ?? '';
+    const { text } = await agent.call([{ toolUseId, type: 'result', output: 'a' }]);
+    expect(JSON.parse(text)).toEqual(['a', 'b']);
+    model.assertDone();
+  });
 });
 
 describe('the memory', () => {
@@ -690,6 +747,39 @@ describe('the memory', () => {
       'user: q2',
       'assistant: a2',
     ]);
+  });
+
+  test('counts a list of calls and its results as one step, also after a restart', async () => {
+    const both = list(echoes('a'), echoes('b'));
+    const results = `${observed('echo', 'a')}\n\n${observed('echo', 'b')}`;
+    const size = 4 + both.length + results.length;
+    const store = new MemoryStore();
+    const memory = () => new SessionMemory(store, 'ann');
+    await setUp([`<think>Both.</think>${both}`, 'a1'], { memory: memory() }).agent.call('q1');
+    for (const [memoryMax, steps] of [
+      [size, [`assistant: ${both}`, `user: ${results}`]],
+      [size - 1, []],
+    ] as const) {
+      const preset = { discardReactMemory: false, memoryMax, shortMemorySize: 1 };
+      const copy = new InMemoryMemory(await memory().read());
+      const { model, agent } = setUp(['a2'], { preset, memory: copy });
+      await agent.call('q2');
+      expect(said(model, 0)).toEqual(['user: q1', ...steps, 'assistant: a1', 'user: q2']);
+    }
+  });
+
+  test('counts an invalid reply and its correction as one step', async () => {
+    const replies = ['{"a": 1}', 'a1', 'a2'];
+    const probe = setUp(replies, { preset: { discardReactMemory: false } });
+    await probe.agent.call('q1');
+    const correction = said(probe.model, 1).at(-1)?.slice('user: '.length) ?? '';
+    const size = 4 + '{"a": 1}'.length + correction.length;
+    for (const memoryMax of [size, size - 1]) {
+      const { model, agent } = setUp(replies, { preset: { discardReactMemory: false, memoryMax } });
+      await agent.call('q1');
+      await agent.call('q2');
+      expect(said(model, 2)).toHaveLength(memoryMax === size ? 5 : 3);
+    }
   });
 
   test('shows no step whose questions are all left out', async () => {
@@ -762,6 +852,17 @@ describe('the memory', () => {
         'user: q2',
       ]);
     }
+  });
+
+  test('has the answer to a question that was interrupted and then continued', async () => {
+    const { model, agent } = setUp([echoes('x'), 'a1', 'a2'], { preset: { shortMemorySize: 1 } });
+    const remove = agent.addHook({ on: { 'post-acting': () => void agent.interrupt() } });
+    await agent.call('q1');
+    remove();
+    await agent.call();
+    await agent.call('q2');
+    expect(said(model, 1).at(-1)).toBe(`user: ${observed('echo', 'x')}`);
+    expect(said(model, 2)).toEqual(['user: q1', 'assistant: a1', 'user: q2']);
   });
 
   test('may have no place for earlier agent calls at all', async () => {
@@ -850,6 +951,37 @@ describe('prompt and tools', () => {
     expect(systemOf(model, 0)).not.toContain('Weather of a city.');
     expect(said(model, 1).at(-1)).not.toContain('Sunny.');
     expect(said(model, 2).at(-1)).toBe(`user: ${observed('send_mail', 'Sent.')}`);
+  });
+
+  test('tools are chosen by words of any language', async () => {
+    const [天気, 手紙] = [
+      tool({
+        name: 'weather',
+        description: '天気を調べる',
+        input: z.object({}),
+        execute: () => '',
+      }),
+      tool({ name: 'mail', description: '手紙を送る', input: z.object({}), execute: () => '' }),
+    ];
+    const model = new ScriptedModel(['はい。']);
+    const use = [selectTools({ by: byWords({ limit: 1, evenWhenFew: true }) }), oxygent()];
+    await new ReActAgent({ name: 'oxy', model, tools: [天気, 手紙], use }).call('東京の天気は?');
+    expect(systemOf(model, 0)).toContain('天気を調べる');
+    expect(systemOf(model, 0)).not.toContain('手紙を送る');
+  });
+
+  test('arguments that the program sets are hidden from the model in every round', async () => {
+    const find = tool({
+      name: 'find',
+      description: 'Finds.',
+      input: z.object({ word: z.string(), tenant: z.string() }),
+      preset: { tenant: 'acme' },
+      execute: ({ word, tenant }) => `${word} of ${tenant.length}`,
+    });
+    const { model, agent } = setUp([calls('find', { word: 'tea' }), 'Done.'], { tools: [find] });
+    await agent.call('Go.');
+    expect(said(model, 1).at(-1)).toBe(`user: ${observed('find', 'tea of 4')}`);
+    expect(JSON.stringify(model.requests)).not.toMatch(/tenant|acme/);
   });
 
   test('only the tools that the agent call allows are described', async () => {
@@ -958,6 +1090,50 @@ describe('around the loop', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(run).toHaveBeenCalledTimes(1);
     expect((await agent.call('Hello?')).text).toBe('Hello.');
+  });
+
+  test('failed tools of a list wait for their second try together', async () => {
+    vi.useFakeTimers();
+    const { model, agent } = setUp([list(calls('broken'), calls('broken')), 'Done.']);
+    const call = agent.call('Go.');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await call).text).toBe('Done.');
+    expect(model.requests).toHaveLength(2);
+  });
+
+  test('a list runs one by one if the agent says so, with the same observation', async () => {
+    const order: string[] = [];
+    const note = tool({
+      name: 'note',
+      description: 'Notes.',
+      input: z.object({ text: z.string() }),
+      async execute({ text }) {
+        order.push(`${text} starts`);
+        await Promise.resolve();
+        order.push(`${text} ends`);
+        return text;
+      },
+    });
+    const both = list(calls('note', { text: 'a' }), calls('note', { text: 'b' }));
+    for (const parallelTools of [1, 2]) {
+      const { model, agent } = setUp([both, 'Done.'], { tools: [note], limits: { parallelTools } });
+      await agent.call('Go.');
+      expect(said(model, 1).at(-1)).toBe(
+        `user: ${observed('note', 'a')}\n\n${observed('note', 'b')}`,
+      );
+    }
+    expect(order.slice(0, 4)).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
+    expect(order.slice(4)).toEqual(['a starts', 'b starts', 'a ends', 'b ends']);
+  });
+
+  test('agent calls that wait for a person do not take the places of others', async () => {
+    const ask = tool({ name: 'ask', description: 'Asks.', input: z.object({}) });
+    const model = new ScriptedModel([...Array.from({ length: 16 }, () => calls('ask')), 'Hi.']);
+    const use = [oxygent()];
+    const agentOf = () => new ReActAgent({ name: 'oxy', model, tools: [ask], use });
+    const waiting = await Promise.all(Array.from({ length: 16 }, () => agentOf().call('Go.')));
+    expect(waiting.every(({ reason }) => reason === 'suspended')).toBe(true);
+    expect((await agentOf().call('Go.')).text).toBe('Hi.');
   });
 
   test('an agent call has no time limit of its own, only each tool call has one', async () => {
