@@ -633,7 +633,7 @@ describe('hooks at the four positions', () => {
     expect(await agent.messages()).toEqual([]);
   });
 
-  test('a jump to the tools before the agent lets the other hooks of that position out, and runs the tool', async () => {
+  test('a jump to the tools before the agent skips the later hooks there, and runs the tool', async () => {
     const log: string[] = [];
     const { model, agent } = alibaba(['ok'], {
       tools: [noting(log, 'look')],
@@ -1256,24 +1256,6 @@ describe('approvals', () => {
     expect([right.text, log]).toEqual(['ok', ['pay']]);
   });
 
-  test('after one of two decisions the call suspends again, and the held tools wait for both', async () => {
-    const log: string[] = [];
-    const { model, agent } = alibaba([calls('pay', 'look', 'send'), 'ok'], {
-      tools: [noting(log, 'pay'), noting(log, 'look'), noting(log, 'send')],
-      use: [approving],
-    });
-
-    await agent.call('q');
-    const half = await agent.call([decide('pay', { type: 'approve' })]);
-    const before = [...log];
-    const whole = await agent.call([decide('send', { type: 'approve' })]);
-
-    expect(half.pending.map(({ name }) => name)).toEqual(['send']);
-    expect(before).toEqual([]);
-    expect([whole.text, log]).toEqual(['ok', ['pay', 'look', 'send']]);
-    model.assertDone();
-  });
-
   test('an approval is asked for the tool calls that the hooks after the model leave', async () => {
     const log: string[] = [];
     const rename: PositionHook = {
@@ -1416,24 +1398,6 @@ describe('approvals', () => {
     expect(resultsIn(model.requests[1]!.messages)[0]?.state).toBe('error');
   });
 
-  test('a call of an unknown tool beside an approval gets its error result after the decision, in order', async () => {
-    const { model, agent } = alibaba([calls('fly', 'pay', 'look'), 'ok'], {
-      tools: [noting([], 'pay'), noting([], 'look')],
-      use: [approving],
-    });
-
-    const asked = await agent.call('q');
-    await agent.call([decide('pay', { type: 'approve' })]);
-
-    expect(asked.pending.map(({ name }) => name)).toEqual(['pay']);
-    const results = resultsIn(model.requests[1]!.messages);
-    expect(results.map(({ name, state }) => `${name} ${state}`)).toEqual([
-      'fly error',
-      'pay success',
-      'look success',
-    ]);
-  });
-
   test('tool calls that a hook runs by a jump need their approval too', async () => {
     const log: string[] = [];
     const { model, agent } = alibaba(['ok'], {
@@ -1562,36 +1526,6 @@ describe('pauses and injected messages', () => {
     expect(sent(model.requests[0])).toEqual(['user: q']);
   });
 
-  test('messages that a tool injects follow the results of its reply, without a pause', async () => {
-    const log: string[] = [];
-    const { model, agent } = alibaba([calls('first', 'second'), 'ok'], {
-      tools: [
-        noting(log, 'first', {
-          run: (_input, context) => {
-            context.interrupt({
-              mode: 'inject',
-              messages: [userMessage('用欧元'), userMessage('快')],
-            });
-            return '1';
-          },
-        }),
-        noting(log, 'second'),
-      ],
-    });
-
-    const { reason } = await agent.call('q');
-
-    expect(reason).toBe('stop');
-    expect(sent(model.requests[1])).toEqual([
-      'user: q',
-      'assistant: first({}) second({})',
-      'tool: first=1',
-      'tool: second=second done',
-      'user: 用欧元',
-      'user: 快',
-    ]);
-  });
-
   test('messages that a hook injects beside an approval wait until the tool calls have results', async () => {
     const { model, agent } = alibaba([calls('pay'), 'ok'], {
       tools: [noting([], 'pay')],
@@ -1619,17 +1553,6 @@ describe('pauses and injected messages', () => {
       'tool: pay=pay done',
       'user: 小心',
     ]);
-  });
-
-  test('an idle agent takes no injected messages', async () => {
-    const { model, agent } = alibaba(['one', 'two']);
-    await agent.call('q');
-
-    const accepted = agent.interrupt({ mode: 'inject', messages: '附' });
-    await agent.call('r');
-
-    expect(accepted).toBe(false);
-    expect(sent(model.requests[1])).toEqual(['user: q', 'assistant: one', 'user: r']);
   });
 
   test('a pause that a hook before the model asks for sends no request, and the hook runs again', async () => {
@@ -1693,28 +1616,6 @@ describe('pauses and injected messages', () => {
 
     expect([first.reason, first.text]).toEqual(['stop', 'one']);
     expect([second.reason, second.text]).toEqual(['stop', 'two']);
-  });
-
-  test('a pause of an idle agent with an open approval lets the decided tools run, then stops', async () => {
-    const log: string[] = [];
-    const { model, agent } = alibaba([calls('pay', 'look'), 'ok'], {
-      tools: [noting(log, 'pay'), noting(log, 'look')],
-      use: [humanInTheLoop({ approvalOn: { pay: true } })],
-    });
-    await agent.call('q');
-
-    agent.interrupt(pause);
-    const paused = await agent.call([{ toolUseId: 'pay-id', type: 'approve' }]);
-    const requests = model.requests.length;
-    const resumed = await agent.call();
-
-    expect([paused.reason, paused.pending, log, requests]).toEqual([
-      'suspended',
-      [],
-      ['pay', 'look'],
-      1,
-    ]);
-    expect(resumed.text).toBe('ok');
   });
 
   test('a new message continues a paused call after its input', async () => {
@@ -1904,24 +1805,6 @@ describe('state and checkpoints', () => {
     expect([text, log]).toEqual(['two', ['look', 'look']]);
     expect(sent(model.requests[2]).at(-1)).toBe('tool: look=look 2');
     expect(state.of(agent).read('trail')).toEqual(['run 2']);
-  });
-
-  test('a checkpoint with a waiting approval can be decided anew', async () => {
-    const log: string[] = [];
-    const { agent } = alibaba([calls('pay'), 'paid', 'not paid'], {
-      memory: new SessionMemory(new MemoryStore(), 's'),
-      tools: [noting(log, 'pay')],
-      use: [humanInTheLoop({ approvalOn: { pay: true } })],
-    });
-    await agent.call('q');
-    await agent.call([{ toolUseId: 'pay-id', type: 'approve' }]);
-
-    const waiting = (await listCheckpoints(agent)).find(({ pending }) => pending.length > 0);
-    await returnToCheckpoint(agent, waiting!.id);
-    const { text } = await agent.call([{ toolUseId: 'pay-id', type: 'reject', reason: '不' }]);
-
-    expect([text, log]).toEqual(['not paid', ['pay']]);
-    expect(lines(await agent.messages()).join()).not.toContain('pay done');
   });
 
   test('a saved state carries an open approval and the values to another agent', async () => {
