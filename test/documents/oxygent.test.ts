@@ -153,6 +153,18 @@ describe('rounds', () => {
     expect([text, result.text]).toEqual(['It may be x.', 'It may be x.']);
   });
 
+  test('JSON in the reply to the last request is the answer, and an empty reply names the limit', async () => {
+    const texts = [];
+    for (const last of ['{"a": 1}', '']) {
+      const { agent } = setUp([echoes('x'), last], { preset: { maxRounds: 1 } });
+      texts.push((await agent.call('Go.')).text);
+    }
+    expect(texts).toEqual([
+      '{"a": 1}',
+      'Maximum iterations (1) reached. Unable to generate summary.',
+    ]);
+  });
+
   test('an answer after the last round is in the history of the next agent call', async () => {
     const { model, agent } = setUp([echoes('x'), 'Summed up.', 'Again.'], {
       preset: { maxRounds: 1 },
@@ -539,6 +551,21 @@ describe('the parser', () => {
     ]);
   });
 
+  test('reads special numbers of Python, which become null in the arguments', async () => {
+    const sum = tool({
+      name: 'sum',
+      description: 'Adds.',
+      input: z.object({ of: z.array(z.number().nullable()) }),
+      execute: ({ of }) => of,
+    });
+    const { model, agent } = setUp(
+      ['{"tool_name": "sum", "arguments": {"of": [1, NaN, -Infinity]}}', 'Done.'],
+      { tools: [sum] },
+    );
+    await agent.call('Go.');
+    expect(said(model, 1).at(-1)).toBe(`user: ${observed('sum', '[1,null,null]')}`);
+  });
+
   test('makes no calls in an agent call that allows no tools, whichever parser reads it', async () => {
     const parse = (text: string) =>
       text === 'CALL'
@@ -662,6 +689,21 @@ describe('trust mode', () => {
     await agent.call('First?');
     await agent.call('Second?');
     expect(said(model, 1)).toEqual(['user: First?', 'assistant: 42', 'user: Second?']);
+  });
+
+  test('leaves its round in the steps of the result', async () => {
+    const { agent } = setUp(['{}', echoes('42', { trust_mode: 1 })]);
+    const { reactMemory } = await agent.call('Go.');
+    const roles = reactMemory?.map(({ role }) => role).join(' ');
+    expect(roles).toBe('assistant user assistant tool');
+  });
+
+  test('may depend on what the tool returns', async () => {
+    const { agent } = setUp([echoes('first'), echoes('{"trust_mode": 1}')], {
+      returnDirect: ({ output }) => String(output).includes('"trust_mode": 1'),
+    });
+    const { text, reason, iterations } = await agent.call('Go.');
+    expect([text, reason, iterations]).toEqual(['{"trust_mode": 1}', 'return-direct', 2]);
   });
 
   test('answers with the result as hooks leave it', async () => {
@@ -1182,6 +1224,21 @@ describe('around the loop', () => {
     const results = said(model, 1).at(-1) ?? '';
     expect(results).toMatch(/^user: Tool \[call_helper\] execution result: .*It is deep\./s);
     expect(results).toContain(observed('echo', 'x'));
+  });
+
+  test('a sub-agent that fails runs once more, and then its failure is the observation', async () => {
+    vi.useFakeTimers();
+    const down = { error: new Error('Down.') };
+    const childModel = new ScriptedModel([down, down]);
+    const child = new ReActAgent({ name: 'helper', model: childModel, use: [oxygent()] });
+    const { model, agent } = setUp([calls('call_helper', { message: 'Hi' }), 'Done.'], {
+      tools: [agentTool(child, { description: 'Helps.' })],
+    });
+    const call = agent.call('Go.');
+    await vi.runAllTimersAsync();
+    expect((await call).text).toBe('Done.');
+    expect(said(model, 1).at(-1)).toContain('Down.');
+    childModel.assertDone();
   });
 
   test('a reader that leaves during a tool call ends it, and the agent goes on afterwards', async () => {
