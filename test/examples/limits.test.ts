@@ -102,14 +102,11 @@ test("agentscope() sets AgentScope's defaults", async () => {
   // #endregion
 
   await like.call('Look.');
-  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
-    /^You have failed to generate response within the maximum iterations/,
-  );
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(/^Your steps are used up\./);
   expect(agentscope()[0]!.defaults).toMatchObject({
     limits: { iterations: 10 },
     preCall: 'notification',
     presetPriority: 'model',
-    recoveryMessage: 'I noticed that you have interrupted me. What can I do for you?',
   });
 });
 

@@ -1,4 +1,3 @@
-import { summarize } from '../loop/limit.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { presetOf } from '../loop/use/use-list.ts';
 import { refuseOptions, type NoOptions } from './refuse-options.ts';
@@ -11,7 +10,6 @@ import { roundErrors } from './round-errors.ts';
  * - `pre-call` hooks cannot change the input (AgentScope's document);
  * - the model's value of a tool parameter has precedence over a preset value;
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
- * - the texts at the limit and after an interrupt are AgentScope's;
  * - if the summary at the limit fails, the answer is a text that quotes the error, also with the
  *   agent's own `onLimit`;
  * - an exception in a `wrapTool` that follows in the list gives tool calls error results.
@@ -26,16 +24,11 @@ export function agentscope(options: NoOptions = {}): readonly Middleware[] {
       name: 'agentscope',
       defaults: {
         limits: { iterations: 10, parallelTools: 1 },
-        onLimit: summarize({ prompt }),
         preCall: 'notification',
         presetPriority: 'model',
-        recoveryMessage: 'I noticed that you have interrupted me. What can I do for you?',
       },
     },
     summaryFallback(),
     roundErrors(),
   ]);
 }
-
-const prompt =
-  'You have failed to generate response within the maximum iterations. Now respond directly by summarizing the current situation.';
