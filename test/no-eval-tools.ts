@@ -14,12 +14,18 @@ const definition = {
   $defs: { b: { pattern: '^x' } },
 };
 const pattern = toSchema(jsonSchema(definition));
-assert.deepEqual(await pattern.validate({ a: 'y' }), { ok: false, issues: ['a: must match ^x'] });
+assert.partialDeepStrictEqual(await pattern.validate({ a: 'y' }), {
+  ok: false,
+  issues: ['a: must match ^x'],
+});
 
 const tools = await mcpTools({ url: process.argv[2]!, schema: jsonSchema });
 const add = tools.find('add');
 assert(typeof add === 'object');
-assert.deepEqual(await add.input.validate({ a: 1 }), { ok: false, issues: ['b: is required'] });
+assert.partialDeepStrictEqual(await add.input.validate({ a: 1 }), {
+  ok: false,
+  issues: ['b: is required'],
+});
 const { signal } = new AbortController();
 assert.equal(await add.execute!({ a: 1, b: 2 }, { signal, emit: () => {} } as never), '3');
 await tools.close();

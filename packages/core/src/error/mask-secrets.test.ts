@@ -195,17 +195,6 @@ test('after hideSecrets(), warnings on the console show no secret', () => {
   expect(shown).not.toMatch(/k9x2f7q|my own value/);
 });
 
-/** Returns the least time of some tries, because other work on the machine only adds time. */
-function timeOf(text: string): number {
-  return Math.min(
-    ...Array.from({ length: 5 }, () => {
-      const begin = performance.now();
-      maskSecrets(text);
-      return performance.now() - begin;
-    }),
-  );
-}
-
 test.each([
   'key ',
   'key',
@@ -228,9 +217,8 @@ test.each([
   'key = \\"',
   'a.b1-',
   ' is a valid ',
-])('the time for a text of many %j grows in line with its length', (piece) => {
-  const short = piece.repeat(Math.ceil(20_000 / piece.length));
-  maskSecrets(short);
-  const time = Math.max(timeOf(short), 0.5);
-  expect(timeOf(short.repeat(8))).toBeLessThan(time * 8 * 4);
+])('a text of many %j is masked in linear time', (piece) => {
+  // If the time were quadratic, this text would take longer than the limit of a test.
+  const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
+  expect(maskSecrets(text).length).toBeGreaterThan(0);
 });
