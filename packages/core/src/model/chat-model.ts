@@ -124,7 +124,10 @@ export interface ModelContext {
   readonly signal: AbortSignal;
   /** Run of the request; absent if the request does not come from a run. */
   readonly run?: RunInfo | undefined;
-  /** Longest reply to read, in characters: `limits.replyLength` of the agent. Default: no limit. */
+  /**
+   * Longest reply, in characters: `limits.replyLength` of the agent, which counts what a model
+   * yields. A model counts what it keeps back. Default: no limit.
+   */
   readonly replyLength?: number | undefined;
   /** Absent if the agent's memory does not store the state of a reply at once. */
   readonly kept?: KeptReply | undefined;

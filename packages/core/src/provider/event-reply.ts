@@ -85,7 +85,8 @@ export class EventReply {
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
     try {
       const chunk: unknown = JSON.parse(data);
-      this.error = this.#decoder.errorOf(chunk, event === 'error');
+      const { errorOf = errorOfChunk } = this.#decoder;
+      this.error = errorOf(chunk, event === 'error');
       if (!this.error) this.#decoder.decode(chunk, deltas);
     } catch {
       this.error =

@@ -12,8 +12,11 @@ export interface ReplyDecoder {
   readonly ended?: boolean | undefined;
   /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
   readonly held?: number;
-  /** Returns the error that is reported by a parsed chunk or by the data of an `error` event. */
-  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined;
+  /**
+   * Returns the error that a parsed chunk or the data of an `error` event reports. Default:
+   * `errorOfChunk`.
+   */
+  errorOf?(chunk: unknown, isErrorEvent: boolean): AgentError | undefined;
   /**
    * Adds the deltas of a parsed chunk, or of a whole reply that was not streamed. Ignores a value
    * that is not a chunk. Throws if text or tool calls in a chunk have the wrong type.

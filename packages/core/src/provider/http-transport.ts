@@ -70,7 +70,6 @@ export async function* streamReply(
       let bytes: Uint8Array | undefined;
       if (closing < closingReads) bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end(question);
-      length.add(deltas);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
       const reading = request.onRead?.();

@@ -1,8 +1,6 @@
-import type { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { ReplyDecoder } from '../formatter.ts';
-import { errorOfChunk } from '../provider-error.ts';
 import { OpenAiDecoder } from '../openai/openai-decoder.ts';
 import type { WireChoice, WireUsage } from '../openai/openai-wire.ts';
 
@@ -36,10 +34,6 @@ export class DashScopeDecoder implements ReplyDecoder {
 
   get ended(): false | undefined {
     return this.#choices.ended;
-  }
-
-  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    return errorOfChunk(chunk, isErrorEvent);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {

@@ -1,9 +1,7 @@
-import type { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 import type { ReplyDecoder } from '../formatter.ts';
-import { errorOfChunk } from '../provider-error.ts';
 import { decodeToolCall, isComplete, type OpenCall } from './openai-tool-calls.ts';
 import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
@@ -35,10 +33,6 @@ export class OpenAiDecoder implements ReplyDecoder {
   get ended(): false | undefined {
     if (this.finished || this.#calls.every(isComplete)) return undefined;
     return false;
-  }
-
-  errorOf(chunk: unknown, isErrorEvent: boolean): AgentError | undefined {
-    return errorOfChunk(chunk, isErrorEvent);
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
