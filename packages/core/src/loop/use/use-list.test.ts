@@ -46,7 +46,7 @@ test.each<[string, UseList]>([
   ['before a nested preset', [part('limit', 'own'), [part('limit', 'preset')]]],
   ['before a spread preset', [part('limit', 'own'), ...presetOf([part('limit', 'preset')])]],
 ])('two parts of one name are rejected: %s', (_where, use) => {
-  const message = 'Two parts are named "limit". Rename one, or put it after its preset.';
+  const message = 'Two parts are named "limit". Rename one.';
   expect(() => partsOf(use)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 

@@ -33,7 +33,7 @@ export function partsOf(use: UseList, nested: Set<Middleware> = new Set()): read
 }
 
 function twice({ name }: Middleware): AgentError {
-  const message = `Two parts are named "${name}". Rename one, or put it after its preset.`;
+  const message = `Two parts are named "${name}". Rename one.`;
   return new AgentError('CONFIGURATION', message);
 }
 
