@@ -30,7 +30,6 @@ export { checkOptions } from './error/check-fields.ts';
 export { showFailuresAs } from './error/report-failure.ts';
 export { hostedToolOf } from './message/hosted-tool.ts';
 export { jsonForm } from './message/json/json-form.ts';
-export { asOwn } from './message/own-message.ts';
 export { longestTimeout, timerMs } from './model/timer.ts';
 export { isQuestion, titleOf } from './message/title-of.ts';
 export { prepareCall } from './tool/prepare-call.ts';

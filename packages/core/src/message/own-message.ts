@@ -2,10 +2,11 @@ import type { Msg } from './msg.ts';
 
 /**
  * Marks a message as the library's own, with `metadata.bypassHistory`. Nobody in the conversation
- * said it: it is a prompt, a hint, or recalled text.
+ * said it: it is a prompt, a hint, or recalled text. A `false` in this field stays, because it
+ * marks a message that a client wrote.
  */
 export function asOwn(message: Msg): Msg {
-  return { ...message, metadata: { ...message.metadata, bypassHistory: true } };
+  return { ...message, metadata: { bypassHistory: true, ...message.metadata } };
 }
 
 /** Returns whether a message is marked as the library's own. */

@@ -1,6 +1,5 @@
 import { textOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
-import { isOwn } from './own-message.ts';
 
 const maxTitle = 80;
 
@@ -18,7 +17,8 @@ export function isQuestion({ role, metadata }: Msg): boolean {
  */
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);
-  const first = questions.find((message) => !isOwn(message)) ?? questions[0];
+  const first =
+    questions.find(({ metadata }) => metadata?.['bypassHistory'] === undefined) ?? questions[0];
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
   return characters.length > maxTitle
     ? `${characters.slice(0, maxTitle - 1).join('')}…`

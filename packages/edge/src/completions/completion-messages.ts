@@ -1,6 +1,5 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { MediaBlock, Msg, ReActAgent } from '@isoloop/core';
-import { asOwn } from '@isoloop/core/adapter';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
 import { isCallId } from '../turn/decisions.ts';
 import type { EdgeLimits } from '../handler-options.ts';
@@ -113,12 +112,14 @@ export function checkConversation(
 
 /**
  * Converts a client's system messages to user messages, so that the model does not treat them as
- * the agent's own prompt. Marks them as no part of the conversation, so that `titleOf` prefers other
- * messages.
+ * the agent's own prompt. Marks them, so that `asOwn` does not make them the library's own and
+ * `titleOf` prefers other messages.
  */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
   return messages.map((message) =>
-    message.role === 'system' ? asOwn({ ...message, role: 'user', metadata: {} }) : message,
+    message.role === 'system'
+      ? { ...message, role: 'user', metadata: { bypassHistory: false } }
+      : message,
   );
 }
 

@@ -1,7 +1,8 @@
-import { tool } from '@isoloop/core';
+import { textOf, tool } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import { multiAgent } from '@isoloop/core/prompt';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
@@ -496,6 +497,20 @@ test('/v1 turns a client’s system message into a user message, unless an optio
     await target.client().chat.completions.create({ model: 'offline', messages });
     const others = systemMessages === 'keep' ? 'system' : 'user';
     expect(rolesOf(target.model.requests[0]!.messages)).toEqual(['system', others, others, 'user']);
+  }
+});
+
+test('a client’s system messages and instructions are speech in the history of multiAgent()', async () => {
+  const inner = new ScriptedModel(['ok', 'ok']);
+  const target = testEndpoint(multiAgent(inner));
+  const client = target.client();
+  const root: Message = { role: 'system', content: 'You are root.' };
+  await client.chat.completions.create({ model: 'offline', messages: [root, question] });
+  await client.responses.create({ model: 'offline', instructions: 'You are root.', input: 'Hi' });
+  const requests = inner.requests.map(({ messages }) => messages.map(textOf));
+  for (const [text, ...others] of requests) {
+    expect(text).toMatch(/<history>\nuser: You are root\.\n/);
+    expect(others).toEqual([]);
   }
 });
 

@@ -118,6 +118,27 @@ test('a session whose host has a memory of its own accepts a decision about a to
   expect(answer).toContain('"delta":"Ann."');
 });
 
+test('a session whose host has an empty memory of its own does not begin with a decision', async () => {
+  const { stub } = open([]);
+  const host = createAgentHandler<SessionEnv>({
+    agent: () => new ReActAgent({ name: 'unused', model: new ScriptedModel([]) }),
+    memory: () => new InMemoryMemory(),
+  });
+  const [response, stored] = await runInDurableObject(stub, async (_, state) => {
+    const session = new host.Session(state, given);
+    const decisions = [{ type: 'approve', toolUseId: 'call_1' }];
+    const decided = { kind: 'decisions', decisions, messageId: 'answer' };
+    const turn = { turn: decided, model: 'default', messageId: 'answer', requestId: 'r' };
+    const command = { type: 'turn', turn, face: { kind: 'ui', events: false } };
+    const asked = { user: 'ann', sessionId: 'nowhere', requestId: 'r', command };
+    const body = JSON.stringify(asked);
+    const refused = await session.fetch(new Request('http://object/', { method: 'POST', body }));
+    return [await refused.text(), [...(await state.storage.list())]];
+  });
+  expect(response).toContain('INVALID_DECISION');
+  expect(stored).toEqual([]);
+});
+
 test('a session queues the second of two concurrent requests, and each request uses its own model', async () => {
   const first = gate();
   const session = open([{ wait: first.passed, text: 'One.' }, 'Two.']);

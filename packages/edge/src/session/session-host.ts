@@ -17,7 +17,7 @@ import {
 import { unknownChat, type SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { QueuedMemory } from './queue/queued-memory.ts';
-import { checkFirst, onlyAdds, type SessionTurn } from './session-turn.ts';
+import { checkFirst, onlyAdds } from './session-turn.ts';
 import { TurnQueue } from './queue/turn-queue.ts';
 import { TurnRunner, type RunnerSettings } from './queue/turn-runner.ts';
 import { LongMemory } from './unload-long.ts';
@@ -64,9 +64,11 @@ export class SessionHost implements HostedSession {
   }
 
   async turn(request: SessionRequest, command: Command<'turn'>): Promise<Response> {
-    const { user, sessionId } = request;
     const { turn, face } = command;
-    const identity = await this.#identify(user, sessionId, turn.turn);
+    await this.#deleting?.catch(() => {});
+    const identity = this.#identify(request);
+    // A first turn that has nothing to continue from creates no session.
+    if (await this.#isNew(identity)) checkFirst(turn.turn);
     const { turns, entry, memory } = await this.#open(identity);
     const replacesNothing = await onlyAdds(turn.turn, memory);
     // The session may have been deleted while it was opened.
@@ -94,13 +96,11 @@ export class SessionHost implements HostedSession {
     return running ? interruptTurn(running, running.turns, command) : false;
   }
 
-  async messages({ user, sessionId }: SessionRequest): Promise<readonly UiMessage[]> {
+  async messages(request: SessionRequest): Promise<readonly UiMessage[]> {
     await this.#deleting?.catch(() => {});
     await this.#wake();
-    // The host's own memory may have a conversation that began elsewhere.
-    const moved = this.#settings.memory && { user, sessionId, createdAt: Date.now() };
-    const identity = this.#record.identity ?? moved;
-    if (!identity) return [];
+    const identity = this.#identify(request);
+    if (await this.#isNew(identity)) return [];
     const { memory, turns } = await this.#open(identity);
     const stored = await memory.read();
     const missing = turns.runningMessages.filter(
@@ -181,15 +181,18 @@ export class SessionHost implements HostedSession {
     return { memory, longMemory, turns, entry, changedAt };
   }
 
-  /**
-   * Returns the identity of the session. Throws if the session's first turn has nothing to continue
-   * from, so that such a turn creates no session. The host's own memory may have a conversation
-   * that began elsewhere.
-   */
-  async #identify(user: string, sessionId: string, turn: SessionTurn): Promise<Identity> {
-    await this.#deleting?.catch(() => {});
-    if (!this.#record.identity && !this.#settings.memory) checkFirst(turn);
+  #identify({ user, sessionId }: SessionRequest): Identity {
     return this.#record.identity ?? { user, sessionId, createdAt: Date.now() };
+  }
+
+  /**
+   * Returns whether the session has no conversation. The host's own memory may have one that began
+   * elsewhere.
+   */
+  async #isNew(identity: Identity): Promise<boolean> {
+    if (this.#record.identity || !this.#settings.memory) return !this.#record.identity;
+    const { memory } = await this.#open(identity);
+    return !(await memory.read()).length;
   }
 
   /** Resumes the turns that remained unfinished when an isolate died. Returns the running turn. */
