@@ -240,6 +240,8 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   ['post-reasoning', 'message', undefined],
   ['post-reasoning', 'message', { content: 'x' }],
   ['pre-acting', 'toolUse', {}],
+  ['pre-acting', 'toolUse', { type: 'text', text: 'noop' }],
+  ['pre-acting', 'toolUse', { type: 'tool_use', id: 'call_1', input: {} }],
   ['post-acting', 'result', undefined],
   ['post-acting', 'result', { type: 'tool_result', toolUseId: 'call_1', output: 5 }],
   ['post-call', 'message', {}],

@@ -11,29 +11,25 @@ import { isMessage } from '../input/call-input.ts';
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
 
-const isSame = (value: unknown, before: unknown): boolean => {
-  if (value === before) return true;
-  throw new Error('Return a changed copy of the event, or nothing.');
+const checkSame = (value: unknown, before: unknown): void => {
+  if (value !== before) throw new Error('Return a changed copy of the event, or nothing.');
 };
 
 /**
- * Check for each field that a hook could break. An invalid field would break the log. `before`: the
- * value that the run sent.
+ * Check for each field that a hook could break. An invalid field would break the log. A check
+ * returns false or throws. `before`: the value that the run sent.
  */
-const checks: Readonly<Record<string, (value: unknown, before: unknown) => boolean>> = {
-  type: isSame,
-  seq: isSame,
+const checks: Readonly<Record<string, (value: unknown, before: unknown) => boolean | void>> = {
+  type: checkSame,
+  seq: checkSame,
   message: isMessage,
   // Each tool call must be followed by its result.
   messages: (value) => areMessages(value) && !openCalls(value).length && forModel(value) === value,
   input: areMessages,
-  toolUse: isBlock,
+  toolUse: (value) => isBlock(value) && value.type === 'tool_use' && typeof value.name === 'string',
   result: (value) => isToolResult(jsonForm(value, 'The result')),
   tools: Array.isArray,
-  options: (value) => {
-    checkOptions('HOOK_ERROR', 'options', value as object, generateFields);
-    return true;
-  },
+  options: (value) => checkOptions('HOOK_ERROR', 'options', value as object, generateFields),
 };
 
 /**
@@ -45,21 +41,19 @@ export function checkEvent(
   event: AgentEvent = returned,
   hook?: string,
 ): void {
-  for (const field of Object.keys(event)) checkField(field, returned, event, hook);
-}
-
-function checkField(field: string, returned: AgentEvent, event: AgentEvent, hook?: string): void {
-  const key = field as 'type';
-  let cause: unknown;
-  try {
-    if (checks[field]?.(returned[key], event[key]) ?? true) return;
-  } catch (thrown) {
-    cause = thrown;
-  }
   const { type } = event;
-  const who = hook ? `Hook "${hook}"` : 'A model, tool or context policy';
-  const why = cause ? ` ${messageOf(cause)}` : '';
-  const message = `${who} must return valid \`${field}\` at ${type}.${why}`;
-  const details = { ...(hook && { hook }), event: type, field };
-  throw new AgentError('HOOK_ERROR', message, { cause, details });
+  for (const field of Object.keys(event)) {
+    const key = field as 'type';
+    let cause: unknown;
+    try {
+      if (checks[field]?.(returned[key], event[key]) !== false) continue;
+    } catch (thrown) {
+      cause = thrown;
+    }
+    const who = hook ? `Hook "${hook}"` : 'A model, tool or context policy';
+    const why = cause ? ` ${messageOf(cause)}` : '';
+    const message = `${who} must return valid \`${field}\` at ${type}.${why}`;
+    const details = { ...(hook && { hook }), event: type, field };
+    throw new AgentError('HOOK_ERROR', message, { cause, details });
+  }
 }
