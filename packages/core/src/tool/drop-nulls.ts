@@ -10,7 +10,7 @@ export function dropNulls(input: JsonValue, paths: readonly Path[]): JsonValue {
   // The place of an error about the whole input says nothing about its fields.
   return without(
     input,
-    paths.filter(({ length }) => length > 0),
+    paths.filter(({ length }) => length),
   );
 }
 

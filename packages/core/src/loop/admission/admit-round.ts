@@ -20,9 +20,10 @@ export interface Round {
 
 /**
  * Runs `admitCall` for each open tool call in order, and stores the results of the tool calls that
- * end here. Returns those that wait for their turn. After a `stop`, admits no further tool call. The `hold` of a middleware may name tool calls
- * that need a decision first. Until they have decisions, all other tool calls stay open, and hooks
- * do not see them.
+ * end here. Returns those that wait for their turn. After a `stop`, admits no further tool call.
+ *
+ * The `hold` of a middleware may name tool calls that need a decision first. Until they have
+ * decisions, all other tool calls stay open, and hooks do not see them.
  */
 export async function admitRound(
   run: Run,

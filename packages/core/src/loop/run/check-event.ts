@@ -16,8 +16,8 @@ const checkSame = (value: unknown, before: unknown): void => {
 };
 
 /**
- * Check for each field that a hook could break. An invalid field would break the log. A check
- * returns false or throws. `before`: the value that the run sent.
+ * Check for each field that a hook could break. An invalid field would break the log. A failed
+ * check returns false or throws. `before`: the value that the run sent.
  */
 const checks: Readonly<Record<string, (value: unknown, before: unknown) => boolean | void>> = {
   type: checkSame,
@@ -50,7 +50,7 @@ export function checkEvent(
     } catch (thrown) {
       cause = thrown;
     }
-    const who = hook ? `Hook "${hook}"` : 'A model, tool or context policy';
+    const who = hook ? `Hook "${hook}"` : 'A model, tool or policy';
     const why = cause ? ` ${messageOf(cause)}` : '';
     const message = `${who} must return valid \`${field}\` at ${type}.${why}`;
     const details = { ...(hook && { hook }), event: type, field };
