@@ -69,7 +69,7 @@ const entries: Readonly<Record<string, Entry>> = {
       EchoMemory: (wrong) => new adapter.EchoMemory(store, 's', wrong),
     },
     others:
-      'BatchCache RunDriver addUsage asOwn checkDecision checkOptions deniedChunks hostedToolOf ' +
+      'BatchCache RunDriver addUsage checkDecision checkOptions deniedChunks hostedToolOf ' +
       'isCutOff isError isQuestion jsonClaim jsonForm logLimit mayAskApproval messagesBefore ' +
       'parseHistory parseMessages prepareCall resumptionOf showFailuresAs timerMs titleOf unfitClaim',
   },

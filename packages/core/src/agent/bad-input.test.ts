@@ -80,6 +80,8 @@ test('the constructor rejects missing options', () => {
 
 test.each<[part: object, message: string]>([
   [{ on: { 'pre-actng': () => {} } }, 'on has no option `pre-actng`. Use `pre-acting`.'],
+  [{ on: { preReasoning: () => {} } }, 'on has no option `preReasoning`. Use `pre-reasoning`.'],
+  [{ on: { post_acting: () => {} } }, 'on has no option `post_acting`. Use `post-acting`.'],
   [
     { on: { 'pre-acting': { handler: () => {} } } },
     'on: pre-acting has no option `handler`. Use `handle`.',

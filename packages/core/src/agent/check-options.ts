@@ -21,7 +21,7 @@ export function checkAgent(options: AgentOptions): void {
 
 const agentFields =
   'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
-  'tools:array|fork()|? toolContext:iterator()|? memory:append()|? use:array|? ' +
+  'tools:array|fork()|? toolContext:iterator()|? memory:append()|? use ' +
   'limits,generate:object|? onLimit,generateId,now:function|? onHookError:fail|ignore|? ' +
   'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
   'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|? retrievalRole:user|system|?';

@@ -81,7 +81,7 @@ test.each<[mistake: string, options: object, message: string]>([
     (key): [string, object, string] => [
       key,
       { [key]: 'x' },
-      `call() has no option \`${key}\`. It is an option of the agent.`,
+      `call() has no option \`${key}\`. Set it on the agent.`,
     ],
   ),
   ['null', null as never, 'The options of call() must be an object; got null.'],

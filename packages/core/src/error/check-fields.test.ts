@@ -46,7 +46,7 @@ test.each([null, undefined, 5, 'x'])(
 test.each<[agentFields: string, advice: string]>([
   ['', 'It has: name, systemPrompt, limits.'],
   ['model:stream()', 'It has: name, systemPrompt, limits.'],
-  ['color:string', 'It is an option of the agent.'],
+  ['color:string', 'Set it on the agent.'],
 ])('checkOptions() rejects an unknown option; options of the agent: "%s"', (others, advice) => {
   const fields = 'name:string systemPrompt:string|? limits:object|?';
   const message = `Here has no option \`color\`. ${advice}`;

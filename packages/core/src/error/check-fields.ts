@@ -54,7 +54,7 @@ function fieldsIn(list: string): readonly Field[] {
 /**
  * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
  * names the most similar option, or all options. `agentFields`: options of the agent. For an
- * unknown option in this list, the error says that it belongs to the agent.
+ * unknown option in this list, the error leads to the agent.
  */
 export function checkOptions(
   code: AgentErrorCode,
@@ -68,17 +68,20 @@ export function checkOptions(
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined || known.includes(key)) continue;
     const isOfAgent = keysIn(agentFields).includes(key);
-    const advice = isOfAgent ? 'It is an option of the agent.' : adviceFor(key, known);
+    const advice = isOfAgent ? 'Set it on the agent.' : adviceFor(key, known);
     throw new AgentError(code, `${where} has no option \`${key}\`. ${advice}`);
   }
   checkFields(code, where, options, fields);
 }
 
-/** Names the option with the longest start in common with `key`, or all options. */
+/**
+ * Names the option with the longest start in common with `key`, or all options. Case, hyphens and
+ * underscores do not count.
+ */
 function adviceFor(key: string, options: readonly string[]): string {
-  for (let end = key.length; end > 2; end--) {
-    const start = key.slice(0, end).toLowerCase();
-    const found = options.find((option) => option.toLowerCase().startsWith(start));
+  const plain = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
+  for (let start = plain(key); start.length > 2; start = start.slice(0, -1)) {
+    const found = options.find((option) => plain(option).startsWith(start));
     if (found) return `Use \`${found}\`.`;
   }
   return `It has: ${options.join(', ')}.`;

@@ -89,7 +89,7 @@ export function checkNew(items: readonly unknown[], conversation: readonly Msg[]
 function repeated(id: string, index: number, before?: number): AgentError {
   const isInInput = before !== undefined;
   const owner = isInInput ? `item ${before}` : 'the conversation';
-  const advice = isInInput ? '' : ', or call without input to continue from that message';
+  const advice = isInInput ? '' : ', or call without input to continue';
   const message = `The id "${id}" of item ${index} of the input belongs to ${owner} already. Use another id${advice}.`;
   const details = { id, index, ...(isInInput && { before }) };
   return new AgentError('INVALID_INPUT', message, { details });
