@@ -1515,7 +1515,7 @@ describe('what remains different', () => {
     for (const name of ['systemPrompt', 'userId', 'sessionId'])
       await expect(agent.call('Hi', { [name]: 'x' })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
-        message: expect.stringContaining('option of the agent'),
+        message: expect.stringContaining('Set it on the agent'),
       });
   });
 

@@ -285,14 +285,15 @@ async function jump(
 }
 
 /**
- * Runs the open tool calls and returns the next move. If the agent call fails, closes the tool
- * calls first. `decisions`: decisions about tool calls of an earlier run.
+ * Runs the open tool calls and returns the next move. `decisions`: decisions about tool calls of an
+ * earlier run.
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
   const asked: Jump[] = [];
   // After a failure, such as a full store, the other tools must stop.
   await runRound(run, decisions, asked).catch((error: unknown) => run.fail(error));
-  if (run.signal.aborted) return recover(run);
+  // `rescue` closes the tool calls.
+  run.signal.throwIfAborted();
   // The message is read here, because a person may have edited its tool calls meanwhile.
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const first = firstOf(asked);

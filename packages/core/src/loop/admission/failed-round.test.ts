@@ -304,6 +304,22 @@ class Refusing extends MemoryStore {
   }
 }
 
+test('if the memory refuses every result, the run closes the tool call only once', async () => {
+  const memory = new InMemoryMemory();
+  const append = memory.append.bind(memory);
+  memory.append = async (messages) => {
+    if (messages.some(({ role }) => role === 'tool')) throw new Error('disk full');
+    return append(messages);
+  };
+  const states: unknown[] = [];
+  const { agent } = setUp([named('first')], {
+    memory,
+    use: [{ on: { 'post-acting': ({ result }) => void states.push(result.state) } }],
+  });
+  await expect(agent.call('Go')).rejects.toThrow('disk full');
+  expect(states).toEqual(['success', 'interrupted']);
+});
+
 test.for(['once', 'for the rest of the run'] as const)(
   'if the store refuses a result %s, each tool call has one result in the end',
   async (how) => {
