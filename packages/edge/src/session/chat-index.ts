@@ -34,9 +34,9 @@ export class ChatIndex {
   /** Returns the conversations, the most recently changed first. */
   list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
-    const last = `SELECT updated_at FROM isoloop_chats WHERE updated_at < ?1
+    const last = `SELECT updated_at FROM isoloop_sessions WHERE updated_at < ?1
       ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1`;
-    const query = `SELECT * FROM isoloop_chats
+    const query = `SELECT * FROM isoloop_sessions
       WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0)
       ORDER BY updated_at DESC, session_id`;
     return [...this.#storage.sql.exec<Row>(query, before, limit)].map(
@@ -56,12 +56,12 @@ export class ChatIndex {
     if (!this.#isMade) {
       const columns = `session_id TEXT PRIMARY KEY, title TEXT,
         created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL`;
-      sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
+      sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_sessions (${columns}) WITHOUT ROWID`);
     }
     this.#isMade = true;
     const changes = 'title = excluded.title, updated_at = excluded.updated_at';
     sql.exec(
-      `INSERT INTO isoloop_chats VALUES (?, ?, ?, ?)
+      `INSERT INTO isoloop_sessions VALUES (?, ?, ?, ?)
         ON CONFLICT (session_id) DO UPDATE SET ${changes}
         WHERE title IS NOT excluded.title OR updated_at <> excluded.updated_at`,
       sessionId,
@@ -73,12 +73,12 @@ export class ChatIndex {
 
   remove(sessionId: string): void {
     if (!this.#exists) return;
-    this.#storage.sql.exec('DELETE FROM isoloop_chats WHERE session_id = ?', sessionId);
+    this.#storage.sql.exec('DELETE FROM isoloop_sessions WHERE session_id = ?', sessionId);
   }
 
   get #exists(): boolean {
     return (
-      [...this.#storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'isoloop_chats'")]
+      [...this.#storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'isoloop_sessions'")]
         .length > 0
     );
   }

@@ -23,6 +23,19 @@ function listNamespace(told: SessionCommand[]): object {
   return { CHAT_SESSION: { idFromName: (name: string) => name, get: () => ({ fetch }) } };
 }
 
+test('a list whose object has the table of an earlier version is empty and can be written', async () => {
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    storage.sql.exec(`CREATE TABLE isoloop_chats (id TEXT PRIMARY KEY, title TEXT,
+      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID`);
+    storage.sql.exec("INSERT INTO isoloop_chats VALUES ('old', NULL, 1, 1)");
+    const list = new ChatIndex(storage);
+    expect(list.list({ limit: 9 })).toEqual([]);
+    const chat = { sessionId: 'new', createdAt: 2, updatedAt: 2 };
+    list.put(chat);
+    expect(list.list({ limit: 9 })).toEqual([chat]);
+  });
+});
+
 test('the session list is updated when a session begins, when it gets its title, and at the end of each answer', async () => {
   await runInDurableObject(stub(), async (_, { storage }) => {
     const told: SessionCommand[] = [];
