@@ -3,6 +3,7 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { isMessage } from '../loop/input/call-input.ts';
 import { checkDecision } from '../loop/input/check-decision.ts';
 import { generateFields } from '../model/generate-fields.ts';
+import { checkTool } from '../tool/check-tool.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
@@ -14,14 +15,12 @@ export function checkAgent(options: AgentOptions): void {
   checkOptions('CONFIGURATION', 'ReActAgent: limits', limits, limitFields);
   checkOptions('CONFIGURATION', 'ReActAgent: generate', generate, generateFields);
   if (!Array.isArray(tools)) return;
-  for (const tool of tools) {
-    checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
-  }
+  tools.forEach(checkTool);
 }
 
 const agentFields =
   'name:string systemPrompt,recoveryMessage,userId,sessionId:string|? model:stream() ' +
-  'tools:array|fork()|? toolContext:iterator()|? memory:append()|? use ' +
+  'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
   'limits,generate:object|? onLimit,generateId,now:function|? onHookError:fail|ignore|? ' +
   'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
   'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|? retrievalRole:user|system|?';
@@ -33,7 +32,7 @@ const limitFields =
  * Throws `CONFIGURATION` for an entry of `use` with a wrong type or an unknown event.
  */
 export function checkUse(options: AgentOptions): void {
-  checkFields('CONFIGURATION', 'ReActAgent', options, 'use:array|?');
+  checkFields('CONFIGURATION', 'The options of ReActAgent', options, 'use:array|?');
   const use: readonly unknown[] = options.use ?? [];
   for (const part of use.flat(Infinity)) checkPart(part as Middleware);
 }
@@ -80,7 +79,7 @@ export function checkCall(options: CallOptions): void {
     checkDecision(item, `Item ${index} of \`decisions\``);
   for (const [index, item] of options.instructions?.entries() ?? []) {
     if (isMessage(item)) continue;
-    const message = `Item ${index} of \`instructions\` is no message. Create it with systemMessage('…').`;
+    const message = `Item ${index} of \`instructions\` is no message. Create messages with systemMessage('…').`;
     throw new AgentError('INVALID_INPUT', message);
   }
 }

@@ -4,6 +4,9 @@ import { dashscope } from '../dashscope.ts';
 import { textOf } from '../message/message-text.ts';
 import { openai } from '../openai.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { retry } from '../middleware/resilience/retry.ts';
+import { joinTools } from '../tool/set/join-tools.ts';
 import { tool } from '../tool/tool.ts';
 import type { CallOptions } from './agent-options.ts';
 import { ReActAgent } from './react-agent.ts';
@@ -57,8 +60,90 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
     () => tool({ name: 'a', description: 'A', input: {}, inputSchema: {} } as never),
     'tool() has no option `inputSchema`. Use `input`.',
   ],
+  [
+    'no options',
+    () => new ReActAgent(undefined as never),
+    'The options of ReActAgent must be an object; got nothing.',
+  ],
+  [
+    'one tool instead of a list',
+    agentWith({ tools: add }),
+    'ReActAgent: tools must be an array or a Toolkit; got an object.',
+  ],
+  [
+    'one tool in joinTools()',
+    () => joinTools(add as never),
+    'joinTools(): source must be an array or a Toolkit; got an object.',
+  ],
+  [
+    'the options of tool() as a tool',
+    agentWith({ tools: [{ name: 'a', description: 'A', input: z.object({}), execute: () => 1 }] }),
+    'A tool made without tool(): schema must be an object; got nothing.',
+  ],
+  [
+    'a tool in the format of OpenAI',
+    agentWith({ tools: [{ type: 'function', function: { name: 'a', parameters: {} } }] }),
+    'A tool made without tool(): name must be a string; got nothing.',
+  ],
+  [
+    'wrapModel that returns nothing',
+    agentWith({ use: [{ wrapModel: () => {} }] }),
+    "wrapModel(): result must be a model such as openai({ model: 'gpt-5' }); got nothing.",
+  ],
+  [
+    'wrapModel that returns a promise',
+    agentWith({ use: [{ wrapModel: async (next: unknown) => next }] }),
+    "wrapModel(): result must be a model such as openai({ model: 'gpt-5' }); got an object.",
+  ],
+  ...['wrapRun', 'wrapTool', 'wrapAnswer', 'wrapLimit'].map(
+    (key): [string, () => unknown, string] => [
+      `${key} that returns nothing`,
+      agentWith({ use: [{ [key]: () => {} }] }),
+      `${key}(): result must be a function; got nothing.`,
+    ],
+  ),
 ])('the error about a common mistake names what is possible: %s', (_mistake, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+});
+
+const lists = 'It has: ';
+
+// An option of another meaning often begins with the same word.
+test.each<[option: string, make: (given: object) => unknown, advice: string]>([
+  ['toolChoice', (given) => agentWith(given)(), lists],
+  ['maxRetries', (given) => openai({ model: 'm', ...given }), lists],
+  ['maxRetries', retry, lists],
+  ['maxSteps', (given) => agentWith({ generate: given })(), lists],
+  ['preReasoning', (given) => agentWith({ use: [{ on: given }] })(), 'Use `pre-reasoning`.'],
+  ['max_tokens', (given) => agentWith({ generate: given })(), 'Use `maxTokens`.'],
+  ['maxOutputTokens', (given) => agentWith({ generate: given })(), 'Use `maxTokens`.'],
+  ['maxIterations', (given) => agentWith({ limits: given })(), 'Use `iterations`.'],
+  ['prompt', (given) => agentWith(given)(), 'Use `systemPrompt`.'],
+  ['systemPromt', (given) => agentWith(given)(), 'Use `systemPrompt`.'],
+  ['api_key', (given) => openai({ model: 'm', ...given }), 'Use `apiKey`.'],
+  ['key', (given) => openai({ model: 'm', ...given }), 'Use `apiKey`.'],
+])('the error about the unknown option %s advises only what is meant', (option, make, advice) => {
+  expect(() => make({ [option]: 1 })).toThrow(`has no option \`${option}\`. ${advice}`);
+});
+
+test.each<[part: string, given: Middleware, message: string]>([
+  ['guard', { guard: () => true as never }, 'guard(): result must be an array; got a boolean.'],
+  ['guard', { guard: () => 'no' as never }, 'guard(): result must be an array; got a string.'],
+  ['recall', { recall: () => 'x' as never }, 'recall(): result must be an array; got a string.'],
+])('a %s that returns a value of a wrong kind fails the call', async (_part, given, message) => {
+  const agent = new ReActAgent({ name: 'a', model, use: [given] });
+  const error = expect.objectContaining({ code: 'CONFIGURATION', message });
+  await expect(agent.call('hi')).rejects.toThrow(error);
+});
+
+test('a call that is not awaited makes the next call fail with advice', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
+  const first = agent.call('one');
+  const message = 'The agent "a" is busy. Await its call, or set whenBusy.';
+  await expect(agent.call('two')).rejects.toThrow(
+    expect.objectContaining({ code: 'AGENT_BUSY', message }),
+  );
+  expect((await first).text).toBe('Fine.');
 });
 
 test.each<[mistake: string, options: object, message: string]>([
@@ -70,7 +155,7 @@ test.each<[mistake: string, options: object, message: string]>([
   [
     'abortSignal',
     { abortSignal: new AbortController().signal },
-    expect.stringMatching(/^call\(\) has no option `abortSignal`. It has: signal, /),
+    'call() has no option `abortSignal`. Use `signal`.',
   ],
   [
     'an unknown option',

@@ -9,6 +9,8 @@ import { ToolList } from '../tool/set/tool-list.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import type { GivenTools, ToolsOf } from '../tool/typed-tool.ts';
 import { abortables } from '../model/abortable.ts';
+import { boundedModel } from '../model/bounded-model.ts';
+import type { ChatModel } from '../model/chat-model.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import { checkAgent, checkCall, checkHook, checkUse } from './check-options.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
@@ -25,13 +27,7 @@ import { checkRounds } from '../loop/input/check-rounds.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
 import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
-import {
-  wrappedAnswer,
-  wrappedCall,
-  wrappedLimit,
-  wrappedModel,
-  wrappedTools,
-} from '../loop/use/wrapped.ts';
+import { boundedSteps, boundedTool, wrapped } from '../loop/use/wrapped.ts';
 import { Outbox } from '../loop/run/outbox.ts';
 import { runOf } from '../loop/run/run-view.ts';
 import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
@@ -41,6 +37,7 @@ import { summarize } from '../loop/limit.ts';
 import { injectCall } from '../loop/input/inject-call.ts';
 import { loop } from '../loop/loop.ts';
 import { perform } from '../loop/perform.ts';
+import { boundedCall } from '../loop/run/bounded-call.ts';
 import type { RunSetup } from '../loop/run/run-setup.ts';
 import { Run } from '../loop/run/run.ts';
 import { logLimit } from '../loop/driver/log-limit.ts';
@@ -93,6 +90,8 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
     const own = set.fork({ presetPriority });
+    const bounds = { now, ...options.limits };
+    const bounded = (model: ChatModel): ChatModel => boundedModel(model, bounds);
     const toSystemMessage = systemMessages(now);
     const more = use.flatMap((part) => part.tools ?? []);
     this.name = name;
@@ -109,11 +108,11 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
       tools: this.tools,
       use,
       policies: use.filter(isPolicy),
-      model: wrappedModel(use, options.model, { now, ...options.limits }),
-      directAnswer: wrappedAnswer(use, directAnswer),
-      onLimit: wrappedLimit(use, options.onLimit ?? summarize()),
-      runTool: wrappedTools(use, runCall),
-      call: wrappedCall(use, (input, context) => loop(runOf(context), input)),
+      model: wrapped(use, 'wrapModel', bounded(options.model), bounded),
+      directAnswer: wrapped(use, 'wrapAnswer', directAnswer, boundedSteps),
+      onLimit: wrapped(use, 'wrapLimit', options.onLimit ?? summarize(), boundedSteps),
+      runTool: wrapped(use, 'wrapTool', runCall, boundedTool),
+      call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input), boundedCall),
       systemMessage: toSystemMessage(options.systemPrompt ?? ''),
       toSystemMessage,
       generateId,
@@ -252,7 +251,10 @@ export class ReActAgent<const G extends GivenTools = GivenTools> {
     run.begin();
     try {
       if (turn && whenBusy === 'reject')
-        run.failure ??= new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
+        run.failure ??= new AgentError(
+          'AGENT_BUSY',
+          `The agent "${this.name}" is busy. Await its call, or set whenBusy.`,
+        );
       if (run.failure) {
         if (run.options.throwOnError !== false) throw run.failure;
         return await perform(run, undefined);

@@ -18,7 +18,7 @@ function setUp(memory = new SessionMemory(new MemoryStore(), 's')) {
 const twice = {
   code: 'INVALID_INPUT',
   message: expect.stringMatching(
-    /^The id "one" of item 2 of the input belongs to item 0 already\. Use another id\.$/,
+    /^The id "one" of item 2 of the input belongs to item 0\. Use another id\.$/,
   ),
   details: { id: 'one', before: 0, index: 2 },
 };
@@ -45,7 +45,7 @@ test.for([
 const known = {
   code: 'INVALID_INPUT',
   message: expect.stringMatching(
-    /^The id "one" of item 1 of the input belongs to the conversation already\. /,
+    /^The id "one" of item 1 of the input belongs to the conversation; a call without /,
   ),
   details: { id: 'one', index: 1 },
 };
@@ -83,7 +83,7 @@ test('after a model failure, call() without input answers the stored question, a
   const agent = new ReActAgent({ name: 'a', model, memory });
   await expect(agent.call(one)).rejects.toThrow('down');
   await expect(agent.call(one)).rejects.toMatchObject({
-    message: expect.stringContaining('call without input to continue'),
+    message: expect.stringContaining('a call without input continues'),
   });
   expect((await agent.call()).text).toBe('A.');
   expect((await agent.messages()).filter(({ id }) => id === 'one')).toHaveLength(1);

@@ -75,16 +75,25 @@ export function checkOptions(
 }
 
 /**
- * Names the option with the longest start in common with `key`, or all options. Case, hyphens and
+ * Names the option that has more or less than `key` in one place, or all options. Case, hyphens and
  * underscores do not count.
  */
 function adviceFor(key: string, options: readonly string[]): string {
   const plain = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
-  for (let start = plain(key); start.length > 2; start = start.slice(0, -1)) {
-    const found = options.find((option) => plain(option).startsWith(start));
-    if (found) return `Use \`${found}\`.`;
+  const given = plain(key);
+  const found = options.find((option) => {
+    const name = plain(option);
+    return isWithin(given, name) || isWithin(name, given);
+  });
+  return found ? `Use \`${found}\`.` : `It has: ${options.join(', ')}.`;
+}
+
+/** Returns whether the longer text is the shorter one with more in one place. */
+function isWithin(short: string, long: string): boolean {
+  for (let at = 0; at <= short.length; at++) {
+    if (long.startsWith(short.slice(0, at)) && long.endsWith(short.slice(at))) return true;
   }
-  return `It has: ${options.join(', ')}.`;
+  return false;
 }
 
 function isKind(given: unknown, kind: string): boolean {
@@ -112,7 +121,7 @@ const wordsFor: Readonly<Record<string, string>> = {
   share: 'a number from 0 to 1',
   'stream()': "a model such as openai({ model: 'gpt-5' })",
   'begin()': 'structured(schema)',
-  'fork()': 'a Toolkit',
+  'schemas()': 'a Toolkit',
   'iterator()': 'an iterable',
 };
 

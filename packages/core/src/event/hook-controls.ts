@@ -1,4 +1,5 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { HookControl } from './hook.ts';
 
@@ -14,7 +15,15 @@ interface ControlOptions {
   isOver(): boolean;
 }
 
-const names = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
+/** The fields of each control's arguments, for `checkFields`. */
+const argumentsOf: Readonly<Record<keyof HookControl, string>> = {
+  stop: '',
+  gotoReasoning: '',
+  jumpTo: 'target:model|tools|end reason:stop|limit|return-direct|stopped-by-hook|?',
+  reject: 'reason:string|?',
+};
+
+const names = Object.keys(argumentsOf) as readonly (keyof HookControl)[];
 
 /**
  * Returns the controls that a hook handler gets for one event. A control throws if the event does
@@ -42,13 +51,16 @@ export function controlsAt(
   return Object.fromEntries(guarded) as unknown as HookControl;
 }
 
-function wrongArgument(name: string, [first, , reason]: readonly unknown[]): string | undefined {
-  if (name === 'reject' && !/string|undefined/.test(typeof first))
-    return 'The reason of `reject` must be a text.';
-  if (name !== 'jumpTo') return undefined;
-  if (!/^(model|tools|end)$/.test(String(first)))
-    return `\`jumpTo\` has no target "${String(first)}". Use "model", "tools" or "end".`;
-  if (reason !== undefined && !/^(stop|limit|return-direct|stopped-by-hook)$/.test(String(reason)))
-    return `A hook cannot end a call with reason "${String(reason)}".`;
-  return undefined;
+/** Returns the message of the error about a wrong argument. */
+function wrongArgument(
+  name: keyof HookControl,
+  [first, , third]: readonly unknown[],
+): string | undefined {
+  const given = { target: first, reason: name === 'reject' ? first : third };
+  try {
+    checkFields('CONFIGURATION', `${name}()`, given, argumentsOf[name]);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }

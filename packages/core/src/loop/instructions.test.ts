@@ -54,6 +54,6 @@ test('instructions that are not messages are refused', async () => {
     });
   const second = [...instructions, { role: 'system', content: 'Be kind.' }] as never;
   await expect(agent.call('Hi', { instructions: second })).rejects.toThrow(
-    "Item 1 of `instructions` is no message. Create it with systemMessage('…').",
+    "Item 1 of `instructions` is no message. Create messages with systemMessage('…').",
   );
 });

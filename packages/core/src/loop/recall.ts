@@ -2,6 +2,7 @@ import type { Msg } from '../message/msg.ts';
 import { asOwn } from '../message/own-message.ts';
 import { abortables } from '../model/abortable.ts';
 import type { Run } from './run/run.ts';
+import { checkReturn } from './use/check-return.ts';
 
 /**
  * Collects the messages that middleware recalls. They are part of each model request of this agent
@@ -15,6 +16,7 @@ export async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
     const recalling = async (): Promise<readonly Msg[]> => part.recall?.(asked, run.context) ?? [];
     try {
       const messages = await abortables(signal)(recalling());
+      checkReturn('recall', messages, 'array');
       run.recalled.push(...messages.map(asOwn));
     } catch (error) {
       if (!run.cut) throw error;

@@ -165,7 +165,7 @@ export function checkAgent(agent: ReActAgent): void {
 }
 
 function busy({ name }: ReActAgent): AgentError {
-  return new AgentError('AGENT_BUSY', `The agent "${name}" is busy.`);
+  return new AgentError('AGENT_BUSY', `The agent "${name}" is busy. Await its call first.`);
 }
 
 function parseState(value: unknown): AgentState {

@@ -8,6 +8,7 @@ import type {
 } from '../message/content-block.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/validation/is-block.ts';
 import { isRecord } from '../message/json/is-record.ts';
+import type { JsonValue } from '../message/json/json.ts';
 import { jsonForm } from '../message/json/json-form.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
 
@@ -56,10 +57,7 @@ export function mayHaveStarted(state: CallState | undefined): boolean {
  * value without a JSON form; the result then says what the tool has to return.
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolResult {
-  const what = `The result of "${toolUse.name}"`;
-  try {
-    if (isError(output)) throw output;
-    const form = jsonForm(output, what);
+  return inJsonForm(toolUse, output, `The result of "${toolUse.name}"`, (form, what) => {
     if (typeof output === 'string') return toolResult(toolUse, output, 'success');
     if (!isToolContent(form)) {
       const result = toolResult(toolUse, JSON.stringify(form) ?? '', 'success');
@@ -69,9 +67,7 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
     if (wrong < 0) return toolResult(toolUse, form.content, 'success');
     const problem = `${what} has an incomplete block at content[${wrong}]`;
     return errorResult(toolUse, `${problem}. Return blocks of text, image, audio, video or file.`);
-  } catch (error) {
-    return errorResult(toolUse, messageOf(error));
-  }
+  });
 }
 
 /**
@@ -79,11 +75,27 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
  * returned anything else, returns an error result that says so.
  */
 export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
-  const what = `The result of a \`wrapTool\` for "${toolUse.name}"`;
+  const wrapper = `The result of a \`wrapTool\` for "${toolUse.name}"`;
+  return inJsonForm(toolUse, result, wrapper, (form: unknown, what) =>
+    isToolResult(form)
+      ? form
+      : errorResult(toolUse, `${what} is not a tool result. Return the result of \`next\`.`),
+  );
+}
+
+/**
+ * Returns what `read` makes of a value's JSON form. An error, and the error of a value without a
+ * JSON form, become an error result. `what`: name of the value in errors.
+ */
+function inJsonForm(
+  toolUse: ToolUse,
+  value: unknown,
+  what: string,
+  read: (form: JsonValue | undefined, what: string) => ToolResult,
+): ToolResult {
   try {
-    const form: unknown = jsonForm(result, what);
-    if (isToolResult(form)) return form;
-    return errorResult(toolUse, `${what} is not a tool result. Return the result of \`next\`.`);
+    if (isError(value)) throw value;
+    return read(jsonForm(value, what), what);
   } catch (error) {
     return errorResult(toolUse, messageOf(error));
   }

@@ -1,7 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../../message/create-message.ts';
 import { isBlock } from '../../message/validation/is-block.ts';
-import type { ToolUse } from '../../message/content-block.ts';
 import { isRecord } from '../../message/json/is-record.ts';
 import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
@@ -73,31 +72,22 @@ export function checkNew(items: readonly unknown[], conversation: readonly Msg[]
   for (const [index, item] of items.entries()) {
     if (!isMessage(item)) continue;
     const { id } = item;
-    if (places.has(id)) throw repeated(id, index, places.get(id));
+    const before = places.get(id);
+    const owner = before === undefined ? conversationOwner : `item ${before}`;
+    if (places.has(id)) throw repeated(id, `item ${index} of the input`, owner, { index, before });
     places.set(id, index);
     for (const call of toolUsesOf(item)) calls.add(call.id);
   }
   if (!calls.size) return;
   const call = conversation.flatMap(toolUsesOf).find(({ id }) => calls.has(id));
-  if (call) throw repeatedCall(call);
+  if (call) throw repeated(call.id, `the tool call ${call.name}`, conversationOwner);
 }
 
-/**
- * `before`: index of the earlier message with this id in the input. Without `before`, the
- * conversation has the message.
- */
-function repeated(id: string, index: number, before?: number): AgentError {
-  const isInInput = before !== undefined;
-  const owner = isInInput ? `item ${before}` : 'the conversation';
-  const advice = isInInput ? '' : ', or call without input to continue';
-  const message = `The id "${id}" of item ${index} of the input belongs to ${owner} already. Use another id${advice}.`;
-  const details = { id, index, ...(isInInput && { before }) };
-  return new AgentError('INVALID_INPUT', message, { details });
-}
+const conversationOwner = 'the conversation; a call without input continues it';
 
-function repeatedCall({ id, name }: ToolUse): AgentError {
-  const message = `The id "${id}" of a tool call belongs to the conversation already (${name}). Use another id.`;
-  return new AgentError('INVALID_INPUT', message, { details: { id } });
+function repeated(id: string, what: string, owner: string, details?: object): AgentError {
+  const message = `The id "${id}" of ${what} belongs to ${owner}. Use another id.`;
+  return new AgentError('INVALID_INPUT', message, { details: { id, ...details } });
 }
 
 /**

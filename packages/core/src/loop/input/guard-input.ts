@@ -5,6 +5,8 @@ import type { Decision } from '../../event/pending-call.ts';
 import { checkNew, type CallInput } from './call-input.ts';
 import type { Claim } from './claim.ts';
 import type { Run } from '../run/run.ts';
+import { checkReturn } from '../use/check-return.ts';
+import type { Rejection } from '../use/middleware.ts';
 
 /**
  * Passes messages through the guards and returns the messages that the last guard returned. Rejects
@@ -19,8 +21,9 @@ export async function guardInput(run: Run, input: readonly Msg[]): Promise<reado
     const judging = part.guard(given, run.guarding);
     const verdict = (await run.waits.code(judging)) ?? given;
     run.signal.throwIfAborted();
-    if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
-    given = verdict;
+    if ('error' in Object(verdict)) throw AgentError.fromJSON((verdict as Rejection).error);
+    checkReturn('guard', verdict, 'array');
+    given = verdict as readonly Msg[];
   }
   return given;
 }

@@ -1,63 +1,47 @@
-import { boundedModel, type ModelBounds } from '../../model/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { isSuspension, type RunCall } from '../../tool/run-call.ts';
 import { interruptedResult, wrappedResult } from '../../tool/tool-result.ts';
 import type { DirectAnswer } from '../direct-answer.ts';
 import type { OnLimit } from '../limit.ts';
 import type { LoopSteps } from '../loop-steps.ts';
-import { boundedCall } from '../run/bounded-call.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { runOf } from '../run/run-view.ts';
 import { Waits } from '../run/waits.ts';
+import { checkReturn } from './check-return.ts';
 import type { AgentCall, Middleware } from './middleware.ts';
 
-// Each wrapper has its own bound. If a wrapper hangs after an abort, the outer wrappers still end
-// and can release their resources.
+/** What middleware can wrap, by the name of the wrapper. */
+interface Wrapped {
+  readonly wrapRun: AgentCall;
+  readonly wrapModel: ChatModel;
+  readonly wrapTool: RunCall;
+  readonly wrapAnswer: DirectAnswer;
+  readonly wrapLimit: OnLimit;
+}
 
 /**
- * Wraps an agent call in the middleware. In this file, the first middleware is always the outermost
- * wrapper.
+ * Wraps an agent call, a model or another part of an agent in the middleware. The first middleware
+ * is the outermost wrapper. Each wrapper has its own bound. If a wrapper hangs after an abort, the
+ * outer wrappers still end and can release their resources. Throws `CONFIGURATION` if a wrapper
+ * returns something else than it has to wrap.
  */
-export function wrappedCall(use: readonly Middleware[], inner: AgentCall): AgentCall {
-  return use.reduceRight(
-    (next, part) => (part.wrapRun ? boundedCall(part.wrapRun(next)) : next),
-    inner,
-  );
-}
-
-export function wrappedModel(
+export function wrapped<K extends keyof Wrapped>(
   use: readonly Middleware[],
-  model: ChatModel,
-  bounds: ModelBounds,
-): ChatModel {
-  return use.reduceRight(
-    (next, part) => (part.wrapModel ? boundedModel(part.wrapModel(next), bounds) : next),
-    boundedModel(model, bounds),
-  );
+  key: K,
+  inner: Wrapped[K],
+  bounded: (made: Wrapped[K]) => Wrapped[K],
+): Wrapped[K] {
+  const kind = typeof inner === 'function' ? 'function' : 'stream()';
+  return use.reduceRight((next, part) => {
+    const wrap = part[key] as ((next: Wrapped[K]) => Wrapped[K]) | undefined;
+    if (!wrap) return next;
+    const made = wrap.call(part, next);
+    checkReturn(key, made, kind);
+    return bounded(made);
+  }, inner);
 }
 
-export function wrappedTools(use: readonly Middleware[], inner: RunCall): RunCall {
-  return use.reduceRight(
-    (next, part) => (part.wrapTool ? boundedTool(part.wrapTool(next)) : next),
-    inner,
-  );
-}
-
-export function wrappedAnswer(use: readonly Middleware[], inner: DirectAnswer): DirectAnswer {
-  return use.reduceRight(
-    (next, part) => (part.wrapAnswer ? boundedSteps(part.wrapAnswer(next)) : next),
-    inner,
-  );
-}
-
-export function wrappedLimit(use: readonly Middleware[], inner: OnLimit): OnLimit {
-  return use.reduceRight(
-    (next, part) => (part.wrapLimit ? boundedSteps(part.wrapLimit(next)) : next),
-    inner,
-  );
-}
-
-function boundedTool(runTool: RunCall): RunCall {
+export function boundedTool(runTool: RunCall): RunCall {
   return async (call, options) => {
     const { signal } = options;
     const waits = new Waits(signal);
@@ -75,6 +59,6 @@ function boundedTool(runTool: RunCall): RunCall {
 
 type WithSteps<T> = (context: RunContext, steps: LoopSteps) => T;
 
-function boundedSteps<T>(work: WithSteps<T | Promise<T>>): WithSteps<Promise<T>> {
+export function boundedSteps<T>(work: WithSteps<T | Promise<T>>): WithSteps<Promise<T>> {
   return async (context, steps) => runOf(context).waits.steps(work(context, steps));
 }

@@ -18,7 +18,7 @@ export function joinTools<const G extends readonly GivenTools[]>(
   ...sources: G
 ): ToolSet<ToolsOf<G[number]>> {
   for (const source of sources)
-    checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|fork()');
+    checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|schemas()');
   const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {

@@ -3,6 +3,7 @@ import { checkFields, checkOptions } from '../../error/check-fields.ts';
 import type { JsonObject } from '../../message/json/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
+import { checkTool } from '../check-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
@@ -65,7 +66,7 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
    * tool has the name or one of the tool's groups does not exist.
    */
   add(tool: Tool): void {
-    checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
+    checkTool(tool);
     const { name, groups = [] } = tool;
     if (this.#tools.has(name))
       throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
