@@ -170,12 +170,12 @@ test('the template "assistant" begins new chats, lists all, and shows the same o
   const openChat = (name: string) => page.getByRole('link', { name }).click();
   await ask(page, 'One');
   await shows(page, 'scripted stand-in');
-  await openChat('New chat');
+  await openChat('New conversation');
   await expect.poll(() => sections(page)).toEqual([]);
   await isReady(page);
   await ask(page, 'Two');
   await shows(page, 'scripted stand-in');
-  await expect.poll(chats).toEqual(['New chat', 'Two', 'One']);
+  await expect.poll(chats).toEqual(['New conversation', 'Two', 'One']);
   await page.reload();
   await shows(page, 'Two');
   await openChat('One');
@@ -308,12 +308,12 @@ test('the template "both" has a stand-in in both places without a key, and decid
   await press(page, 'Deny');
   await shows(page, 'was denied.');
   await isReady(page);
-  await page.getByRole('link', { name: 'New chat' }).click();
+  await page.getByRole('link', { name: 'New conversation' }).click();
   await expect.poll(() => sections(page)).toEqual([]);
   await ask(page, 'Please fail');
   await shows(page, 'failed. Error: The arguments');
   const chats = () => page.getByRole('navigation').getByRole('link').allInnerTexts();
-  await expect.poll(chats).toEqual(['New chat', 'Please fail', 'What time is it?']);
+  await expect.poll(chats).toEqual(['New conversation', 'Please fail', 'What time is it?']);
 });
 
 test('the template "both" says where the key is if the model refuses it, in both places', async () => {
@@ -374,7 +374,7 @@ test.each([
     const offered = (shown: Page) => shown.getByLabel('Answer in').isEnabled();
     await shows(page, 'I am the offline');
     expect(await offered(page)).toBe(false);
-    expect(await page.getByText('You can move when the answer has ended.').count()).toBe(1);
+    expect(await page.getByText('You can change this when the answer has ended.').count()).toBe(1);
     const other = await context.newPage();
     await other.goto(url);
     await shows(other, question);

@@ -1,16 +1,16 @@
 import { useAgentChat } from '@isoloop/web-worker/react';
-import type { Assistant } from './agent.ts';
-import { Chats, useChatId } from './chats.tsx';
+import { ConversationList, useSessionId } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
+import type { Assistant } from './worker.ts';
 
-const worker = new Worker(new URL('./agent.ts', import.meta.url), { type: 'module' });
+const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
 
 export function Chat() {
-  const sessionId = useChatId();
+  const sessionId = useSessionId();
   const chat = useAgentChat<Assistant>(worker, { sessionId, listSessions: true });
   return (
     <main>
-      <Chats list={chat.sessions.list} current={sessionId} />
+      <ConversationList list={chat.sessions.list} current={sessionId} />
       <Conversation chat={chat} />
     </main>
   );

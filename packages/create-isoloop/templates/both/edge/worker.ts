@@ -5,7 +5,7 @@ import { bearerToken, createAgentHandler, DurableStore, type Caller } from '@iso
 import { llmProxy } from '@isoloop/edge/llm';
 import { Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { assistant, nextStep } from '../src/assistant.ts';
+import { createAgent, nextStep } from '../src/agent.ts';
 import { remoteStore } from '../src/remote-store.ts';
 import { standIn } from '../src/stand-in.ts';
 
@@ -14,23 +14,22 @@ interface Env {
   readonly MODEL_URL: string;
   readonly OPENAI_API_KEY?: string;
   readonly CLIENT_TOKEN: string;
-  readonly CHAT_KV: KVNamespace;
   readonly CHAT_SESSION: DurableObjectNamespace;
   readonly CONVERSATIONS: DurableObjectNamespace<Conversations>;
 }
 
 type Entries = readonly (readonly [string, string])[];
 
-/** The conversations of one user, for the agents in tabs and at the edge. */
+/** Keeps the conversations of one user, for the agents in tabs and at the edge. */
 export class Conversations extends DurableObject<Env> {
   readonly #store = new DurableStore(this.ctx.storage);
 
   /** Runs a method of the store. Returns its result as JSON text. */
-  async run(method: string, args: readonly unknown[]): Promise<string> {
-    return JSON.stringify((await this.#run(method, args)) ?? null);
+  async call(method: string, args: readonly unknown[]): Promise<string> {
+    return JSON.stringify((await this.#call(method, args)) ?? null);
   }
 
-  async #run(method: string, [first, ...more]: readonly unknown[]): Promise<unknown> {
+  async #call(method: string, [first, ...more]: readonly unknown[]): Promise<unknown> {
     switch (method) {
       case 'getMany':
         return [...(await this.#store.getMany(first as string[]))];
@@ -53,19 +52,19 @@ export class Conversations extends DurableObject<Env> {
 const chooseModel = ({ MODEL: model, MODEL_URL: baseURL, OPENAI_API_KEY: apiKey }: Env) =>
   apiKey ? openai({ baseURL, model, apiKey }) : standIn(nextStep);
 const authorize = bearerToken((env: Env) => ({ me: env.CLIENT_TOKEN }));
-const run = (env: Env, user: string, method: string, args: readonly unknown[]) =>
-  env.CONVERSATIONS.getByName(user).run(method, args);
+const callStore = (env: Env, user: string, method: string, args: readonly unknown[]) =>
+  env.CONVERSATIONS.getByName(user).call(method, args);
 
 const handler = createAgentHandler<Env>({
   authorize,
-  agent: ({ env, sessionId, memory }) => assistant(chooseModel(env), memory, sessionId),
-  memory: ({ env, user, sessionId }) =>
-    new SessionMemory(
-      remoteStore(
-        async (method, args) => JSON.parse(await run(env, user, method, args)) as unknown,
-      ),
-      sessionId,
-    ),
+  agent: ({ env, sessionId, memory }) =>
+    createAgent({ sessionId, memory, model: chooseModel(env) }),
+  memory: ({ env, user, sessionId }) => {
+    const store = remoteStore(
+      async (method, args) => JSON.parse(await callStore(env, user, method, args)) as unknown,
+    );
+    return new SessionMemory(store, sessionId);
+  },
   // The model for the agent in the tab.
   llm: llmProxy({
     models: ['default'],
@@ -77,7 +76,7 @@ const handler = createAgentHandler<Env>({
   }),
 });
 
-/** Runs the turns of one conversation. A page that is loaded again continues to read them. */
+/** Runs the turns of one conversation. After a reload, a page continues to read them. */
 export const ChatSession = handler.Session;
 
 const app = new Hono<{ Bindings: Env; Variables: Caller }>();
@@ -90,7 +89,7 @@ const onlyUsers = createMiddleware<{ Bindings: Env; Variables: Caller }>(async (
 app.get('/access', onlyUsers, (c) => c.json({ hasKey: Boolean(c.env.OPENAI_API_KEY) }));
 app.post('/store/:method', onlyUsers, async (c) => {
   const args = await c.req.json<readonly unknown[]>();
-  return c.body(await run(c.env, c.get('user'), c.req.param('method'), args));
+  return c.body(await callStore(c.env, c.get('user'), c.req.param('method'), args));
 });
 app.route('/', handler);
 export default app;

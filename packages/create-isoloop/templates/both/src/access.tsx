@@ -1,6 +1,6 @@
 import { useEffect, useState, type ReactNode } from 'react';
 
-/** Answer of the endpoint to a right token. */
+/** Access of a user whose token is valid. */
 export type Access = {
   readonly token: string;
   /** Whether the endpoint has a key for the model. */
@@ -11,16 +11,16 @@ export type Access = {
 export function WithAccess({ children }: { readonly children: (access: Access) => ReactNode }) {
   const [access, setAccess] = useState<Access>();
   const [problem, setProblem] = useState(localStorage['token'] ? undefined : '');
-  const enter = (token: string) =>
+  const submit = (token: string) =>
     checkToken(token).then(setAccess, (error: Error) => setProblem(error.message));
   useEffect(() => {
     const token: string | undefined = localStorage['token'];
-    if (token) void enter(token);
+    if (token) void submit(token);
   }, []);
   if (access) return children(access);
   if (problem === undefined) return <p role="status">Checking the token…</p>;
   return (
-    <form action={(fields) => enter(String(fields.get('token')))}>
+    <form action={(fields) => submit(String(fields.get('token')))}>
       <input name="token" aria-label="Your token" placeholder="Token from .dev.vars" required />
       <button>Enter</button>
       {problem && <p role="alert">{problem}</p>}
@@ -28,8 +28,8 @@ export function WithAccess({ children }: { readonly children: (access: Access) =
   );
 }
 
-/** Forgets the token, and asks for another one. */
-export function leave(): void {
+/** Forgets the token and loads the page again, which asks for another one. */
+export function forgetToken(): void {
   localStorage.removeItem('token');
   location.reload();
 }

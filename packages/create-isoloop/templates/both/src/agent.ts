@@ -1,18 +1,23 @@
-import { SessionMemory } from '@isoloop/core';
-import { openai } from '@isoloop/core/openai';
-import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
-import type { Access } from './access.tsx';
-import { assistant, nextStep } from './assistant.ts';
-import { edgeStore } from './edge-store.ts';
-import { standIn } from './stand-in.ts';
+import { ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
+import { tools } from './tools.ts';
 
-const exposed = exposeAgent(({ sessionId, options }: AgentSetup<Access>) => {
-  const { token, hasKey } = options;
-  const model = hasKey
-    ? // The endpoint adds the key of the model.
-      openai({ baseURL: '/llm/v1', model: 'default', apiKey: token })
-    : standIn(nextStep);
-  return assistant(model, new SessionMemory(edgeStore(token), sessionId), sessionId);
-});
+interface AgentOptions {
+  readonly sessionId: string;
+  readonly memory: Memory;
+  readonly model: ChatModel;
+}
 
-export type Assistant = typeof exposed;
+/** Creates the agent. It is the same in the tab and at the edge. */
+export const createAgent = ({ sessionId, memory, model }: AgentOptions) =>
+  new ReActAgent({
+    name: 'assistant',
+    systemPrompt: 'You are a helpful assistant. Answer briefly.',
+    sessionId,
+    memory,
+    model,
+    tools,
+  });
+
+/** Text of the stand-in that says how to get a real model. */
+export const nextStep =
+  'Put your key into the file .dev.vars, start `npm run dev` again, and load this page again.';

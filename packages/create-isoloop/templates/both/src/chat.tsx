@@ -1,13 +1,13 @@
 import { listSessions, type SessionInfo } from '@isoloop/core';
 import { agentEndpoint, useAgentChat } from '@isoloop/web-worker/react';
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { leave, WithAccess, type Access } from './access.tsx';
-import type { Assistant } from './agent.ts';
-import { Chats, useChatId } from './chats.tsx';
+import { forgetToken, WithAccess, type Access } from './access.tsx';
+import { ConversationList, useSessionId } from './conversation-list.tsx';
 import { Conversation } from './conversation.tsx';
 import { edgeStore } from './edge-store.ts';
+import type { Assistant } from './worker.ts';
 
-const worker = new Worker(new URL('./agent.ts', import.meta.url), { type: 'module' });
+const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
 
 const hint =
   'The endpoint’s log says more. The key and the token of `npm run dev` are in .dev.vars.';
@@ -29,20 +29,21 @@ export function Chat() {
   );
 }
 
-/** One chat. Each question is answered where the reader chooses. */
+/** Shows the conversation in the page's address. The user chooses where the agent answers. */
 function OpenChat({ access }: { readonly access: Access }) {
-  const sessionId = useChatId();
+  const sessionId = useSessionId();
   const [place, move] = usePlace(sessionId);
   return <ChatIn key={place} place={place} onMove={move} access={access} sessionId={sessionId} />;
 }
 
+/** Shows the conversation with the agent of one place. */
 function ChatIn({ access, sessionId, place, onMove }: PlaceProps) {
   const headers = { authorization: `Bearer ${access.token}` };
   const source = place === 'tab' ? worker : agentEndpoint('/api/chat', { headers });
   const chat = useAgentChat<Assistant>(source, { sessionId, options: access });
   return (
     <>
-      <Chats list={useList(access, chat.isBusy)} current={sessionId} />
+      <ConversationList list={useConversations(access, chat.isBusy)} current={sessionId} />
       <label>
         Answer in{' '}
         <select
@@ -54,16 +55,16 @@ function ChatIn({ access, sessionId, place, onMove }: PlaceProps) {
           <option value="tab">this tab</option>
           <option value="edge">the edge</option>
         </select>{' '}
-        {chat.isBusy && <small>You can move when the answer has ended.</small>}
+        {chat.isBusy && <small>You can change this when the answer has ended.</small>}
       </label>{' '}
-      <button onClick={leave}>Other token</button>
+      <button onClick={forgetToken}>Other token</button>
       <Conversation chat={chat} hint={hint} />
     </>
   );
 }
 
-/** Returns the chats of both places. Loads them when an answer begins and ends. */
-function useList({ token }: Access, isBusy: boolean) {
+/** Returns the list of all conversations. Loads it when an answer begins and ends. */
+function useConversations({ token }: Access, isBusy: boolean) {
   const [list, setList] = useState<readonly SessionInfo[]>([]);
   useEffect(() => {
     // After a failure, the list stays as it is.
@@ -72,13 +73,16 @@ function useList({ token }: Access, isBusy: boolean) {
   return list.toSorted((one, other) => other.updatedAt - one.updatedAt);
 }
 
-/** All tabs use the same place for a chat, because they show the same messages. */
+/**
+ * Returns the place of a conversation, and a function that moves it. All tabs use the same place,
+ * because they show the same messages.
+ */
 function usePlace(sessionId: string): readonly [Place, (place: Place) => void] {
   const key = `place:${sessionId}`;
   const place = useSyncExternalStore<Place>(watchStorage, () => localStorage[key] ?? 'tab');
   const move = (next: Place): void => {
     localStorage[key] = next;
-    // The browser tells only the other tabs.
+    // The browser sends this event only to the other tabs.
     dispatchEvent(new Event('storage'));
   };
   return [place, move];

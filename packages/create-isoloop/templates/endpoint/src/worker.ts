@@ -16,7 +16,7 @@ const chooseModel = ({ MODEL: model, MODEL_URL: baseURL, OPENAI_API_KEY: apiKey 
     ? openai({ baseURL, model, apiKey })
     : standIn('Put your key into the file .dev.vars, and start `npm run dev` again.');
 
-/** A page gets the types of the tools from it: `useAgentChat<typeof assistant>`. */
+/** Creates the agent. `useAgentChat<typeof assistant>` gives a page the types of its tools. */
 export const assistant = ({ env, sessionId, memory }: AgentSetup<Env>) =>
   new ReActAgent({
     name: 'assistant',

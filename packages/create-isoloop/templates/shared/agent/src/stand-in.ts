@@ -1,11 +1,11 @@
 import { outputText, textOf, toolResultsOf, type ChatModel } from '@isoloop/core';
 
-/** Tool calls of the stand-in, by words of the question. */
+/** Tool calls of the stand-in. A question that matches the pattern gets the call. */
 const calls = [
-  { words: /time/i, name: 'time_in', input: { zone: 'Asia/Tokyo' } },
-  { words: /lots/i, name: 'draw_lots', input: { names: ['Ann', 'Bob', 'Cem'] } },
+  { pattern: /time/i, name: 'time_in', input: { zone: 'Asia/Tokyo' } },
+  { pattern: /lots/i, name: 'draw_lots', input: { names: ['Ann', 'Bob', 'Cem'] } },
   // The tool does not know this zone, so the call fails.
-  { words: /fail/i, name: 'time_in', input: { zone: 'Mars/Olympus' } },
+  { pattern: /fail/i, name: 'time_in', input: { zone: 'Mars/Olympus' } },
 ];
 
 const examples = 'Ask for “the time”, “lots” (you have to approve it), or a call that “fails”.';
@@ -22,7 +22,7 @@ export function standIn(nextStep: string): ChatModel {
     async *stream({ messages }) {
       const asked = messages.findLastIndex(({ role }) => role === 'user');
       const results = messages.slice(asked + 1).flatMap(toolResultsOf);
-      const call = calls.find(({ words }) => words.test(textOf(messages[asked]!)));
+      const call = calls.find(({ pattern }) => pattern.test(textOf(messages[asked]!)));
       if (call && results.length === 0) {
         const { name, input } = call;
         const id = crypto.randomUUID();

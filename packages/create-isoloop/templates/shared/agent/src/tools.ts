@@ -17,5 +17,5 @@ const drawLots = tool({
   execute: ({ names }) => ({ drawn: names[Math.floor(Math.random() * names.length)] }),
 });
 
-/** The tools of the agent. Put your own ones here. */
+/** The tools of the agent. Add your own here. */
 export const tools = [timeIn, drawLots];

@@ -1,16 +1,16 @@
 import type { AgentChatHelpers, AgentUIMessage } from '@isoloop/web-worker/react';
 import { useState } from 'react';
-import type { Assistant } from './agent.ts';
 import { Part } from './part.tsx';
+import type { Assistant } from './worker.ts';
 
 interface ConversationProps {
   readonly chat: AgentChatHelpers<AgentUIMessage<Assistant>>;
-  /** What the reader can do about the error. */
+  /** Advice to the user, shown after an error. */
   readonly hint?: string;
 }
 
-const words = {
-  loading: 'Loading the chat…',
+const statusTexts = {
+  loading: 'Loading the conversation…',
   submitted: 'Waiting for the model…',
   streaming: 'Answering…',
   'other-tab': 'Answering a question of another tab…',
@@ -19,7 +19,7 @@ const words = {
   error: '',
 };
 
-/** Shows the messages of a chat, its error, and a form for the next message. */
+/** Shows the messages of a conversation, its error, and a form for the next message. */
 export function Conversation({ chat, hint }: ConversationProps) {
   const [text, setText] = useState('');
   const { messages, sendMessage, resumeStream, stop, isBusy, status, error, approvals } = chat;
@@ -42,7 +42,7 @@ export function Conversation({ chat, hint }: ConversationProps) {
           ))}
         </section>
       ))}
-      <p role="status">{words[status]}</p>
+      <p role="status">{statusTexts[status]}</p>
       {(error || isUnanswered) && (
         <p role="alert">
           {error?.message ?? 'This question has no answer.'} {hint}{' '}

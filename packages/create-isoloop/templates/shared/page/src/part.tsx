@@ -1,12 +1,12 @@
 import type { AgentApproval, AgentUIMessage } from '@isoloop/web-worker/react';
 import { getToolName, isToolUIPart } from 'ai';
-import type { Assistant } from './agent.ts';
+import type { Assistant } from './worker.ts';
 
 type AnyPart = AgentUIMessage<Assistant>['parts'][number];
 
 interface PartProps {
   readonly part: AnyPart;
-  /** Whether the answer with this part is on its way. */
+  /** Whether the agent still works on the answer with this part. */
   readonly isRunning: boolean;
   readonly approvals: readonly AgentApproval[];
 }
@@ -31,7 +31,7 @@ export function Part({ part, isRunning, approvals }: PartProps) {
   );
 }
 
-/** `isOpen`: whether the call can still go on. */
+/** Describes the state of a tool call. `isOpen`: whether the call may still get a result. */
 function stateOf(part: Extract<AnyPart, { toolCallId: string }>, isOpen: boolean): string {
   if (part.approval?.approved === false) return 'was denied.';
   switch (part.state) {

@@ -1,15 +1,15 @@
 import { useSyncExternalStore } from 'react';
 
-interface ChatsProps {
+interface ConversationListProps {
   readonly list: readonly { readonly sessionId: string; readonly title?: string }[] | undefined;
   readonly current: string;
 }
 
-/** Links to a new chat and to all chats. */
-export function Chats({ list = [], current }: ChatsProps) {
+/** Shows a link to each conversation, and one to a new conversation. */
+export function ConversationList({ list = [], current }: ConversationListProps) {
   return (
     <nav>
-      <a href={`#${crypto.randomUUID()}`}>New chat</a>
+      <a href={`#${crypto.randomUUID()}`}>New conversation</a>
       {list.map(({ sessionId, title = 'Untitled' }) => (
         <a key={sessionId} href={`#${sessionId}`} aria-current={sessionId === current && 'page'}>
           {title}
@@ -19,8 +19,8 @@ export function Chats({ list = [], current }: ChatsProps) {
   );
 }
 
-/** Returns the id in the page's address, so that a reload shows the same chat. */
-export function useChatId(): string {
+/** Returns the session id in the page's address, so that a reload shows the same conversation. */
+export function useSessionId(): string {
   return useSyncExternalStore(watchHash, () => location.hash.slice(1) || 'first');
 }
 

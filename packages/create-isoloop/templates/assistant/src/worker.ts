@@ -22,5 +22,5 @@ const assistant = exposeAgent(
     }),
 );
 
-/** The page gets the types of the tools from it. */
+/** Type of the agent, with the types of its tools for the page. */
 export type Assistant = typeof assistant;
