@@ -30,10 +30,11 @@ export function checkSettings(settings: HandlerSettings): void {
 
 const where = 'createAgentHandler()';
 
+/** Fields of `HandlerSettings` for `checkOptions`. */
 const fields =
-  'agent:function authorize,memory,jsonSchema,rateLimit:function|? cors,models:array|? clientSettings:array thinking:boolean store ' +
-  'events:boolean|? systemMessages:as-user|keep|? approvals:at-least-once|? limits,sessions:object|? ' +
-  'secrets:array|function|? llm:routes()|?';
+  'agent:function authorize,memory,jsonSchema,rateLimit:function|? cors,models:array|? ' +
+  'clientSettings:array thinking:boolean store events:boolean|? systemMessages:as-user|keep|? ' +
+  'approvals:at-least-once|? limits,sessions:object|? secrets:array|function|? llm:routes()|?';
 
 /**
  * Maximum of `sessions.heartbeatMs`, in milliseconds. The runtime puts a Durable Object to sleep

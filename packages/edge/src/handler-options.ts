@@ -124,14 +124,14 @@ export interface AgentHandlerOptions<
    */
   readonly systemMessages?: 'as-user' | 'keep';
   /**
-   * Model settings that a `/v1` client may choose for each reply of the run. A request with another
-   * one gets 400 `INVALID_INPUT`, unless its value is the usual one.
+   * Model settings that a `/v1` client may choose for each reply of the run. A request with any
+   * other setting gets 400 `INVALID_INPUT`, unless the value changes nothing.
    * @default ['maxTokens', 'temperature']
    */
   readonly clientSettings?: readonly ClientSetting[];
   /**
-   * Whether `/v1` shows the model's thinking, in streams and in whole answers. Chat completions have
-   * it as `reasoning_content`, responses as summaries in `reasoning` items.
+   * Whether `/v1` shows the model's thinking, in streams and in whole answers. Chat completions
+   * have it as `reasoning_content`, responses as summaries in `reasoning` items.
    * @default true
    */
   readonly thinking?: boolean;

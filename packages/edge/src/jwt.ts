@@ -139,9 +139,10 @@ export function jwt<Env extends object = object>(
   };
 }
 
+/** Fields of `JwtOptions` for `checkOptions`. */
 const fields =
-  'issuer audience user:function|? clockTolerance:count|? secret:function|? jwksUrl algorithms:array|? ' +
-  'fetch:function|? timeoutMs keepKeysMs';
+  'issuer audience user:function|? clockTolerance:count|? secret:function|? jwksUrl ' +
+  'algorithms:array|? fetch:function|? timeoutMs keepKeysMs';
 
 /** Returns whether the issuer's keys cannot be used, so that nothing is known about the token. */
 function isOfKeys({ code }: errors.JOSEError): boolean {

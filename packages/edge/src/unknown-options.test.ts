@@ -3,7 +3,7 @@ import * as edge from './index.ts';
 import * as jwts from './jwt.ts';
 import * as llms from './llm.ts';
 
-// The options have a type that fits each function.
+// A value of the type `never` fits the options of each function.
 type Wrong = never;
 
 interface Entry {

@@ -3,7 +3,7 @@ import * as page from './index.ts';
 import * as react from './react.ts';
 import * as worker from './worker.ts';
 
-// The options have a type that fits each function.
+// A value of the type `never` fits the options of each function.
 type Wrong = never;
 
 interface Entry {

@@ -7,7 +7,7 @@ import type { HandlerSettings } from '../handler-options.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { withoutSystem } from './completion-messages.ts';
 import { readSettings } from './model-settings.ts';
-import { callFields, pick } from './request-fields.ts';
+import { callFieldNames, pick } from './request-fields.ts';
 import { readResponseFormat } from './response-format.ts';
 
 /** Settings for the answer to a request of chat completions or of the Responses API. */
@@ -31,13 +31,13 @@ export type CallSettings = Pick<
 >;
 
 /** Returns the fields that `readCall` reads. A queued turn stores them. */
-export function callFieldsOf(body: RequestBody, api: OpenAiApi): RequestBody {
-  return { api, ...pick(body, callFields[api]) };
+export function callFields(body: RequestBody, api: OpenAiApi): RequestBody {
+  return { api, ...pick(body, callFieldNames[api]) };
 }
 
 /**
- * Reads the settings for the answer to a request, from its `callFieldsOf`. Throws `INVALID_INPUT`,
- * with the field's name, for an invalid field.
+ * Reads the settings for the answer to a request. `body`: result of `callFields`. Throws
+ * `INVALID_INPUT`, with the field's name, for an invalid field.
  */
 export function readCall(body: RequestBody, settings: CallSettings): CompletionCall {
   const { jsonSchema, systemMessages } = settings;

@@ -112,8 +112,8 @@ export function checkConversation(
 
 /**
  * Converts a client's system messages to user messages, so that the model does not treat them as
- * the agent's own prompt. Marks them, so that `asOwn` does not make them the library's own and
- * `titleOf` prefers other messages.
+ * the agent's own prompt. The mark `bypassHistory: false` keeps `asOwn` from treating them as the
+ * library's own messages, and makes `titleOf` prefer other messages.
  */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
   return messages.map((message) =>

@@ -10,26 +10,26 @@ export type ClientSetting = (typeof clientSettings)[number];
 
 interface NumberSetting {
   readonly name: Exclude<ClientSetting, 'stop'>;
-  /** Names in the body of a request. The first one that is set counts. */
+  /** Names in a request. If several are set, the first one counts. */
   readonly fields: readonly string[];
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly isWhole?: boolean;
-  /** Value of clients that send all settings. It changes nothing, so it is always accepted. */
-  readonly usual?: number;
+  /** Value that changes nothing. It is always accepted, because some clients send all settings. */
+  readonly neutral?: number;
 }
 
 const numbers: readonly NumberSetting[] = [
   {
     name: 'maxTokens',
     fields: ['max_output_tokens', 'max_completion_tokens', 'max_tokens'],
-    least: 1,
-    most: 2 ** 53,
+    min: 1,
+    max: 2 ** 53,
     isWhole: true,
   },
-  { name: 'temperature', fields: ['temperature'], least: 0, most: 2, usual: 1 },
-  { name: 'topP', fields: ['top_p'], least: 0, most: 1, usual: 1 },
-  { name: 'seed', fields: ['seed'], least: -(2 ** 63), most: 2 ** 63, isWhole: true },
+  { name: 'temperature', fields: ['temperature'], min: 0, max: 2, neutral: 1 },
+  { name: 'topP', fields: ['top_p'], min: 0, max: 1, neutral: 1 },
+  { name: 'seed', fields: ['seed'], min: -(2 ** 63), max: 2 ** 63, isWhole: true },
 ];
 
 /**
@@ -41,22 +41,19 @@ export function readSettings(
   { clientSettings: permitted, limits }: Pick<HandlerSettings, 'clientSettings' | 'limits'>,
 ): GenerateOptions {
   const read: { -readonly [K in ClientSetting]?: GenerateOptions[K] } = {};
-  const permits = (name: ClientSetting, field: string, isUsual = false): boolean => {
+  const permits = (name: ClientSetting, field: string, isNeutral = false): boolean => {
     if (permitted.includes(name)) return true;
-    if (isUsual) return false;
+    if (isNeutral) return false;
     const advice = `name ${name} in clientSettings of createAgentHandler`;
     throw invalidField(field, `is not passed on to the model: ${advice}`);
   };
-  for (const { name, fields, least, most, isWhole = false, usual } of numbers) {
+  for (const { name, fields, min, max, isWhole = false, neutral } of numbers) {
     const field = fields.find((each) => body[each] != null);
     if (field === undefined) continue;
     const value = Number(body[field]);
-    if (value !== body[field] || value < least || value > most || (isWhole && value % 1))
-      throw invalidField(
-        field,
-        `must be a ${isWhole ? 'whole ' : ''}number from ${least} to ${most}`,
-      );
-    if (permits(name, field, value === usual)) read[name] = value;
+    if (value !== body[field] || value < min || value > max || (isWhole && value % 1))
+      throw invalidField(field, `must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`);
+    if (permits(name, field, value === neutral)) read[name] = value;
   }
   if (read.maxTokens !== undefined) read.maxTokens = Math.min(read.maxTokens, limits.outputTokens);
   const stop: readonly unknown[] = [body['stop'] ?? []].flat();

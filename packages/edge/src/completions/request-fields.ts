@@ -4,28 +4,33 @@ import type { OpenAiApi } from '../turn/client-tools.ts';
 
 type Fields = Readonly<Record<OpenAiApi, readonly string[]>>;
 
+/** Settings of the agent call in both APIs. */
+const sharedCallFields = ['parallel_tool_calls', 'temperature', 'tool_choice', 'tools', 'top_p'];
+
 /** Settings of the agent call, which `readCall` reads. */
-const ofBoth = ['parallel_tool_calls', 'temperature', 'tool_choice', 'tools', 'top_p'];
-export const callFields: Fields = {
+export const callFieldNames: Fields = {
   completions: [
-    ...ofBoth,
+    ...sharedCallFields,
     'max_completion_tokens',
     'max_tokens',
     'response_format',
     'seed',
     'stop',
   ],
-  responses: [...ofBoth, 'instructions', 'max_output_tokens', 'text'],
+  responses: [...sharedCallFields, 'instructions', 'max_output_tokens', 'text'],
 };
 
-/** Other fields that the endpoint reads. */
+/** Other fields of one API, which the endpoint reads. */
 const otherFields: Fields = {
   completions: ['messages'],
   responses: ['include', 'input', 'previous_response_id', 'reasoning', 'store'],
 };
 
-/** Fields of both APIs that the endpoint reads, or that do not change the answer. */
-const harmless: readonly string[] = [
+/**
+ * Other fields of both APIs. The endpoint reads them, or ignores them because they do not change
+ * the answer.
+ */
+const sharedFields: readonly string[] = [
   'metadata',
   'model',
   'prediction',
@@ -38,7 +43,7 @@ const harmless: readonly string[] = [
   'user',
 ];
 
-/** Values, as JSON, that mean the same as no value. These fields can have no other value. */
+/** Fields that can only have this value, as JSON. It means the same as no value. */
 const neutral: readonly string[] = [
   'background false',
   'frequency_penalty 0',
@@ -62,7 +67,7 @@ const neutral: readonly string[] = [
  * changes the answer. Does not check the values of the fields that the endpoint reads.
  */
 export function checkFields(body: RequestBody, api: OpenAiApi): void {
-  const known = [...harmless, ...callFields[api], ...otherFields[api]];
+  const known = [...sharedFields, ...callFieldNames[api], ...otherFields[api]];
   for (const [field, value] of Object.entries(body)) {
     if (value == null || known.includes(field)) continue;
     if (neutral.includes(`${field} ${JSON.stringify(value)}`)) continue;
@@ -72,7 +77,7 @@ export function checkFields(body: RequestBody, api: OpenAiApi): void {
   }
 }
 
-/** Returns those of the fields that the client has set. */
+/** Returns the listed fields that the client has set. */
 export function pick(body: RequestBody, fields: readonly string[]): RequestBody {
   const given = fields.filter((field) => body[field] != null);
   return Object.fromEntries(given.map((field) => [field, body[field]]));
@@ -94,6 +99,7 @@ export function readStreaming(body: RequestBody): {
   return { stream: stream === true, includeUsage: given['include_usage'] === true };
 }
 
+/** Throws `INVALID_INPUT` for a field of another type. `path`: place of the object. */
 export function checkType(
   body: RequestBody,
   field: string,
@@ -104,7 +110,7 @@ export function checkType(
   if (value != null && typeof value !== type) throw invalidField(path + field, `must be a ${type}`);
 }
 
-/** Returns the fields of an object. Throws for a field without one of the names. */
+/** Returns the fields of an object. Throws `INVALID_INPUT` for a field with another name. */
 export function readObject(value: unknown, param: string, names: readonly string[]): RequestBody {
   if (value == null) return {};
   if (!isObject(value)) throw invalidField(param, 'must be an object');
@@ -112,6 +118,6 @@ export function readObject(value: unknown, param: string, names: readonly string
   return value;
 }
 
-export function isObject(value: unknown): value is RequestBody {
+function isObject(value: unknown): value is RequestBody {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 import type { ResponseRequest } from '@isoloop/core/openai';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { callFields, readObject, checkType, pick } from './request-fields.ts';
+import { callFieldNames, checkType, pick, readObject } from './request-fields.ts';
 
 /**
  * Checks the fields that only the Responses API has, except `input` and those that `readCall`
@@ -22,7 +22,7 @@ export function checkResponseFields(body: RequestBody, thinking: boolean): void 
 /** Returns the fields that the response repeats. */
 export function repeatedFields(body: RequestBody): ResponseRequest {
   return {
-    ...pick(body, [...callFields.responses, 'metadata', 'previous_response_id']),
+    ...pick(body, [...callFieldNames.responses, 'metadata', 'previous_response_id']),
     reasoning: { effort: null, summary: null, ...Object(body['reasoning']) },
   };
 }

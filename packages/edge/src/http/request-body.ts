@@ -39,7 +39,7 @@ export function invalidField(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
-/** Throws `INVALID_INPUT` for a field without one of the names. `path`: place of the object. */
+/** Throws `INVALID_INPUT` for a field with another name. `path`: place of the object. */
 export function checkNames(given: RequestBody, names: readonly string[], path = ''): void {
   const other = Object.keys(given).find((name) => given[name] != null && !names.includes(name));
   if (other !== undefined)

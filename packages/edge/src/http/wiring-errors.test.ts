@@ -155,7 +155,7 @@ test.each([
   );
 });
 
-test('cors that is a text says that it must be an array', () => {
+test('a text as cors is refused, and the error asks for an array', () => {
   expect(() => testEndpoint([], {}, { cors: 'https://app.test' as never })).toThrow(
     expect.objectContaining({
       code: 'CONFIGURATION',

@@ -14,9 +14,10 @@ const maxLimit = 1000;
 
 /**
  * Handles `GET /api/chats`: returns the user's conversations as `{ chats: [{ sessionId, title?,
- * createdAt, updatedAt }] }`, the most recently changed first. `?limit=` is the number of conversations on a
- * page, 100 by default and 1000 at most. A page has more if several conversations have the same
- * time as the last one. For the next page, pass the last `updatedAt` as `?before=`.
+ * createdAt, updatedAt }] }`, the most recently changed first. `?limit=` is the number of
+ * conversations on a page, 100 by default and 1000 at most. A page has more if several
+ * conversations have the same time as the last one. For the next page, pass the last `updatedAt` as
+ * `?before=`.
  */
 export async function chatsRoute(
   c: Context<EdgeEnv>,

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { callFieldsOf, readCall, type CompletionCall } from '../completions/completion-call.ts';
+import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
 import { checkFields, readStreaming } from '../completions/request-fields.ts';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkModel, readJson } from '../http/request-body.ts';
@@ -9,7 +9,7 @@ import type { OpenAiApi } from '../turn/client-tools.ts';
 
 export type OpenAiSettings = HostSettings & Pick<HandlerSettings, 'models' | 'thinking'>;
 
-/** What requests of both APIs have in common. */
+/** Parts that requests of both APIs have. */
 export interface CommonRequest {
   readonly body: RequestBody;
   readonly model: string;
@@ -39,7 +39,7 @@ export async function readRequest(
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   checkFields(body, api);
-  const fields = callFieldsOf(body, api);
+  const fields = callFields(body, api);
   const call = readCall(fields, settings);
   const answer = {
     model,

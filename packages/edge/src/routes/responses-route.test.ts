@@ -126,7 +126,7 @@ test.each(ways)("%s: the agent's own tools run and are not shown", async (way) =
 });
 
 test.each(ways)(
-  '%s: thinking is a reasoning summary, and the response repeats the wish for it',
+  '%s: thinking is a reasoning summary, and the response repeats the request for it',
   async (way) => {
     const reply: ScriptedReply = { thinking: 'It is noon.', text: 'Noon.' };
     const client = testEndpoint([reply]).client();

@@ -55,8 +55,8 @@ export function sessionObject(
 export type AskSession = (command: SessionCommand) => Promise<Response>;
 
 /**
- * Returns the function that sends commands to a session of the request's user, or `undefined` like
- * `sessionObject`. `sessionId` is empty for the list of the user's sessions.
+ * Returns a function that sends commands to a session of the request's user, or `undefined` if no
+ * class is bound as `CHAT_SESSION`. `sessionId` is empty for the list of the user's sessions.
  */
 export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | undefined {
   const user = c.get('user');
@@ -65,7 +65,7 @@ export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | un
   return async (command) => {
     const request = { user, sessionId, requestId: c.get('requestId'), command };
     const response = await callSession(object, request);
-    // The headers of the object's response cannot be changed.
+    // Copies the response, because the headers of the original cannot be changed.
     return new Response(response.body, response);
   };
 }

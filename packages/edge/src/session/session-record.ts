@@ -11,7 +11,7 @@ export interface Identity {
   readonly createdAt: number;
 }
 
-/** Version of all data that the object stores beside the log: this record and the queue. */
+/** Version of the data that the object stores in addition to the log: this record and the queue. */
 const formatVersion = 1;
 
 /** Data that the Durable Object stores about its session in addition to the conversation. */

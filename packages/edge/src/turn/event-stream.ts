@@ -91,7 +91,7 @@ function eventStream(
   }
 }
 
-/** Returns a response with an event stream in the format `kind` of a client. */
+/** Returns a response with an event stream. `kind` names the format of the client. */
 export function streamResponse(
   { kind }: { readonly kind: string },
   options: EventStreamOptions,

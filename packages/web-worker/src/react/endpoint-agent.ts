@@ -43,6 +43,7 @@ export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): 
   return endpoint;
 }
 
+/** Fields of `UseAgentChatOptions` for `checkOptions`. */
 const linkFields = 'sessionId:string agent,options,timeoutMs,page,throttle,listSessions';
 
 interface Endpoint extends AgentEndpoint {
