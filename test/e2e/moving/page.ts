@@ -15,10 +15,11 @@ async function withAgent<T>(sessionId: string, job: (agent: RemoteAgent) => Prom
 
 /** Functions that a test calls in the page. */
 const page = {
-  ask: (id: string, text: string) => withAgent(id, (agent) => agent.call(text)),
-  decide: (id: string, decision: Decision) => withAgent(id, (agent) => agent.decide(decision)),
-  pending: (id: string) => withAgent(id, (agent) => agent.pending()),
-  messages: (id: string) => withAgent(id, (agent) => agent.messages()),
+  ask: (sessionId: string, text: string) => withAgent(sessionId, (agent) => agent.call(text)),
+  decide: (sessionId: string, decision: Decision) =>
+    withAgent(sessionId, (agent) => agent.decide(decision)),
+  pending: (sessionId: string) => withAgent(sessionId, (agent) => agent.pending()),
+  messages: (sessionId: string) => withAgent(sessionId, (agent) => agent.messages()),
   exported: (sessionId: string) => sessions.export(sessionId),
   imported: (given: unknown, sessionId: string) => sessions.import(given, { sessionId }),
 };
