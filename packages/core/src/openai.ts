@@ -6,7 +6,7 @@ import { httpFields, type HttpModelOptions } from './provider/http-model-options
 import { httpRequest } from './provider/http-request.ts';
 import { streamReply } from './provider/http-transport.ts';
 
-export type { Fetch } from './provider/http-transport.ts';
+export type { Fetch } from './provider/http-request.ts';
 
 export interface OpenAiOptions extends HttpModelOptions {
   /**

@@ -15,6 +15,13 @@ export function userText(messages: readonly Msg[]): string {
     .join('\n\n');
 }
 
+/** Returns the thinking blocks of a message that have a text. */
+export function thinkingOf({ content }: Msg): readonly string[] {
+  return content.flatMap((block) =>
+    block.type === 'thinking' && block.thinking ? [block.thinking] : [],
+  );
+}
+
 export function toolUsesOf(message: Msg): readonly ToolUse[] {
   return message.content.filter((block) => block.type === 'tool_use');
 }

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { HttpRequest } from './http-transport.ts';
+import type { HttpRequest } from './http-request.ts';
 
 /** Path of a service, which a model adds to the base URL. */
 const service = /\/(chat\/completions|responses|services\/aigc.*)$/;
@@ -22,8 +22,8 @@ export function addressOf(url: string): string {
 }
 
 /**
- * Returns a question for an error, if the server may be no model's server. The server's reply
- * follows in the error.
+ * Returns a question for an error that suggests a wrong base URL. The error quotes the server's
+ * reply after the question.
  */
 export function baseUrlQuestion({ url, api = '/v1' }: Pick<HttpRequest, 'url' | 'api'>): string {
   const address = addressOf(url);

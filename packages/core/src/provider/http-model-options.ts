@@ -1,5 +1,5 @@
-import type { ApiKey } from './authorization.ts';
-import type { Fetch } from './http-transport.ts';
+import type { ApiKey } from './api-key.ts';
+import type { Fetch } from './http-request.ts';
 
 /** Fields of `HttpModelOptions`, and `baseURL`, for `checkOptions`. */
 export const httpFields =

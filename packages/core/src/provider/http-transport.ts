@@ -8,30 +8,11 @@ import { Pace } from '../model/pace.ts';
 import { ReplyLength } from '../model/reply-length.ts';
 import { addressOf, baseUrlQuestion } from './base-url.ts';
 import { EventReply } from './event-reply.ts';
+import type { HttpRequest } from './http-request.ts';
 import { pageAdvice } from './page-advice.ts';
 import { errorOfResponse } from './provider-error.ts';
 import { sendRequest } from './send-request.ts';
 import { withoutSecrets } from './without-secrets.ts';
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-
-export interface HttpRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Body of a POST as JSON text. Without it, the request is a GET. */
-  readonly body?: string | undefined;
-  /** Path at the end of most base URLs of this API. Default: `/v1`. */
-  readonly api?: string;
-  /** `fetch` function to use. Default: the global `fetch` at the time of the request. */
-  readonly fetch?: Fetch | undefined;
-  readonly signal: AbortSignal;
-  /** Maximum wait for the response, and then for content, in milliseconds. Default: 5 minutes. */
-  readonly timeoutMs?: number | undefined;
-  /** Maximum length of the reply, in characters. Default: no limit. */
-  readonly replyLength?: number | undefined;
-  /** Function called after each network read. Its promise delays the deltas of the read. */
-  readonly onRead?: (() => Promise<void> | undefined) | undefined;
-}
 
 /**
  * Time, in milliseconds, to wait for the connection to end after the reply. Only then can the
@@ -40,7 +21,7 @@ export interface HttpRequest {
 const closingMs = 500;
 /** Reads of what a server sends after the reply. */
 const closingReads = 8;
-/** Length at which the program stops to read the text of an error, in characters. */
+/** Length after which no more of an error's text is read, in characters. */
 const maxErrorLength = 65_536;
 
 /**

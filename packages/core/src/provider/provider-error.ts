@@ -23,7 +23,7 @@ export function errorOfResponse(
     Math.max(0, Date.parse(wait) - Date.now()),
   ].find((ms) => ms >= 0);
   const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-  // A model's server names the model that it does not have.
+  // If the text names a model, the address is right and the model is missing.
   const isUnknown = status === 404 && !/model/i.test(text);
   const title = `HTTP ${status} from the model server${isUnknown ? question : ''}`;
   return providerError(title, parseJson(text), text, details);

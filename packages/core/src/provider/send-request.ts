@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { Deadline } from '../model/deadline.ts';
-import type { HttpRequest } from './http-transport.ts';
+import type { HttpRequest } from './http-request.ts';
 
 const mostRedirects = 5;
 

@@ -3,7 +3,8 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { PendingCall } from '../event/pending-call.ts';
 import type { Usage } from '../model/usage.ts';
-import { messageOf, thinkingOf } from './block-message.ts';
+import { thinkingOf } from '../message/message-text.ts';
+import { messageOf } from './block-message.ts';
 import { endingOf } from './ending.ts';
 import { argumentsText, arePending, externalCalls, withdrawnCall } from './external-calls.ts';
 
@@ -120,7 +121,8 @@ export interface OpenAiEncoder {
  * Creates an encoder that converts agent events to chat-completion chunks and joins adjacent
  * deltas. Use one encoder per run. Tool calls that the agent runs itself are not sent. External
  * tool calls end the run and become `tool_calls`. A blank line separates the texts of several
- * replies, their thinking, and the text of an interrupt from the reply that it cut. If a hook causes a `step-reset`, text that was already sent stays.
+ * replies, and also their thinking. It separates the text of an interrupt from the reply that it
+ * ended, too. If a hook causes a `step-reset`, text that was already sent stays.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   checkOptions('CONFIGURATION', 'createOpenAiEncoder()', options, encoderFields);
@@ -255,13 +257,16 @@ export function toOpenAiError(error: {
   return { error: { message, type: typeOf(code), code, param: null } };
 }
 
-/** Returns a function that returns a blank line when a text does not belong to the one before. */
-function separator(): (of: string) => string {
+/**
+ * Returns a function that gets the id of each text in order. It returns a blank line if the id has
+ * changed, and an empty string otherwise.
+ */
+function separator(): (id: string) => string {
   let last: string | undefined;
-  return (of) => {
-    const text = last !== undefined && last !== of ? '\n\n' : '';
-    last = of;
-    return text;
+  return (id) => {
+    const blank = last !== undefined && last !== id ? '\n\n' : '';
+    last = id;
+    return blank;
   };
 }
 

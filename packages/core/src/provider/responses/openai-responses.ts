@@ -78,7 +78,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
     modelId: model,
     features,
     async *stream(request, context) {
-      refuseMissing(request);
+      refuseUnsupported(request);
       const http = { ...(await httpRequest(options, context)), url };
       const exchange = { http, origin, model, formatter, request };
       if (options.background && context.kept)
@@ -88,8 +88,11 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
   };
 }
 
-/** Throws for a setting that the API does not have. Without it, the reply would be another one. */
-function refuseMissing({ seed, stop = [] }: ModelRequest): void {
+/**
+ * Throws `INVALID_INPUT` for a setting that the API does not have. To ignore the setting would
+ * change the reply.
+ */
+function refuseUnsupported({ seed, stop = [] }: ModelRequest): void {
   if (seed === undefined && !stop.length) return;
   const name = stop.length ? 'stop' : 'seed';
   const message = `openaiResponses(): the Responses API has no \`${name}\`. Remove it, or use openai().`;

@@ -1,6 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
-import { streamReply, type HttpRequest } from '../http-transport.ts';
+import type { HttpRequest } from '../http-request.ts';
+import { streamReply } from '../http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import type { ResponsesFormatter, ResponsesRequest } from './responses-formatter.ts';
 

@@ -1,9 +1,8 @@
 import { checkOptions } from '../../error/check-fields.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
-import { toolUsesOf } from '../../message/message-text.ts';
+import { thinkingOf, toolUsesOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
-import { thinkingOf } from '../block-message.ts';
 import { endingOf, replyEnding } from '../ending.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';
 import { answerTexts, emptyText } from './answer-text.ts';
