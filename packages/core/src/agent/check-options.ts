@@ -23,7 +23,8 @@ const agentFields =
   'tools:array|schemas()|? toolContext:iterator()|? memory:append()|? use ' +
   'limits,generate:object|? onLimit,generateId,now:function|? onHookError:fail|ignore|? ' +
   'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? ' +
-  'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|? retrievalRole:user|system|?';
+  'pauseWhenIdle:boolean|? returnDirect:boolean|function|? presetPriority:preset|model|? ' +
+  'retrievalRole:user|system|?';
 
 const limitFields =
   'iterations,parallelTools,toolCalls,tokens,timeoutMs,replyLength,replyCalls,resultLength:count|?';

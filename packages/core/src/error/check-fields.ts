@@ -4,7 +4,7 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
  * Throws if the value is not an object, or if one of its fields has a wrong kind. `fields` lists
  * the fields as `key,key:kind|kind`, separated by blanks. A kind is a result of `typeof` such as
  * `string`, or `array` or `iterator()` (an iterable). `count` means a number of 0 or more, and
- * `share` a number from 0 to 1. `NaN` counts as none. A method such as `read()` means an object
+ * `share` a number from 0 to 1. `NaN` is not a number here. A method such as `read()` means an object
  * with this method. Any other word means exactly this value. `|?` at the end marks an optional field.
  */
 export function checkFields(
@@ -54,7 +54,7 @@ function fieldsIn(list: string): readonly Field[] {
 /**
  * Checks options as `checkFields` does. Also throws for an option that is not in `fields`, and
  * names the most similar option, or all options. `agentFields`: options of the agent. For an
- * unknown option in this list, the error leads to the agent.
+ * unknown option in this list, the error says to set it on the agent.
  */
 export function checkOptions(
   code: AgentErrorCode,
@@ -75,8 +75,8 @@ export function checkOptions(
 }
 
 /**
- * Names the option that has more or less than `key` in one place, or all options. Case, hyphens and
- * underscores do not count.
+ * Suggests the option that differs from `key` by text added or removed in one place. Otherwise lists
+ * all options. Case, hyphens and underscores do not count.
  */
 function adviceFor(key: string, options: readonly string[]): string {
   const plain = (name: string): string => name.toLowerCase().replace(/[-_]/g, '');
@@ -88,7 +88,7 @@ function adviceFor(key: string, options: readonly string[]): string {
   return found ? `Use \`${found}\`.` : `It has: ${options.join(', ')}.`;
 }
 
-/** Returns whether the longer text is the shorter one with more in one place. */
+/** Returns whether `long` is `short` with text added in one place. */
 function isWithin(short: string, long: string): boolean {
   for (let at = 0; at <= short.length; at++) {
     if (long.startsWith(short.slice(0, at)) && long.endsWith(short.slice(at))) return true;

@@ -71,7 +71,7 @@ export type AgentEvent = AgentEventBase &
          * Reason why the tool call cannot run now: the tool does not exist or is not available, or
          * the arguments are invalid. A handler may return a repaired tool call. Later handlers and
          * readers then see the problem of the repaired call, if it still has one. The tool call is
-         * checked again when it starts, because earlier ones may change the tools.
+         * checked again when it starts, because earlier tool calls may change the tools.
          */
         readonly problem?: string;
         readonly parallelId?: string;

@@ -10,7 +10,7 @@ export interface MessageContext {
   readonly now?: () => number;
 }
 
-/** May have other fields, because the context of a hook can be used as options too. */
+/** Options of a new message. Other fields are allowed, so that a hook's context can be passed. */
 export interface MessageOptions extends MessageContext {
   readonly id?: string;
   readonly name?: string;

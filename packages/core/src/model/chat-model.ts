@@ -34,16 +34,19 @@ export interface GenerateOptions {
   readonly maxTokens?: number;
   /** Randomness of the reply, 0 or more. Most models accept up to 2. */
   readonly temperature?: number;
-  /** Share of the likeliest tokens that the model samples from, from 0 to 1. */
+  /**
+   * Share of the probability, from 0 to 1. The model picks only from the likeliest tokens that
+   * together have this share (nucleus sampling).
+   */
   readonly topP?: number;
   /**
-   * Whole number. Requests with the same seed give similar replies. The Responses API has no seed:
+   * Seed of the random choices, a whole number. Requests with the same seed give similar replies. The Responses API has no seed:
    * `openaiResponses()` rejects with `INVALID_INPUT`.
    */
   readonly seed?: number;
   /**
-   * Texts that end the reply. An empty list means none. The reply does not contain them. The Responses API has no such
-   * texts: `openaiResponses()` rejects with `INVALID_INPUT`.
+   * Texts that end the reply. The reply does not contain them. An empty list means none. The
+   * Responses API has no such option: `openaiResponses()` rejects with `INVALID_INPUT`.
    */
   readonly stop?: readonly string[];
   /** JSON Schema that the reply has to match. */
@@ -125,8 +128,8 @@ export interface ModelContext {
   /** Run of the request; absent if the request does not come from a run. */
   readonly run?: RunInfo | undefined;
   /**
-   * Longest reply, in characters: `limits.replyLength` of the agent, which counts what a model
-   * yields. A model counts what it keeps back. Default: no limit.
+   * Maximum length of a reply, in characters: `limits.replyLength` of the agent. The agent counts
+   * the deltas of a model. A model counts text that it has not yielded yet. Default: no limit.
    */
   readonly replyLength?: number | undefined;
   /** Absent if the agent's memory does not store the state of a reply at once. */

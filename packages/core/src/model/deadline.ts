@@ -12,7 +12,7 @@ export class Deadline {
   readonly #controller = new AbortController();
   /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
-  /** Settles like the given promise, without a time limit. Rejects with the reason of `signal`. */
+  /** Waits for a promise without a time limit. Rejects with the reason of `signal` once it aborts. */
   readonly within: <T>(promise: Promise<T>) => Promise<T> = abortables(this.signal);
   readonly #leaveCaller: () => void;
   /** The wait that runs now: when it is too long, and its time limit. */

@@ -67,7 +67,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
       `${where}: the schema library "${vendor}" provides no JSON Schema.`,
     );
   return {
-    jsonSchema: read(jsonSchema, where),
+    jsonSchema: readJsonSchema(jsonSchema, where),
     async validate(value) {
       const result = await validate(value);
       return result.issues ? failed(result.issues) : { ok: true, value: result.value };
@@ -75,7 +75,7 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
   };
 }
 
-function read(jsonSchema: StandardSchema['~standard']['jsonSchema'], where: string): JsonObject {
+function readJsonSchema(jsonSchema: StandardSchema['~standard']['jsonSchema'], where: string): JsonObject {
   try {
     // Removes `$schema`, which providers reject or ignore.
     const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });

@@ -65,7 +65,7 @@ export async function* decodeReply(
     if (parsed.type === 'calls' && !parsed.calls.length)
       parsed = { type: 'answer', text: parsed.text ?? text };
     if (request.messages.some((message) => last.has(message))) {
-      // The agent call ends, so only the words beside a tool call that cannot run are left.
+      // The agent call ends now, so a tool call cannot run. Only the text beside it is left.
       if (parsed.type === 'calls' && !context.tools.length)
         return { type: 'answer', text: parsed.text ?? words.trim() };
       return parsed.type === 'invalid' ? answer : parsed;

@@ -43,8 +43,8 @@ export class TextReply {
   }
 
   /**
-   * Text without thinking. If it is held back until the end, thinking also takes the white space
-   * around the text (OxyGent).
+   * Text without thinking. If all text is withheld until the end of the reply, the white space
+   * after it is removed with the thinking (OxyGent).
    */
   get text(): string {
     const { text } = this.#reader;

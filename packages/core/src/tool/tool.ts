@@ -213,7 +213,8 @@ export interface ToolContent {
 /**
  * Creates a tool. `execute` gets input that passed the schema. If `execute` throws, the model gets
  * an error result. Throws `CONFIGURATION` for a name that providers would refuse, and for a preset
- * that is not a parameter of the tool. Also throws it for a schema without JSON Schema. Forks of the tool pass the second parameter.
+ * that is not a parameter of the tool. Also throws it for a schema without JSON Schema. Forks of the
+ * tool pass the second parameter.
  *
  * @example
  * const weather = tool({

@@ -52,7 +52,10 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
   };
 }
 
-/** Throws `CONFIGURATION` for invalid options. The message names the function `where`. */
+/**
+ * Throws `CONFIGURATION` for invalid options. The message names the function `where`. `fields`: its
+ * other options, for `checkOptions`.
+ */
 export function checkCounterOptions(where: string, options: CounterOptions, fields: string): void {
   checkOptions('CONFIGURATION', where, options, `${fields} key,now:function|? store`);
   if (options.store !== undefined)

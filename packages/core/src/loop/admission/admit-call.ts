@@ -15,9 +15,10 @@ import { editCall } from './edit-call.ts';
 import { failCall } from './fail-call.ts';
 
 /**
- * What happens to a tool call next. `ready`: the tool call waits for its turn, even if its tool
- * cannot run yet. `pending`: the tool call waits for a person or another program, or the run ends;
- * it stays open. `result`: the tool call has ended, and its tool does not run.
+ * What happens to a tool call next. `ready`: the tool call can start, and is checked again then. So
+ * its tool need not be able to run yet. `pending`: the tool call stays open, because it waits for a
+ * person or another program, or because the run ends. `result`: the tool call has ended, and its
+ * tool does not run.
  */
 export type Admission =
   | ReadyAdmission
@@ -58,7 +59,7 @@ export type Prepared =
   | { readonly ok: false; readonly problem: string; readonly toolUse: ToolUse };
 
 /**
- * Decides whether a tool call gets its turn. Checks that the tool exists, is active and accepts the
+ * Decides whether a tool call may start. Checks that the tool exists, is active and accepts the
  * input. Then runs the `pre-acting` hooks and, if needed, asks for approval. Checks the tool call
  * again after a hook changes it. A tool call from an earlier run keeps waiting if it has no
  * decision. If its tool may have started, the tool's `replay` applies.
@@ -98,7 +99,7 @@ export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): P
 }
 
 /**
- * Checks a tool call again when its turn comes. An earlier tool call may have changed the tools,
+ * Checks a tool call again when it starts. An earlier tool call may have changed the tools,
  * for example their groups.
  */
 export async function admitAtStart(ready: ReadyAdmission): Promise<Admission> {

@@ -20,10 +20,11 @@ export interface Round {
 
 /**
  * Runs `admitCall` for each open tool call in order, and stores the results of the tool calls that
- * end here. Returns those that wait for their turn. After a `stop`, admits no further tool call.
+ * end here. Returns the tool calls that are ready to start. After a `stop`, admits no further tool
+ * call.
  *
  * The `hold` of a middleware may name tool calls that need a decision first. Until they have
- * decisions, all other tool calls stay open, and hooks do not see them.
+ * decisions, all other tool calls are deferred: they stay open, and hooks do not see them.
  */
 export async function admitRound(
   run: Run,
@@ -59,10 +60,10 @@ export async function admitRound(
     for (const { id } of calls) if (!states.has(id)) states.set(id, {});
   }
   const first = named.filter(({ id }) => !decided.has(id));
-  const isHeld = ({ id }: ToolUse): boolean =>
+  const isDeferred = ({ id }: ToolUse): boolean =>
     first.length > 0 && !decided.has(id) && !first.some((call) => call.id === id);
   // Hooks may change any tool call so that it needs a decision, even one that `hold` did not name.
-  for (const part of [calls.filter((call) => !isHeld(call)), calls.filter(isHeld)]) {
+  for (const part of [calls.filter((call) => !isDeferred(call)), calls.filter(isDeferred)]) {
     await admit(part);
     if (isStopped() || startsNoTool(run)) return [];
     const asking = ready.splice(0).map((one) => decideCall(run, one));

@@ -5,8 +5,8 @@ import { checkDecision } from '../input/check-decision.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 
 /**
- * If a tool call needs approval, asks the `decide` of each middleware about it. The run waits for
- * the answer. Without an answer, the tool call stays pending.
+ * Asks the `decide` of each middleware about a tool call that needs approval. The run waits for the
+ * answer. Without an answer, the tool call stays pending. Returns any other admission unchanged.
  */
 export async function decideCall(run: Run, admission: Admission): Promise<Admission> {
   if (admission.type !== 'ready') return admission;

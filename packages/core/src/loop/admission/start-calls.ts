@@ -20,12 +20,12 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
   const { sessionId, status, memory, runTool } = run.setup;
   const { signal, interruptSignal, toolContext: context } = run;
   const messages = run.request();
-  const isHeld = (): boolean => startsNoTool(run) || isStopped();
+  const mayNotStart = (): boolean => startsNoTool(run) || isStopped();
   const begin = async (given: ReadyAdmission, sink: ToolSink): Promise<ToolOutcome> => {
     const { toolUse } = given.call;
     const { id } = toolUse;
     try {
-      if (isHeld()) return undefined;
+      if (mayNotStart()) return undefined;
       const admitted = await decideCall(run, await admitAtStart(given));
       if (admitted.type === 'result') return admitted.result;
       if (admitted.type !== 'ready') return undefined;
@@ -33,7 +33,7 @@ export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: Cal
       if (!call.ok) return errorResult(call.toolUse, call.problem);
       const note = { kind: 'call-started', toolUseId: id, toolUse: call.toolUse } as const;
       await run.writes.wait(memory.note?.([note], { now: true }));
-      if (isHeld()) return undefined;
+      if (mayNotStart()) return undefined;
       status.calls.get(id)!.started = true;
       const { decision, waited: pending } = given.open;
       return await runTool(call, {

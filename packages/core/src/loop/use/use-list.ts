@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentDefaults } from './agent-defaults.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
-/** Parts of presets, which also a later part replaces if the preset was spread into a list. */
+/** The parts of all presets. A later part replaces them even if the preset was spread into a list. */
 const presetParts = new WeakSet<Middleware>();
 
 /** Marks middleware as the parts of a preset, and returns the list. */
@@ -14,7 +14,7 @@ export function presetOf(parts: readonly Middleware[]): readonly Middleware[] {
 /**
  * Returns the middleware of a `use` list as one flat list. A part of a preset is replaced by later
  * middleware of the same name, in the same place. A nested list counts as a preset. Throws
- * `CONFIGURATION` for two other parts of one name.
+ * `CONFIGURATION` for two other parts of one name. Adds the parts of nested lists to `nested`.
  */
 export function partsOf(use: UseList, nested: Set<Middleware> = new Set()): readonly Middleware[] {
   const parts: Middleware[] = [];
@@ -27,7 +27,8 @@ export function partsOf(use: UseList, nested: Set<Middleware> = new Set()): read
       else if (presetParts.has(earlier) || nested.has(earlier)) parts[index] = part;
       else throw twice(earlier);
     }
-    if (isList(item)) for (const part of added) nested.add(part);
+    if (!isList(item)) continue;
+    for (const part of added) nested.add(part);
   }
   return parts;
 }

@@ -23,7 +23,7 @@ interface Wrapped {
  * Wraps an agent call, a model or another part of an agent in the middleware. The first middleware
  * is the outermost wrapper. Each wrapper has its own bound. If a wrapper hangs after an abort, the
  * outer wrappers still end and can release their resources. Throws `CONFIGURATION` if a wrapper
- * returns something else than it has to wrap.
+ * does not return the kind of value that it wraps.
  */
 export function wrapped<K extends keyof Wrapped>(
   use: readonly Middleware[],
