@@ -517,7 +517,7 @@ describe('steering hooks', () => {
     model.assertDone();
   });
 
-  test('a stop at the first of two post-acting events counts, and the next call goes on from there', async () => {
+  test('a stop at the first of two post-acting events counts, and the next call continues from there', async () => {
     let stop = true;
     const { agent, model } = setUp([asks('a', 'b'), 'Done.'], {
       tools: [named('a'), named('b')],
@@ -1034,7 +1034,7 @@ describe('interrupts', () => {
     ]);
   });
 
-  test('an interrupted call goes on without input: without the partial reply and the recovery text', async () => {
+  test('an interrupted call continues without input: without the partial reply and the recovery text', async () => {
     const store = new MemoryStore();
     const open = (replies: ScriptedReply[], hooks: AgentHook[] = []) =>
       setUp(replies, { memory: new SessionMemory(store, 's'), sessionId: 's', use: hooks });

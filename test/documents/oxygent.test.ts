@@ -1241,7 +1241,7 @@ describe('around the loop', () => {
     childModel.assertDone();
   });
 
-  test('a reader that leaves during a tool call ends it, and the agent goes on afterwards', async () => {
+  test('a reader that leaves during a tool call ends it, and the agent can be called again', async () => {
     const { model, agent } = setUp([echoes('x'), 'Hello.']);
     for await (const event of agent.stream('q1')) if (event.type === 'pre-acting') break;
     await agent.call('q2');
@@ -1259,7 +1259,7 @@ describe('around the loop', () => {
     expect(texts.at(-1)).toContain('In French.');
   });
 
-  test('a paused agent call goes on from its steps when it is called again', async () => {
+  test('a paused agent call continues from its steps when the agent is called again', async () => {
     const { model, agent } = setUp([echoes('x'), 'Done.']);
     const remove = agent.addHook({
       on: { 'post-acting': () => void agent.interrupt({ mode: 'pause' }) },

@@ -1161,7 +1161,7 @@ describe('approvals', () => {
   const decide = (name: string, rest: object): Decision =>
     ({ toolUseId: `${name}-id`, name, ...rest }) as Decision;
 
-  test('a reply with an approval holds its other tool calls, and the decisions run only the unanswered ones', async () => {
+  test('a reply with an approval defers its other tool calls, and the decisions run only the unanswered ones', async () => {
     const log: string[] = [];
     const inputs: unknown[] = [];
     const { model, agent } = alibaba([calls('look', 'pay', 'send'), 'ok'], {

@@ -52,7 +52,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
 }
 
 /**
- * Returns an answer that the model did not write. `textFor` gets the words for the limit. Sends a
+ * Returns an answer that the model did not write. `textFor` gets the name of the limit. Sends a
  * `step-reset` first, because the text that the model streamed is no longer valid.
  */
 export async function noSummary(

@@ -78,7 +78,7 @@ function mergeConversations(
   for (let start = 0; start < messages.length;) {
     const first = messages[start]!;
     if (!isSpeech(first)) {
-      view.push(recall(known, [first], '') ?? outside(known, first));
+      view.push(findMerged(known, [first], '') ?? toSeparate(known, first));
       start++;
       continue;
     }
@@ -86,8 +86,8 @@ function mergeConversations(
     const group = messages.slice(start, end < 0 ? undefined : end);
     const ownHeader = headerOn === 'each' || histories++ === 0 ? header : '';
     view.push(
-      recall(known, group, ownHeader) ??
-        remember(known, group, ownHeader, names === 'always' || needsNames(group)),
+      findMerged(known, group, ownHeader) ??
+        mergeGroup(known, group, ownHeader, names === 'always' || needsNames(group)),
     );
     start += group.length;
   }
@@ -104,7 +104,7 @@ function needsNames(group: readonly Msg[]): boolean {
   return group.length > 1 || textOf(group[0]!).search(colon) >= 0;
 }
 
-function recall(
+function findMerged(
   known: WeakMap<Msg, Merged>,
   group: readonly Msg[],
   header: string,
@@ -117,7 +117,7 @@ function recall(
   return isSame ? found.message : undefined;
 }
 
-function remember(
+function mergeGroup(
   known: WeakMap<Msg, Merged>,
   group: readonly Msg[],
   header: string,
@@ -136,7 +136,7 @@ function remember(
 }
 
 /** Returns a message that stays outside the history. Its text cannot imitate a history. */
-function outside(known: WeakMap<Msg, Merged>, message: Msg): Msg {
+function toSeparate(known: WeakMap<Msg, Merged>, message: Msg): Msg {
   const content = message.content.map(withoutHistoryTags);
   const isSame = content.every((block, index) => block === message.content[index]);
   if (message.role !== 'user' || isSame) return message;

@@ -84,8 +84,8 @@ export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
 }
 
 /**
- * Returns what `read` makes of a value's JSON form. An error, and the error of a value without a
- * JSON form, become an error result. `what`: name of the value in errors.
+ * Returns the result that `read` makes from the JSON form of a value. Returns an error result if the
+ * value is an error or has no JSON form. `what`: name of the value in errors.
  */
 function inJsonForm(
   toolUse: ToolUse,

@@ -186,7 +186,7 @@ test('a tool that needs approval suspends the run after an earlier call has acti
   expect(await results()).toEqual([isOn, 'search success found']);
 });
 
-test('a person is asked about a tool when its turn comes', async () => {
+test('a person is asked about a tool call when it starts', async () => {
   const asked: string[] = [];
   const { agent, results } = setUp([on, search], {
     ...sequential,
@@ -224,7 +224,7 @@ test('an approved tool does not run if its group was switched off before the app
   expect([ran, await results()]).toEqual([[], [isOn, unavailable]]);
 });
 
-test('a tool that runs elsewhere waits for its result after an earlier call has activated it', async () => {
+test('a tool without `execute` waits for its result after an earlier call has activated it', async () => {
   const { agent, results } = setUp([on, search], {
     ...sequential,
     more: { execute: undefined as never },
