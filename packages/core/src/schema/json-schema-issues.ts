@@ -5,6 +5,8 @@ type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 export interface JsonSchemaIssue {
   readonly message: string;
   readonly path: readonly string[];
+  /** Issues of the forms of a union, with paths within the union. */
+  readonly errors?: readonly (readonly JsonSchemaIssue[])[];
 }
 
 /** Keywords whose errors only repeat the errors that follow them in the list. */
@@ -31,7 +33,15 @@ export function toIssues(
     if (error.keyword === 'anyOf' || error.keyword === 'oneOf') {
       const inner = errorsWithin(errors, index);
       index += inner.length;
-      issues.push({ path, message: unionMessage(error, inner, root, lookup) });
+      const within = toIssues(inner, root, lookup).map((issue) => ({
+        ...issue,
+        path: issue.path.slice(path.length),
+      }));
+      issues.push({
+        path,
+        message: unionMessage(error, inner, root, lookup),
+        ...(within.length && { errors: [within] }),
+      });
     } else if (error.keyword === 'required') {
       const name = /required property "([\s\S]*)"\.$/.exec(error.error)?.[1];
       issues.push(

@@ -7,6 +7,8 @@ type PathSegment = PropertyKey | { readonly key: PropertyKey };
 interface Issue {
   readonly message: string;
   readonly path?: readonly PathSegment[] | undefined;
+  /** Issues of each form of a union, with paths within the union (Zod). */
+  readonly errors?: readonly (readonly Issue[])[] | undefined;
 }
 
 type StandardResult<T> =
@@ -88,12 +90,18 @@ function readJsonSchema(jsonSchema: StandardSchema['~standard']['jsonSchema'], w
 }
 
 function failed(issues: readonly Issue[]): Validation<never> {
-  const paths = issues.map(pathOf);
-  const lines = issues.map(({ message }, index) => {
-    const place = paths[index]!.join('.');
-    return place ? `${place}: ${message}` : message;
+  const lines = issues.map((issue) => {
+    const place = pathOf(issue).join('.');
+    return place ? `${place}: ${issue.message}` : issue.message;
   });
-  return { ok: false, issues: lines, paths };
+  return { ok: false, issues: lines, paths: issues.flatMap(pathsOf) };
+}
+
+/** Returns the rejected places, within a union those of all its forms. */
+function pathsOf(issue: Issue): readonly Path[] {
+  const path = pathOf(issue);
+  const inner = issue.errors?.flat().flatMap(pathsOf) ?? [[]];
+  return inner.map((rest) => [...path, ...rest]);
 }
 
 function pathOf({ path = [] }: Issue): Path {

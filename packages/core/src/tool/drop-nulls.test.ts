@@ -109,6 +109,21 @@ test.for<[what: string, input: z.ZodType, args: JsonValue, expected: unknown]>([
     { at: { kind: 'b', note: null, zip: null } },
     { at: { kind: 'b' } },
   ],
+  [
+    'an optional field of a union beside a required one that may be null',
+    z.object({
+      at: z.union([
+        z.object({ kind: z.literal('a') }),
+        z.object({
+          kind: z.literal('b'),
+          zip: z.string().optional(),
+          note: z.string().nullable(),
+        }),
+      ]),
+    }),
+    { at: { kind: 'b', zip: null, note: null } },
+    { at: { kind: 'b', note: null } },
+  ],
 ])('drops a null for %s', async ([, input, args, expected]) => {
   expect(await given(input, args)).toEqual(expected);
 });
