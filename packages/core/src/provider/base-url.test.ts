@@ -44,6 +44,8 @@ const wrongBases: readonly (readonly [baseURL: string, shown: string])[] = [
   ['api.example.com/v1', 'api.example.com/v1'],
   ['ann:secret@host/v1?key=secret', 'host/v1'],
   ['https:host/v1', 'https:host/v1'],
+  ['https://host/openai?api-version=1', 'https://host/openai'],
+  ['https://host/v1#', 'https://host/v1'],
   ['', ''],
   ['https://host/v1/chat/completions', 'https://host/v1/chat/completions'],
   ['https://ann:secret@host/v1/responses/', 'https://host/v1/responses/'],
@@ -59,12 +61,12 @@ const wrongCalls = providers.flatMap(([name, make]) =>
 );
 
 test.for(wrongCalls)(
-  '%s() refuses the base URL "%s", which has no scheme or the path of a service',
+  '%s() refuses the base URL "%s", which has no scheme, a query or the path of a service',
   ([, baseURL, shown, make]) => {
     expect(() => make({ model: 'm', baseURL })).toThrow(
       expect.objectContaining({
         code: 'CONFIGURATION',
-        message: `baseURL must be like https://host/v1; got ${shown}.`,
+        message: `baseURL must be like https://host/v1, without a query; got ${shown}.`,
       }),
     );
   },
@@ -79,6 +81,7 @@ test.for([
   ['http://127.0.0.1:11434/v1//', 'http://127.0.0.1:11434/v1'],
   ['tauri://localhost/v1', 'tauri://localhost/v1'],
   ['https://host/chat/v1', 'https://host/chat/v1'],
+  [' https://host/v1 ', 'https://host/v1'],
 ])('the base URL %s is allowed', async ([baseURL = '', base]) => {
   for (const [, make, path] of providers) {
     const { fetch, urls } = answering(500, '');
@@ -102,9 +105,7 @@ test.for([
         (await errorOf(make({ model: 'm', baseURL, fetch }))).message;
       const question = `${problem}. Is the base URL of https://host${path} right? Try https://host${api}. The reply: `;
       expect(await asked('https://host')).toContain(question);
-      expect(await asked('https://ann:secret@host/?key=secret')).toMatch(
-        /Is the base URL of https:\/\/host\/ right\? The reply: /,
-      );
+      expect(await asked('https://ann:secret@host/')).toContain(question);
       expect(await asked('https://host/v1')).toContain(
         `Is the base URL of https://host/v1${path} right? The reply: `,
       );

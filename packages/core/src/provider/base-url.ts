@@ -5,14 +5,15 @@ import type { HttpRequest } from './http-request.ts';
 const service = /\/(chat\/completions|responses|services\/aigc.*)$/;
 
 /**
- * Returns the base URL without slashes at its end. A path such as `/llm/v1` is a base URL, too: it
- * belongs to the page's own server. Throws `CONFIGURATION` for a base URL without a scheme, and for
- * the address of a service.
+ * Returns the base URL without blanks and without slashes at its end. A path such as `/llm/v1` is a
+ * base URL, too: it belongs to the page's own server. Throws `CONFIGURATION` for a base URL without
+ * a scheme, for one with a query, and for the address of a service.
  */
 export function checkedBase(baseURL: string): string {
-  const base = baseURL.replace(/\/+$/, '');
-  if (/^([\w+-]+:\/)?\.*\//.test(baseURL) && !service.test(base)) return base;
-  const message = `baseURL must be like https://host/v1; got ${addressOf(baseURL)}.`;
+  const given = baseURL.trim();
+  const base = given.replace(/\/+$/, '');
+  if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(given) && !service.test(base)) return base;
+  const message = `baseURL must be like https://host/v1, without a query; got ${addressOf(given)}.`;
   throw new AgentError('CONFIGURATION', message);
 }
 
