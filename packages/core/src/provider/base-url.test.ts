@@ -66,7 +66,7 @@ test.for(wrongCalls)(
     expect(() => make({ model: 'm', baseURL })).toThrow(
       expect.objectContaining({
         code: 'CONFIGURATION',
-        message: `baseURL must be like https://host/v1, without a query; got ${shown}.`,
+        message: `baseURL must be like https://host/v1 (no query); got ${shown}.`,
       }),
     );
   },

@@ -13,7 +13,7 @@ export function checkedBase(baseURL: string): string {
   const given = baseURL.trim();
   const base = given.replace(/\/+$/, '');
   if (/^([\w+-]+:\/)?\.*\/[^?#]*$/.test(given) && !service.test(base)) return base;
-  const message = `baseURL must be like https://host/v1, without a query; got ${addressOf(given)}.`;
+  const message = `baseURL must be like https://host/v1 (no query); got ${addressOf(given)}.`;
   throw new AgentError('CONFIGURATION', message);
 }
 

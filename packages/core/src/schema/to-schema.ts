@@ -77,23 +77,24 @@ export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unkno
   };
 }
 
-function readJsonSchema(jsonSchema: StandardSchema['~standard']['jsonSchema'], where: string): JsonObject {
+function readJsonSchema(
+  jsonSchema: StandardSchema['~standard']['jsonSchema'],
+  where: string,
+): JsonObject {
   try {
     // Removes `$schema`, which providers reject or ignore.
     const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
     return schema as JsonObject;
   } catch (cause) {
-    const advice = 'For a date, use z.iso.datetime().';
-    const message = `${where} has no JSON Schema: ${messageOf(cause)}. ${advice}`;
+    const message = `${where} has no JSON Schema: ${messageOf(cause)}. For a date, use z.iso.datetime().`;
     throw new AgentError('CONFIGURATION', message, { cause });
   }
 }
 
 function failed(issues: readonly Issue[]): Validation<never> {
-  const lines = issues.map((issue) => {
-    const place = pathOf(issue).join('.');
-    return place ? `${place}: ${issue.message}` : issue.message;
-  });
+  const lines = issues.map((issue) =>
+    [pathOf(issue).join('.'), issue.message].filter(Boolean).join(': '),
+  );
   return { ok: false, issues: lines, paths: issues.flatMap(pathsOf) };
 }
 
