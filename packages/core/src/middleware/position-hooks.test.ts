@@ -260,3 +260,17 @@ test("with `onHookError: 'ignore'`, only the hook that fails is ignored, not the
     details: { hook: 'broken' },
   });
 });
+
+test('a hook may be an object of a class with fields of its own', async () => {
+  class Counter {
+    readonly name = 'counter';
+    count = 0;
+    beforeModel(): void {
+      this.count += 1;
+    }
+  }
+  const counter = new Counter();
+  const model = new ScriptedModel(['done']);
+  await new ReActAgent({ name: 'a', model, use: [positionHooks([counter])] }).call('go');
+  expect(counter.count).toBe(1);
+});

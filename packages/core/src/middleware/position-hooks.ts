@@ -132,16 +132,20 @@ export function checkPositionHooks(where: string, hooks: readonly PositionHook[]
   checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
   const names = new Set<string>();
   for (const hook of hooks) {
-    checkOptions('CONFIGURATION', `${where}: each of hooks`, hook, hookFields);
+    const name = `${where}: each of hooks`;
+    checkFields('CONFIGURATION', name, hook, hookFields);
+    // An object of a class may have other values, but another function would never run.
+    const functions = Object.entries(hook).filter(([, value]) => typeof value === 'function');
+    checkOptions('CONFIGURATION', name, Object.fromEntries(functions), positions);
     if (names.has(hook.name))
       throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
     names.add(hook.name);
   }
 }
 
-const hookFields =
-  'name:string priority:number|? onError:fail|ignore|? beforeAgent:function|? ' +
-  'beforeModel:function|? afterModel:function|? afterAgent:function|?';
+const positions = 'beforeAgent,beforeModel,afterModel,afterAgent';
+
+const hookFields = `name:string priority:number|? onError:fail|ignore|? ${positions}:function|?`;
 
 type PositionEvent = 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call';
 
@@ -167,9 +171,10 @@ async function runAt<K extends PositionEvent>(
     ]),
   ) as ControlOf<K>;
   const { type }: AgentEvent = event;
-  const here = hooks.flatMap(({ name, onError, [position]: handler }): AgentHook[] => {
+  const here = hooks.flatMap((hook): AgentHook[] => {
+    const { name, onError, [position]: handler } = hook;
     if (!handler) return [];
-    const handle = (handler as HookHandler<K, RunContext>).bind(undefined);
+    const handle = (handler as HookHandler<K, RunContext>).bind(hook);
     const run: HookHandler<K, RunContext> = (...given) => (hasLeft ? undefined : handle(...given));
     return [{ name, ...(onError && { onError }), on: { [type]: run } }];
   });
