@@ -25,7 +25,8 @@ export interface ToolRetryOptions extends BackoffOptions {
 /**
  * Runs a tool again after a transient failure. The model gets the result of the last try. All tries
  * share the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends or was aborted does
- * not run again. After an interrupt no tool runs again. Throws `CONFIGURATION` for an option of the wrong kind.
+ * not run again. After an interrupt no tool runs again. Throws `CONFIGURATION` for an option of the
+ * wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   checkOptions('CONFIGURATION', 'toolRetry()', options, `${backoffFields} tools:array|?`);

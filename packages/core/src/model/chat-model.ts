@@ -40,8 +40,8 @@ export interface GenerateOptions {
    */
   readonly topP?: number;
   /**
-   * Seed of the random choices, a whole number. Requests with the same seed give similar replies. The Responses API has no seed:
-   * `openaiResponses()` rejects with `INVALID_INPUT`.
+   * Seed of the random choices, a whole number. Requests with the same seed give similar replies.
+   * The Responses API has no seed: `openaiResponses()` rejects with `INVALID_INPUT`.
    */
   readonly seed?: number;
   /**
@@ -106,8 +106,8 @@ export interface RunInfo {
 }
 
 /**
- * Place in the session's log for the state of one reply. A model uses it if its provider can continue
- * a reply after the death of the process that asked for it.
+ * Place in the session's log for the state of one reply. A model uses it if its provider can
+ * continue a reply after the death of the process that asked for it.
  */
 export interface KeptReply {
   /**

@@ -45,8 +45,8 @@ export interface RunContext extends RunInfo {
   /** The conversation in the log so far, without the system prompt. */
   readonly messages: readonly Msg[];
   /**
-   * Instructions of this agent call, and messages that middleware recalled for it. They are part of each model request and
-   * are never stored.
+   * Instructions of this agent call, and messages that middleware recalled for it. They are part of
+   * each model request and are never stored.
    */
   readonly recalled: readonly Msg[];
   /**

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentDefaults } from './agent-defaults.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
-/** The parts of all presets. A later part replaces them even if the preset was spread into a list. */
+/** Parts of presets. A later part replaces them, even if the preset was spread into the list. */
 const presetParts = new WeakSet<Middleware>();
 
 /** Marks middleware as the parts of a preset, and returns the list. */

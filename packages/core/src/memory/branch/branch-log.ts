@@ -45,7 +45,8 @@ const leftTimes = 5;
  *
  * A turn of a long session reads few keys. After every `levelWidth` batches, the next batch also
  * contains copies of their turns. After every `levelWidth` such copies, the next batch contains
- * copies of all of these turns. The head names only the newest copies. Each time the log has doubled, one batch contains a compacted copy of the log.
+ * copies of all of these turns. The head names only the newest copies. Each time the log has
+ * doubled, one batch contains a compacted copy of the log.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;

@@ -23,16 +23,16 @@ export interface ResponseCacheOptions {
   /** Time that a stored reply is used, in milliseconds. Default: one hour. */
   readonly ttlMs?: number;
   /**
-   * Maximum temperature of requests that use the cache. Default: 0, as in Arc Reactor. A request without a
-   * temperature uses the cache only if this option is `Infinity`.
+   * Maximum temperature of requests that use the cache. Default: 0, as in Arc Reactor. A request
+   * without a temperature uses the cache only if this option is `Infinity`.
    */
   readonly maxTemperature?: number;
   /** Whether to store replies with tool calls too. Default false. */
   readonly toolCalls?: boolean;
   /**
    * Returns a text: only requests with the same text share replies. For example, return the id of
-   * the user if users must not see each other's replies. If it returns `undefined`, the request does
-   * not use the cache. Default: all requests share replies.
+   * the user if users must not see each other's replies. If it returns `undefined`, the request
+   * does not use the cache. Default: all requests share replies.
    */
   readonly scope?: (run: RunInfo | undefined, request: ModelRequest) => string | undefined;
   /**
