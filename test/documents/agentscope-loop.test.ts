@@ -966,7 +966,7 @@ describe('interrupts', () => {
     expect(types).not.toContain('error');
   });
 
-  test('an interrupt beats the gotoReasoning of the same event, and its messages are not lost', async () => {
+  test('an interrupt counts before a gotoReasoning of the same event, and its messages are not lost', async () => {
     const { agent, model } = setUp(['Maybe.', 'Yes.'], {
       use: [
         {
@@ -1516,7 +1516,7 @@ describe('streaming', () => {
     });
   });
 
-  test('the model is read on only after the hooks of a chunk have ended', async () => {
+  test('the next chunk of a model is read only after the hooks of a chunk have ended', async () => {
     const { open, opened } = gate();
     const deltas: ModelDelta[][] = [
       [{ type: 'text', id: 't', delta: '一' }],

@@ -59,12 +59,12 @@ const memories: readonly (readonly [string, () => Memory])[] = [
   ['in a session', () => new SessionMemory(new MemoryStore(), '会话')],
 ];
 
-/** One reply with these tool calls. */
+/** Returns one reply with these tool calls. */
 function calling(...calls: readonly (readonly [name: string, input?: JsonValue])[]): ScriptedStep {
   return { toolCalls: calls.map(([name, input = {}]) => ({ name, input })) };
 }
 
-/** A tool that notes its arguments and answers with a text. */
+/** Creates a tool that records its arguments and answers with a text. */
 function noting(name: string, output = '好'): { ran: unknown[]; tool: ReturnType<typeof tool> } {
   const ran: unknown[] = [];
   const noted = tool({
@@ -79,11 +79,11 @@ function noting(name: string, output = '好'): { ran: unknown[]; tool: ReturnTyp
   return { ran, tool: noted };
 }
 
-/** A tool whose results come from outside. */
+/** Creates a tool whose results come from outside. */
 const external = (name: string): ReturnType<typeof tool> =>
   tool({ name, description: name, input: { type: 'object' } });
 
-/** The result that somebody gives for the only pending tool call. */
+/** Returns a result for the only pending tool call. */
 const given = ({ pending }: AgentResult, output: string): readonly Decision[] => [
   { toolUseId: pending[0]?.toolUseId ?? '', type: 'result', output },
 ];
@@ -138,7 +138,7 @@ interface Wire {
   readonly bodies: Record<string, unknown>[];
 }
 
-/** A server that streams these chunks, one list for each request. */
+/** Creates a server that streams these chunks, one list for each request. */
 function wire(...replies: readonly (readonly object[])[]): Wire {
   const bodies: Record<string, unknown>[] = [];
   const fetch: Fetch = async (_url, { body }) => {
@@ -1297,7 +1297,7 @@ describe('memory', () => {
     expect(textsOf(requestOf(model, 2).messages)).toEqual(['두 번 봐', '두 번.', '다시']);
   });
 
-  test.each(memories)('a cleared memory forgets tool calls that waited, %s', async (_, of) => {
+  test.each(memories)('a cleared memory forgets pending tool calls, %s', async (_, of) => {
     const memory = of();
     const { agent, model } = made([calling(['ask']), '처음부터.'], {
       memory,
@@ -1745,7 +1745,7 @@ describe('several agents', () => {
     assistantMessage('首尔晴。', { name: '助手' }),
   ];
 
-  test('OpenAI gets each talk as one history, with the tool calls between them', async () => {
+  test('OpenAI gets the speech before and after tool calls as two histories', async () => {
     const server = wire(openAiSays({ content: '好' }));
     const agent = over(multiAgent(openAiOn(server)), {
       systemPrompt: '你是助手。',
@@ -1762,7 +1762,7 @@ describe('several agents', () => {
     expect(histories.every((text) => text.indexOf('<history>') > 0)).toBe(true);
   });
 
-  test('an answer observed by another agent keeps its speaker, and recalled text is no speech', async () => {
+  test('an answer observed by another agent keeps its speaker, and recalled text has no speaker', async () => {
     const first = made(['我去查。'], { name: '小红' });
     const answer = (await first.agent.call('谁去查?')).message;
     const server = wire(openAiSays({ content: '好' }));
@@ -1794,7 +1794,7 @@ describe('several agents', () => {
     );
   });
 
-  test('the request for a value tells DashScope the talk as one history, with other tools’ results apart', async () => {
+  test('the request for a value gives DashScope all speech as one history, and other tools’ results apart', async () => {
     const call = (name: string, input: object, id: string): object => ({
       content: '',
       tool_calls: [

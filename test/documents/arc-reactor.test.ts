@@ -67,7 +67,7 @@ function make(replies: readonly ScriptedReply[], { use = [], ...options }: Optio
   return { agent, model };
 }
 
-/** A tool that notes its arguments in `ran` and answers with its name. */
+/** Creates a tool that records its arguments in `ran` and answers with its name. */
 function named(name: string, ran: JsonValue[] = [], description = `Runs ${name}`): Tool {
   return tool({
     name,
@@ -97,7 +97,7 @@ const lineOf = (message: Msg): string =>
     .filter(Boolean)
     .join(' ');
 
-/** The messages of a request without its system prompt, a line each. */
+/** Returns the messages of a request without its system prompt, as one line each. */
 const linesOf = (request: ModelRequest | undefined): readonly string[] =>
   (request?.messages ?? []).filter(({ role }) => role !== 'system').map(lineOf);
 
@@ -107,7 +107,7 @@ const systemOf = (request: ModelRequest | undefined): readonly string[] =>
 const offeredIn = (request: ModelRequest | undefined): readonly string[] =>
   (request?.tools ?? []).map(({ name }) => name);
 
-/** The results that a request shows the model. */
+/** Returns the results that a request shows to the model. */
 const resultsIn = (request: ModelRequest | undefined): readonly string[] =>
   (request?.messages ?? [])
     .flatMap((message) => toolResultsOf(message))
@@ -1109,7 +1109,7 @@ describe('the stages of a call', () => {
     ]);
   });
 
-  test('go on after hooks that fail before the start, before and after a tool', async () => {
+  test('continue after hooks that fail before the start, before and after a tool', async () => {
     const fail = (): never => {
       throw new Error('The hook is broken.');
     };

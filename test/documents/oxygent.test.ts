@@ -68,7 +68,7 @@ function list(...replies: readonly string[]): string {
   return `[${replies.join(', ')}]`;
 }
 
-/** Roles and texts of a request after its system prompt. */
+/** Returns the roles and texts of a request after its system prompt. */
 function said(model: ScriptedModel, request: number): string[] {
   const messages = model.requests[request]?.messages ?? [];
   return messages
@@ -88,7 +88,7 @@ function observed(name: string, text: string): string {
   return `Tool [${name}] execution result: ${text}`;
 }
 
-/** Text that a reader sees at the end, and the types of all events. */
+/** Returns the text that a reader sees at the end, and the types of all events. */
 async function read(stream: AgentStream) {
   let text = '';
   const types: string[] = [];
@@ -644,7 +644,7 @@ describe('reflexion', () => {
     expect(reflect).not.toHaveBeenCalled();
   });
 
-  test('takes a refused answer back from the readers of a stream', async () => {
+  test('retracts a refused answer from the readers of a stream', async () => {
     const { agent } = setUp(['Yes.', 'Yes, and here is why.'], { preset: { reflect: strict } });
     const { text, types } = await read(agent.stream('Go.'));
     expect(text).toBe('Yes, and here is why.');
@@ -872,7 +872,7 @@ describe('the memory', () => {
     expect(said(model, 2)).toEqual(['user: q3']);
   });
 
-  test('has one question and answer of an agent call that waited in between', async () => {
+  test('has one question and answer of an agent call that was suspended in between', async () => {
     const ask = tool({ name: 'ask', description: 'Asks.', input: z.object({}) });
     for (const discardReactMemory of [true, false]) {
       const { model, agent } = setUp([echoes('x'), calls('ask'), 'a1', 'a2'], {
@@ -907,7 +907,7 @@ describe('the memory', () => {
     expect(said(model, 2)).toEqual(['user: q1', 'assistant: a1', 'user: q2']);
   });
 
-  test('may have no place for earlier agent calls at all', async () => {
+  test('has no earlier agent calls if its size is 0', async () => {
     const presets = [
       { shortMemorySize: 0 },
       { shortMemorySize: 0, discardReactMemory: false },
@@ -921,7 +921,7 @@ describe('the memory', () => {
     }
   });
 
-  test('has the answer of an agent call for the one that waited behind it', async () => {
+  test('has the answer of an agent call when the next one in the queue starts', async () => {
     const { model, agent } = setUp(['a1', 'a2'], { whenBusy: 'queue' });
     await Promise.all([agent.call('q1'), agent.call('q2')]);
     expect(said(model, 1)).toEqual(['user: q1', 'assistant: a1', 'user: q2']);
@@ -943,7 +943,7 @@ describe('the memory', () => {
     expect(await shown(7)).toBe(`${qa} user`);
   });
 
-  test('is a memory of messages that the agent was given, too', async () => {
+  test('has earlier turns of messages that the agent was given', async () => {
     const other = setUp([echoes('x'), 'a1']);
     await other.agent.call('q1');
     const memory = new InMemoryMemory(await other.agent.messages());

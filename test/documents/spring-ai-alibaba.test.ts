@@ -72,7 +72,7 @@ function alibaba(replies: readonly ScriptedReply[], { preset, use = [], ...optio
   return { model, agent };
 }
 
-/** Returns a tool that notes each of its runs in `log` and answers `<name> done`. */
+/** Returns a tool that records each of its runs in `log` and answers `<name> done`. */
 function noting(
   log: string[],
   name: string,
@@ -95,12 +95,12 @@ function noting(
   });
 }
 
-/** A reply that calls each of the tools once. The id of a call is `<name>-id`. */
+/** Returns a reply that calls each of the tools once. The id of a call is `<name>-id`. */
 const calls = (...names: readonly string[]): ScriptedStep => ({
   toolCalls: names.map((name) => ({ name, id: `${name}-id` })),
 });
 
-/** A hook that notes its four positions. */
+/** Creates a hook that records its four positions. */
 const notingHook = (
   log: string[],
   name: string,
@@ -114,7 +114,7 @@ const notingHook = (
   ...more,
 });
 
-/** A model interceptor that notes when a request enters and when its reply leaves. */
+/** Creates a model interceptor that records when a request enters and when its reply leaves. */
 const notingModel = (log: string[], name: string): Middleware => ({
   wrapModel: (next) =>
     withStream(next, async function* (request, context) {
@@ -124,7 +124,7 @@ const notingModel = (log: string[], name: string): Middleware => ({
     }),
 });
 
-/** A tool interceptor that notes when a call enters and when its result leaves. */
+/** Creates a tool interceptor that records when a call enters and when its result leaves. */
 const notingTool = (log: string[], name: string): Middleware => ({
   wrapTool: (next) => async (call, context) => {
     log.push(`${name} in ${call.tool.name}`);
@@ -1217,7 +1217,7 @@ describe('approvals', () => {
     expect(model.requests).toHaveLength(2);
   });
 
-  test('another agent on the same session carries out the decisions and the held calls', async () => {
+  test('another agent on the same session carries out the decisions and the deferred calls', async () => {
     const store = new MemoryStore();
     const log: string[] = [];
     const open = (replies: readonly ScriptedReply[]) =>
@@ -1281,7 +1281,7 @@ describe('approvals', () => {
     expect([reason, pending[0]?.name, log]).toEqual(['suspended', 'pay', []]);
   });
 
-  test('a new message after patchToolCalls closes the waiting calls and is a new agent call', async () => {
+  test('a new message after patchToolCalls closes the pending calls and is a new agent call', async () => {
     const log: string[] = [];
     const { model, agent } = alibaba([calls('pay', 'look'), 'ok'], {
       tools: [noting(log, 'pay'), noting(log, 'look')],
