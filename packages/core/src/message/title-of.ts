@@ -17,6 +17,7 @@ export function isQuestion({ role, metadata }: Msg): boolean {
  */
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);
+  // The library's messages have `bypassHistory: true`, and a client's system messages have `false`.
   const first =
     questions.find(({ metadata }) => metadata?.['bypassHistory'] === undefined) ?? questions[0];
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];

@@ -132,11 +132,11 @@ export function checkPositionHooks(where: string, hooks: readonly PositionHook[]
   checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
   const names = new Set<string>();
   for (const hook of hooks) {
-    const name = `${where}: each of hooks`;
-    checkFields('CONFIGURATION', name, hook, hookFields);
-    // An object of a class may have other values, but another function would never run.
+    const subject = `${where}: each of hooks`;
+    checkFields('CONFIGURATION', subject, hook, hookFields);
+    // An object of a class may have other values. A function of another name would never run.
     const functions = Object.entries(hook).filter(([, value]) => typeof value === 'function');
-    checkOptions('CONFIGURATION', name, Object.fromEntries(functions), positions);
+    checkOptions('CONFIGURATION', subject, Object.fromEntries(functions), positions);
     if (names.has(hook.name))
       throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
     names.add(hook.name);

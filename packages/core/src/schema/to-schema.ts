@@ -98,7 +98,7 @@ function failed(issues: readonly Issue[]): Validation<never> {
   return { ok: false, issues: lines, paths: issues.flatMap(pathsOf) };
 }
 
-/** Returns the rejected places, within a union those of all its forms. */
+/** Returns the place of an issue. For a union, returns the places that its forms reject. */
 function pathsOf(issue: Issue): readonly Path[] {
   const path = pathOf(issue);
   const inner = issue.errors?.flat().flatMap(pathsOf) ?? [[]];
