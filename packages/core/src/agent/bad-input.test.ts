@@ -6,6 +6,7 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import type { JsonObject } from '../message/json/json.ts';
 import { toolResultsOf } from '../message/message-text.ts';
+import { listSessions } from '../memory/list-sessions.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { dashscope } from '../dashscope.ts';
@@ -494,3 +495,12 @@ test('attach() rejects invalid options', async () => {
   }
   expect(attach(agent, { afterSeq: 0 })).not.toBeNull();
 });
+
+test.each([[undefined], ['./chats'], [new Map()]])(
+  'listSessions() refuses %j as a store',
+  async (store) => {
+    await expect(listSessions(wrong(store))).rejects.toThrow(
+      failure('INVALID_INPUT', 'listSessions(): the store'),
+    );
+  },
+);

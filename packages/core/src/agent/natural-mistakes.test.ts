@@ -224,3 +224,16 @@ test('a schema as `output` does not compile', () => {
   const options: CallOptions = { output };
   expect(options.output).toBe(output);
 });
+
+test('the compiler names an option that stands in place of `input`', () => {
+  const schema = z.object({ a: z.number() });
+  const make = () =>
+    tool({
+      name: 'a',
+      description: 'A',
+      // @ts-expect-error The compiler says: 'inputSchema' does not exist in type 'ToolOptions'.
+      inputSchema: schema,
+      execute: ({ a }) => a,
+    });
+  expect(make).toThrow('Use `input`.');
+});

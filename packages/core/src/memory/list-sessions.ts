@@ -1,4 +1,4 @@
-import { checkOptions } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import { parseHead, sessionHeads } from './log/format/session-format.ts';
 
@@ -19,12 +19,14 @@ export interface SessionInfo {
 /**
  * Returns the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
  * If the session's main record is damaged, or of a newer version of the library, `version` is -1
- * and both times are 0. Rejects with the errors of the store.
+ * and both times are 0. Rejects with the errors of the store, and with `INVALID_INPUT` if `store` is
+ * not a store.
  */
 export async function listSessions(
   store: KeyValueStore,
   options: { readonly startsWith?: string } = {},
 ): Promise<readonly SessionInfo[]> {
+  checkFields('INVALID_INPUT', 'listSessions(): the store', store, 'keys,getMany:function');
   checkOptions('INVALID_INPUT', 'listSessions()', options, 'startsWith:string|?');
   const { startsWith = '' } = options;
   const heads = await sessionHeads(store, startsWith);

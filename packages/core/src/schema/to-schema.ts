@@ -36,10 +36,12 @@ export type SchemaLike = StandardSchema | JsonObject;
 
 /**
  * Type of the input that `execute` of a tool gets. It is the output type of the schema, or
- * `unknown` for plain JSON Schema.
+ * `unknown` for plain JSON Schema. Without a schema it is `never`: the compiler then reports the
+ * wrong option that stands in place of `input`, and not `execute`.
  */
-export type InferOutput<S extends SchemaLike> =
-  S extends StandardSchema<infer _Input, infer _Output>
+export type InferOutput<S extends SchemaLike> = SchemaLike extends S
+  ? never
+  : S extends StandardSchema<infer _Input, infer _Output>
     ? NonNullable<S['~standard']['types']>['output']
     : unknown;
 

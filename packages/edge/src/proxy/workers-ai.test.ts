@@ -109,6 +109,17 @@ test.each<[string, () => unknown]>([
   });
 });
 
+test.each([[undefined], ['AI'], [{}]])('workersAi() refuses %j, which is no binding', (ai) => {
+  expect(() => workersAi(ai as never, { model })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringMatching(
+        /^workersAi\(\): binding must be an object with run\(\); got /,
+      ),
+    }),
+  );
+});
+
 test('workersAi() separates thinking from text', async () => {
   const deltas = await deltasOf(
     binding(

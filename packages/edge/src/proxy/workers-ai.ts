@@ -33,11 +33,12 @@ export interface WorkersAiOptions {
 /**
  * Creates a model of Workers AI from the Worker's binding (`[ai]` in `wrangler.toml`), without an
  * API key. Reads both stream formats of Workers AI: its own format and chat completions. Rejects
- * with the same errors as `openai()`.
+ * with the same errors as `openai()`. Throws `CONFIGURATION` without a binding.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
   const fields = 'model:string gateway,features:object|? timeoutMs:count|?';
   checkOptions('CONFIGURATION', 'workersAi()', options, fields);
+  checkOptions('CONFIGURATION', 'workersAi()', { binding: ai }, 'binding:run()');
   const { model, gateway, features, timeoutMs } = options;
   const send = async (_url: string, { body, signal }: RequestInit): Promise<Response> => {
     const inputs = toInputs(JSON.parse(String(body)) as WireRequest);

@@ -5,7 +5,7 @@ import { MemoryStore } from '../../memory/memory-store.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { textOf } from '../../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import type { Middleware } from './middleware.ts';
 
@@ -142,7 +142,7 @@ test('`onHookError` of the agent applies to exceptions in hooks, unless the hook
   await expect(strict.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
 });
 
-test.each<[string, Middleware, Parameters<typeof tool>[0]['execute']]>([
+test.each<[string, Middleware, Tool['execute']]>([
   [
     'hook before a tool',
     { on: { 'pre-acting': () => Promise.reject(new Error('down')) } },
