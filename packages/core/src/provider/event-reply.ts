@@ -1,5 +1,7 @@
 import type { AgentError } from '../error/agent-error.ts';
+import { baseUrlQuestion } from './base-url.ts';
 import type { ReplyDecoder } from './formatter.ts';
+import type { HttpRequest } from './http-request.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
@@ -58,16 +60,16 @@ export class EventReply {
 
   /**
    * Returns the last deltas at the end of the input. Some servers send no finish reason, and others
-   * send no `[DONE]`. A reply without both is an error. `question`: text for the error about a
-   * reply that is no event stream.
+   * send no `[DONE]`. A reply without both is an error. The error about a reply that is no
+   * event stream names the address of `request`.
    */
-  end(question = ''): readonly ModelDelta[] {
+  end(request: Pick<HttpRequest, 'url' | 'api'>): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;
     const whole = !rest && !this.#streams;
     const problem = whole
-      ? badResponse(`The reply is not an event stream${question}`, this.#head)
+      ? badResponse(`The reply is not an event stream${baseUrlQuestion(request)}`, this.#head)
       : badResponse('The reply ended early', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;

@@ -34,7 +34,6 @@ export async function* streamReply(
   decoder: ReplyDecoder,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const request = await prepare();
-  const question = baseUrlQuestion(request);
   const deadline = new Deadline(request.signal, request.timeoutMs ?? 300_000);
   const length = new ReplyLength(request.replyLength ?? Infinity);
   const pace = new Pace(performance.now());
@@ -44,13 +43,13 @@ export async function* streamReply(
     reader = response.body?.getReader();
     if (!response.ok) {
       const text = await readError(reader, deadline);
-      throw errorOfResponse(response.status, response.headers, text, question);
+      throw errorOfResponse(response.status, response.headers, text, baseUrlQuestion(request));
     }
     const reply = new EventReply(decoder);
     for (let closing = 0; ;) {
       let bytes: Uint8Array | undefined;
       if (closing < closingReads) bytes = await read(reader, reply, deadline);
-      const deltas = bytes ? reply.push(bytes) : reply.end(question);
+      const deltas = bytes ? reply.push(bytes) : reply.end(request);
       length.hold(reply.held);
       if (hasContent(deltas)) deadline.heard();
       const reading = request.onRead?.();

@@ -30,7 +30,7 @@ async function failureOf(model: ChatModel): Promise<AgentError> {
 
 const { location } = globalThis as { readonly location?: { readonly origin: string } };
 /** Advice that only a page gets, because only a browser asks servers whether a page may call. */
-const advice = location ? ` Does the server run, and allow pages of ${location.origin}?` : '';
+const advice = location ? ` Does the server run and allow pages of ${location.origin}?` : '';
 
 test('a failed request from a page asks whether the server runs and allows the page', async () => {
   const baseURL = 'https://models.test/v1';

@@ -4,5 +4,5 @@
  */
 export function pageAdvice(): string {
   const { location } = globalThis as { readonly location?: { readonly origin: string } };
-  return location ? `. Does the server run, and allow pages of ${location.origin}?` : '';
+  return location ? `. Does the server run and allow pages of ${location.origin}?` : '';
 }

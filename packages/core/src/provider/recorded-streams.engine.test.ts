@@ -38,7 +38,7 @@ function replay(bytes: Uint8Array, cuts: readonly number[]): readonly ModelDelta
     deltas.push(...reply.push(bytes.subarray(start, cut)));
     start = cut;
   }
-  deltas.push(...reply.end());
+  deltas.push(...reply.end({ url: 'https://host/v1' }));
   expect(reply.error).toBeUndefined();
   return deltas;
 }

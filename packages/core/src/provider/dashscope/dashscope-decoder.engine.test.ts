@@ -71,7 +71,7 @@ const stream = new TextEncoder().encode(reply.map(event).join(''));
 function push(...pieces: readonly Uint8Array[]): readonly ModelDelta[] {
   const eventReply = new EventReply(new DashScopeDecoder());
   const deltas = pieces.flatMap((piece) => eventReply.push(piece));
-  const all = [...deltas, ...eventReply.end()];
+  const all = [...deltas, ...eventReply.end({ url: 'https://host/v1' })];
   expect(eventReply.error).toBeUndefined();
   return all;
 }

@@ -53,7 +53,7 @@ function replay(bytes: Uint8Array, size: number): Record<string, unknown> {
   const deltas: ModelDelta[] = [];
   for (let start = 0; start < bytes.length; start += size)
     deltas.push(...reply.push(bytes.subarray(start, start + size)));
-  deltas.push(...reply.end());
+  deltas.push(...reply.end({ url: 'https://host/v1' }));
   expect(reply.error).toBeUndefined();
   return assemble(deltas);
 }

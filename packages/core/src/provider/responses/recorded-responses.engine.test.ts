@@ -46,7 +46,7 @@ function replay(bytes: Uint8Array, size: number): Outcome {
   const deltas: ModelDelta[] = [];
   for (let start = 0; start < bytes.length && !reply.error; start += size)
     deltas.push(...reply.push(bytes.subarray(start, start + size)));
-  deltas.push(...reply.end());
+  deltas.push(...reply.end({ url: 'https://host/v1' }));
   const start = deltas.findLastIndex(({ type }) => type === 'reset') + 1;
   return { deltas: joinDeltas(deltas.slice(start)), error: reply.error };
 }

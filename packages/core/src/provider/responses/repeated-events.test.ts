@@ -62,7 +62,7 @@ function read(...events: readonly (Fields | '[DONE]')[]) {
     const data = event === '[DONE]' ? event : JSON.stringify(event);
     deltas.push(...reply.push(new TextEncoder().encode(`data: ${data}\n\n`)));
   }
-  deltas.push(...reply.end());
+  deltas.push(...reply.end({ url: 'https://host/v1' }));
   const assembler = new ReplyAssembler({ messageId: 'm', toolUseId: (given) => given || 'own' });
   const start = deltas.findLastIndex(({ type }) => type === 'reset') + 1;
   for (const delta of deltas.slice(start)) assembler.add(delta);

@@ -45,7 +45,7 @@ function read(...events: readonly (Event | string)[]) {
     const data = typeof event === 'string' ? event : JSON.stringify(event);
     deltas.push(...reply.push(new TextEncoder().encode(`data: ${data}\n\n`)));
   }
-  deltas.push(...reply.end());
+  deltas.push(...reply.end({ url: 'https://host/v1' }));
   const words = deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
   const calls = deltas.filter((delta) => delta.type === 'tool-input');
   return { deltas, words, calls, finish: deltas.at(-1), error: reply.error };

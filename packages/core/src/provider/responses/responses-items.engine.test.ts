@@ -61,7 +61,7 @@ function contentOf(...events: readonly Fields[]): readonly ContentBlock[] {
   const deltas = events.flatMap((event) =>
     reply.push(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`)),
   );
-  for (const delta of [...deltas, ...reply.end()]) assembler.add(delta);
+  for (const delta of [...deltas, ...reply.end({ url: 'https://host/v1' })]) assembler.add(delta);
   expect(reply.error).toBeUndefined();
   return assembler.content({ partial: false });
 }
