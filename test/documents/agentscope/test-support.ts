@@ -169,7 +169,7 @@ export const inputTo = (server: Wire, index: number): readonly WireMessage[] =>
 export const parametersTo = (server: Wire, index: number): WireMessage =>
   server.bodies[index]!['parameters'] as WireMessage;
 
-/** A conversation in which the model thought, called a tool and read two outputs. */
+/** A conversation with a thought of the model, a tool call and a result of two outputs. */
 export const toolTurn: readonly Msg[] = [
   userMessage('서울 날씨는?', { name: '민수' }),
   assistantMessage(

@@ -75,7 +75,7 @@ export interface AgentResult<T = unknown> {
   };
   /**
    * Errors after which the agent call continued: summaries of `summarization()` that failed or
-   * could not be stored. Absent if there are none.
+   * could not be stored. Absent without warnings.
    */
   readonly warnings?: readonly AgentErrorData[];
   /**
