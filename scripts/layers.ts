@@ -12,20 +12,13 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'provider',
     'event',
     'tool',
+    'state',
     'memory',
+    'search',
     'loop',
     'agent',
-    'output',
-    'text-protocol',
-    'context',
-    'state',
-    'prompt',
-    'recall',
-    'tool-selection',
-    'mcp',
-    'guard',
     'middleware',
-    'observe',
+    'mcp',
     'preset',
     'stream',
     'testing',
@@ -34,16 +27,18 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   edge: ['http', 'store', 'proxy', 'turn', 'completions', 'session', 'routes'],
 };
 
-interface TypeException {
+interface LayerException {
   /** Path of a folder or a file, relative to `packages`. */
   readonly from: string;
-  /** Path of a file, relative to `packages`. */
+  /** Path of a folder or a file, relative to `packages`. */
   readonly to: string;
+  /** Whether values may be imported, too. Default: only types. */
+  readonly values?: true;
   readonly reason: string;
 }
 
-/** Types that a folder may import from a later folder. */
-const typeExceptions: readonly TypeException[] = [
+/** What a folder may import from a later folder, or a feature from another feature. */
+const exceptions: readonly LayerException[] = [
   {
     from: 'core/src/error',
     to: 'core/src/message/json/json.ts',
@@ -55,9 +50,31 @@ const typeExceptions: readonly TypeException[] = [
     reason: 'a run has its agent’s options',
   },
   {
-    from: 'core/src/prompt',
-    to: 'core/src/recall/retrieval/retriever.ts',
-    reason: 'documents are a section of a prompt',
+    from: 'core/src/middleware/limits/call-limit.ts',
+    to: 'core/src/middleware/state/state-keys.ts',
+    values: true,
+    reason: 'the counts of a limit are values of the session’s state',
+  },
+  {
+    from: 'core/src/middleware/resilience/reflexion.ts',
+    to: 'core/src/middleware/text-protocol/corrections.ts',
+    values: true,
+    reason: 'a refused answer is corrected in the same way with and without a text protocol',
+  },
+  {
+    from: 'core/src/middleware/resilience/reflexion.ts',
+    to: 'core/src/middleware/text-protocol/parsed-reply.ts',
+    reason: 'the option `reflect` is the same with and without a text protocol',
+  },
+  {
+    from: 'core/src/middleware/observe/metrics.ts',
+    to: 'core/src/middleware/guard/output',
+    reason: 'metrics measure what output guards report',
+  },
+  {
+    from: 'core/src/middleware/observe/metrics.ts',
+    to: 'core/src/middleware/resilience',
+    reason: 'metrics measure what retries, fallbacks, circuit breakers and caches report',
   },
   {
     from: 'edge/src/completions/completion-messages.ts',
@@ -114,8 +131,8 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
       ? undefined
       : `${from} must not import ${target}, which is outside its sources`;
   }
-  if (isTest(path) || (typeOnly && isTypeException(path, target))) return undefined;
-  return folderViolation(from, path, { target, typeOnly });
+  if (isTest(path) || isException(path, { target, typeOnly })) return undefined;
+  return folderViolation(from, path, { target, typeOnly }) ?? featureViolation(path, target);
 }
 
 function packageViolation(from: string, to: string): string | undefined {
@@ -150,16 +167,31 @@ function folderViolation(
     : `${from}/ must not import ${typeOnly ? 'types of ' : ''}${to}/, a later folder`;
 }
 
-function isTypeException(path: string, target: string): boolean {
-  return typeExceptions.some(({ from, to }) => {
-    const isFrom = path === `packages/${from}` || path.startsWith(`packages/${from}/`);
-    return isFrom && target === `packages/${to}`;
-  });
+/** Features are independent: what two of them need lies in a folder before `middleware/`. */
+function featureViolation(path: string, target: string): string | undefined {
+  const [own, other] = [featureOf(path), featureOf(target)];
+  if (own === undefined || other === undefined || own === other) return undefined;
+  return `middleware/${own} must not import middleware/${other}, another feature`;
+}
+
+function isException(path: string, { target, typeOnly }: Imported): boolean {
+  return exceptions.some(
+    ({ from, to, values }) => (typeOnly || values) && isIn(path, from) && isIn(target, to),
+  );
+}
+
+function isIn(path: string, place: string): boolean {
+  return path === `packages/${place}` || path.startsWith(`packages/${place}/`);
 }
 
 /** Returns the folder directly below a package's `src`, or `undefined` for an entry file. */
 function folderOf(path: string): string | undefined {
   return /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
+}
+
+/** Returns what lies directly in `middleware/` of core: the folder of a feature, or a file. */
+function featureOf(path: string): string | undefined {
+  return /^packages\/core\/src\/middleware\/([^/]+)/.exec(path)?.[1];
 }
 
 function isTest(path: string): boolean {

@@ -55,6 +55,26 @@ test('type imports follow the same order, except the listed types; imports in co
   ).toEqual([]);
 });
 
+test('a feature may not import another feature, except what the list names', () => {
+  const path = 'packages/core/src/middleware/limits/a.ts';
+  const why = 'middleware/limits must not import middleware/recall, another feature';
+  const call = 'packages/core/src/middleware/limits/call-limit.ts';
+  const metrics = 'packages/core/src/middleware/observe/metrics.ts';
+  expect(check(path, `import { b } from './b.ts';\nimport { c } from '../../event/c.ts';`)).toEqual(
+    [],
+  );
+  expect(check(path, `import { b } from '../recall/retrieval/b.ts';`)).toEqual([
+    `${path}:1: ${why}`,
+  ]);
+  expect(check(path, `import type { B } from '../recall/b.ts';`)).toEqual([`${path}:1: ${why}`]);
+  expect(
+    check('packages/core/src/middleware/a.ts', `import { b } from './limits/b.ts';`),
+  ).toHaveLength(1);
+  expect(check(call, `import { ownState } from '../state/state-keys.ts';`)).toEqual([]);
+  expect(check(metrics, `import type { Retry } from '../resilience/backoff.ts';`)).toEqual([]);
+  expect(check(metrics, `import { backoff } from '../resilience/backoff.ts';`)).toHaveLength(1);
+});
+
 test('tests may import any folder of their package and test support', () => {
   expect(
     check('packages/core/src/model/http.test.ts', `import { run } from '../loop/loop.ts';`),

@@ -6,7 +6,7 @@ export { mayAskApproval } from './agent/may-ask-approval.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
 export type { CallInput } from './loop/input/call-input.ts';
-export { jsonClaim } from './guard/json-claim.ts';
+export { jsonClaim } from './middleware/guard/json-claim.ts';
 export { checkDecision } from './loop/input/check-decision.ts';
 export { unfitClaim } from './loop/input/claim.ts';
 export type { Claim } from './loop/input/claim.ts';

@@ -12,4 +12,4 @@ export type { AgentData, AgentTools, ToolProgress } from './stream/agent-tools.t
 export { typedMessages, typedTransport } from './stream/ui/ui-typed-parts.ts';
 export type { UiChunk } from './stream/ui/ui-chunk.ts';
 export type { DataPart } from './message/data-part.ts';
-export { keepDataParts } from './middleware/keep-data-parts.ts';
+export { keepDataParts } from './middleware/results/keep-data-parts.ts';

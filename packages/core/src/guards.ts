@@ -1,37 +1,44 @@
-export type { GuardContext } from './guard/input/input-stage.ts';
-export { decisionClaims } from './guard/input/decision-claims.ts';
-export { memoryCounters, storedCounters } from './guard/input/counter-store.ts';
-export type { Count, CounterStore, CounterWindow } from './guard/input/counter-store.ts';
-export { injectionPatterns } from './guard/input/injection-patterns.ts';
-export { injection } from './guard/input/injection.ts';
-export type { InjectionOptions, InjectionPattern } from './guard/input/injection.ts';
-export { inputGuards } from './guard/input/input-guards.ts';
-export type { GuardOptions } from './guard/input/input-guards.ts';
-export { inputLength } from './guard/input/input-length.ts';
-export type { InputLengthOptions } from './guard/input/input-length.ts';
-export type { EndedCall, InputStage, StageRejection } from './guard/input/input-stage.ts';
-export { classify, permission } from './guard/input/own-stage.ts';
-export type { Classify } from './guard/input/own-stage.ts';
-export type { PlainText } from './guard/input/plain-text.ts';
-export { rateLimit } from './guard/input/rate-limit.ts';
-export type { CounterOptions, RateLimitOptions } from './guard/input/rate-limit.ts';
-export { spendCap } from './guard/input/spend-cap.ts';
-export type { SpendCapOptions } from './guard/input/spend-cap.ts';
-export { outputGuards } from './guard/output/output-guards.ts';
-export type { OutputGuardOptions } from './guard/output/output-guards.ts';
-export { outputLength } from './guard/output/output-length.ts';
-export type { LengthViolation, OutputLengthOptions } from './guard/output/output-length.ts';
+export type { GuardContext } from './middleware/guard/input/input-stage.ts';
+export { decisionClaims } from './middleware/guard/input/decision-claims.ts';
+export { memoryCounters, storedCounters } from './middleware/guard/input/counter-store.ts';
+export type { Count, CounterStore, CounterWindow } from './middleware/guard/input/counter-store.ts';
+export { injectionPatterns } from './middleware/guard/input/injection-patterns.ts';
+export { injection } from './middleware/guard/input/injection.ts';
+export type { InjectionOptions, InjectionPattern } from './middleware/guard/input/injection.ts';
+export { inputGuards } from './middleware/guard/input/input-guards.ts';
+export type { GuardOptions } from './middleware/guard/input/input-guards.ts';
+export { inputLength } from './middleware/guard/input/input-length.ts';
+export type { InputLengthOptions } from './middleware/guard/input/input-length.ts';
+export type {
+  EndedCall,
+  InputStage,
+  StageRejection,
+} from './middleware/guard/input/input-stage.ts';
+export { classify, permission } from './middleware/guard/input/own-stage.ts';
+export type { Classify } from './middleware/guard/input/own-stage.ts';
+export type { PlainText } from './middleware/guard/input/plain-text.ts';
+export { rateLimit } from './middleware/guard/input/rate-limit.ts';
+export type { CounterOptions, RateLimitOptions } from './middleware/guard/input/rate-limit.ts';
+export { spendCap } from './middleware/guard/input/spend-cap.ts';
+export type { SpendCapOptions } from './middleware/guard/input/spend-cap.ts';
+export { outputGuards } from './middleware/guard/output/output-guards.ts';
+export type { OutputGuardOptions } from './middleware/guard/output/output-guards.ts';
+export { outputLength } from './middleware/guard/output/output-length.ts';
+export type {
+  LengthViolation,
+  OutputLengthOptions,
+} from './middleware/guard/output/output-length.ts';
 export type {
   Finding,
   OutputAction,
   OutputRule,
   Review,
   ReviewContext,
-} from './guard/output/output-rule.ts';
-export { regexRule } from './guard/output/regex-rule.ts';
-export type { RegexRuleOptions } from './guard/output/regex-rule.ts';
-export { maskPii } from './guard/pii/mask-pii.ts';
-export type { MaskPiiOptions } from './guard/pii/mask-pii.ts';
-export { piiGuard } from './guard/pii/pii-guard.ts';
-export type { PiiGuardOptions } from './guard/pii/pii-guard.ts';
-export type { PiiKind } from './guard/pii/pii-kinds.ts';
+} from './middleware/guard/output/output-rule.ts';
+export { regexRule } from './middleware/guard/output/regex-rule.ts';
+export type { RegexRuleOptions } from './middleware/guard/output/regex-rule.ts';
+export { maskPii } from './middleware/guard/pii/mask-pii.ts';
+export type { MaskPiiOptions } from './middleware/guard/pii/mask-pii.ts';
+export { piiGuard } from './middleware/guard/pii/pii-guard.ts';
+export type { PiiGuardOptions } from './middleware/guard/pii/pii-guard.ts';
+export type { PiiKind } from './middleware/guard/pii/pii-kinds.ts';

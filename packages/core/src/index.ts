@@ -1,7 +1,7 @@
 export type { AgentOptions, CallOptions } from './agent/agent-options.ts';
 export { AgentStream } from './agent/agent-stream.ts';
-export { agentTool } from './agent/agent-tool.ts';
-export type { AgentToolOptions } from './agent/agent-tool.ts';
+export { agentTool } from './middleware/agent-tool/agent-tool.ts';
+export type { AgentToolOptions } from './middleware/agent-tool/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';
 export { AgentError, messageOf } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';

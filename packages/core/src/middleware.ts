@@ -39,9 +39,9 @@ export type {
   EvictLargeResultsOptions,
   LargeResultEviction,
 } from './middleware/results/evict-large-results.ts';
-export { errorHints } from './middleware/error-hints.ts';
-export { friendlyErrors } from './middleware/friendly-errors.ts';
-export type { FriendlyWords } from './middleware/friendly-errors.ts';
+export { errorHints } from './middleware/resilience/error-hints.ts';
+export { friendlyErrors } from './middleware/events/friendly-errors.ts';
+export type { FriendlyWords } from './event/friendly-text.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
 export type { CallLimitOptions } from './middleware/limits/call-limit.ts';
@@ -53,13 +53,13 @@ export { summaryFallback } from './middleware/limits/summary-fallback.ts';
 export type { SummaryFallbackOptions } from './middleware/limits/summary-fallback.ts';
 export { toolCallLimit } from './middleware/limits/tool-call-limit.ts';
 export type { ToolCallLimitOptions } from './middleware/limits/tool-call-limit.ts';
-export { parallelIds } from './middleware/parallel-ids.ts';
-export { positionHooks } from './middleware/position-hooks.ts';
-export type { PositionHook } from './middleware/position-hooks.ts';
-export { reactMemory } from './middleware/react-memory.ts';
-export { reflexion } from './middleware/reflexion.ts';
-export type { ReflexionOptions } from './middleware/reflexion.ts';
-export type { Reflect, ReplyContext } from './text-protocol/parsed-reply.ts';
+export { parallelIds } from './middleware/events/parallel-ids.ts';
+export { positionHooks } from './middleware/events/position-hooks.ts';
+export type { PositionHook } from './middleware/events/position-hooks.ts';
+export { reactMemory } from './middleware/events/react-memory.ts';
+export { reflexion } from './middleware/resilience/reflexion.ts';
+export type { ReflexionOptions } from './middleware/resilience/reflexion.ts';
+export type { Reflect, ReplyContext } from './middleware/text-protocol/parsed-reply.ts';
 export type { BackoffOptions, Retry } from './middleware/resilience/backoff.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
 export type {
@@ -79,16 +79,16 @@ export { memoryResponses, storedResponses } from './middleware/resilience/respon
 export type { CachedReply, ResponseStore } from './middleware/resilience/response-store.ts';
 export { retry } from './middleware/resilience/retry.ts';
 export type { RetryOptions } from './middleware/resilience/retry.ts';
-export { reuseCalls } from './middleware/reuse-calls.ts';
-export type { ReuseCallsOptions } from './middleware/reuse-calls.ts';
+export { reuseCalls } from './middleware/results/reuse-calls.ts';
+export type { ReuseCallsOptions } from './middleware/results/reuse-calls.ts';
 export { todoList, todosOf } from './middleware/results/todo-list.ts';
 export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
-export { toolEmulation } from './middleware/tool-emulation.ts';
-export type { ToolEmulationOptions } from './middleware/tool-emulation.ts';
-export { toolError } from './middleware/tool-error.ts';
-export type { FailedTool, ToolErrorOptions } from './middleware/tool-error.ts';
-export { toolRetry } from './middleware/tool-retry.ts';
-export type { ToolRetryOptions } from './middleware/tool-retry.ts';
+export { toolEmulation } from './middleware/results/tool-emulation.ts';
+export type { ToolEmulationOptions } from './middleware/results/tool-emulation.ts';
+export { toolError } from './middleware/resilience/tool-error.ts';
+export type { FailedTool, ToolErrorOptions } from './middleware/resilience/tool-error.ts';
+export { toolRetry } from './middleware/resilience/tool-retry.ts';
+export type { ToolRetryOptions } from './middleware/resilience/tool-retry.ts';
 export type { RunInfo } from './model/chat-model.ts';
 export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';

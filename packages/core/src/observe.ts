@@ -1,9 +1,9 @@
 export { hideSecrets, logText } from './error/log-text.ts';
 export { maskSecrets } from './error/mask-secrets.ts';
-export { jsonlTrace } from './observe/jsonl-trace.ts';
-export type { JsonlTrace, JsonlTraceOptions } from './observe/jsonl-trace.ts';
-export { maskParameters } from './observe/mask-parameters.ts';
-export { metrics } from './observe/metrics.ts';
+export { jsonlTrace } from './middleware/observe/jsonl-trace.ts';
+export type { JsonlTrace, JsonlTraceOptions } from './middleware/observe/jsonl-trace.ts';
+export { maskParameters } from './middleware/observe/mask-parameters.ts';
+export { metrics } from './middleware/observe/metrics.ts';
 export type {
   ContextMetric,
   ExecutionMetric,
@@ -12,4 +12,4 @@ export type {
   ModelMetric,
   RunLabels,
   ToolMetric,
-} from './observe/metrics.ts';
+} from './middleware/observe/metrics.ts';

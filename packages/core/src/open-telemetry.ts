@@ -1,1 +1,1 @@
-export { openTelemetry, type OpenTelemetryOptions } from './observe/open-telemetry.ts';
+export { openTelemetry, type OpenTelemetryOptions } from './middleware/observe/open-telemetry.ts';

@@ -1,5 +1,5 @@
 export type { OutputAnswer, OutputMode, OutputRun } from './loop/output-mode.ts';
-export { jsonMode, yamlMode } from './output/json-mode.ts';
-export type { JsonModeOptions, YamlModeOptions } from './output/json-mode.ts';
-export { structured } from './output/structured.ts';
-export type { StructuredOptions } from './output/structured.ts';
+export { jsonMode, yamlMode } from './middleware/output/json-mode.ts';
+export type { JsonModeOptions, YamlModeOptions } from './middleware/output/json-mode.ts';
+export { structured } from './middleware/output/structured.ts';
+export type { StructuredOptions } from './middleware/output/structured.ts';

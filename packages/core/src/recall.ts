@@ -3,20 +3,20 @@ export type {
   LongTermRecord,
   LongTermRecordOptions,
   LongTermRetrieveOptions,
-} from './recall/long-term/long-term-contract.ts';
-export { longTermMemory } from './recall/long-term/long-term-memory.ts';
-export type { LongTermMemoryMiddleware } from './recall/long-term/long-term-memory.ts';
+} from './search/long-term-contract.ts';
+export { longTermMemory } from './middleware/recall/long-term/long-term-memory.ts';
+export type { LongTermMemoryMiddleware } from './middleware/recall/long-term/long-term-memory.ts';
 export type {
   LongTermMemoryOptions,
   LongTermPhase,
   LongTermTurn,
-} from './recall/long-term/long-term-options.ts';
-export { keywordRerank, mmrRerank } from './recall/retrieval/rerank.ts';
-export type { Rerank } from './recall/retrieval/rerank.ts';
-export type { RetrievalCall, RetrievalOptions } from './recall/retrieval/retrieval-options.ts';
-export { recentQuestions, retrieval } from './recall/retrieval/retrieval.ts';
+} from './middleware/recall/long-term/long-term-options.ts';
+export { keywordRerank, mmrRerank } from './middleware/recall/retrieval/rerank.ts';
+export type { Rerank } from './middleware/recall/retrieval/rerank.ts';
 export type {
-  RetrieveOptions,
-  RetrievedDocument,
-  Retriever,
-} from './recall/retrieval/retriever.ts';
+  RetrievalCall,
+  RetrievalOptions,
+} from './middleware/recall/retrieval/retrieval-options.ts';
+export { recentQuestions, retrieval } from './middleware/recall/retrieval/retrieval.ts';
+export type { RetrievedDocument } from './message/retrieved-document.ts';
+export type { RetrieveOptions, Retriever } from './search/retriever.ts';

@@ -1,14 +1,14 @@
-export { loadState, saveState } from './state/agent-state.ts';
-export type { AgentState } from './state/agent-state.ts';
-export { listCheckpoints, returnToCheckpoint } from './state/checkpoints.ts';
-export type { Checkpoint } from './state/checkpoints.ts';
+export { loadState, saveState } from './middleware/state/agent-state.ts';
+export type { AgentState } from './middleware/state/agent-state.ts';
+export { listCheckpoints, returnToCheckpoint } from './middleware/state/checkpoints.ts';
+export type { Checkpoint } from './middleware/state/checkpoints.ts';
 export { append, merge, replace } from './state/state-key.ts';
 export type { StateKey } from './state/state-key.ts';
-export { stateKeys } from './state/state-keys.ts';
+export { stateKeys } from './middleware/state/state-keys.ts';
 export type {
   SessionState,
   StateKeys,
   StateKeysOptions,
   StateMiddleware,
   StateSource,
-} from './state/state-keys.ts';
+} from './middleware/state/state-keys.ts';

@@ -1,18 +1,22 @@
-export type { ChildAgent, ChildFactory, ChildSession } from './agent/agent-tool.ts';
+export type { ChildAgent, ChildFactory, ChildSession } from './middleware/agent-tool/agent-tool.ts';
 export type { Schema, Validation } from './schema/schema.ts';
 export type { StandardSchema } from './schema/to-schema.ts';
-export { byKeyword } from './tool-selection/by-keyword.ts';
-export type { ToolCategory } from './tool-selection/by-keyword.ts';
-export { byModel } from './tool-selection/by-model.ts';
-export type { ByModelOptions } from './tool-selection/by-model.ts';
-export { bySimilarity } from './tool-selection/by-similarity.ts';
-export type { BySimilarityOptions, Embed, Embedding } from './tool-selection/by-similarity.ts';
-export { byWords } from './tool-selection/by-words.ts';
-export type { ByWordsOptions } from './tool-selection/by-words.ts';
-export { selectTools } from './tool-selection/select-tools.ts';
-export type { SelectToolsOptions, ToolSelector } from './tool-selection/select-tools.ts';
-export { toolSourcing } from './tool-selection/tool-sourcing.ts';
-export type { ToolSourcingOptions } from './tool-selection/tool-sourcing.ts';
+export { byKeyword } from './middleware/selection/by-keyword.ts';
+export type { ToolCategory } from './middleware/selection/by-keyword.ts';
+export { byModel } from './middleware/selection/by-model.ts';
+export type { ByModelOptions } from './middleware/selection/by-model.ts';
+export { bySimilarity } from './middleware/selection/by-similarity.ts';
+export type {
+  BySimilarityOptions,
+  Embed,
+  Embedding,
+} from './middleware/selection/by-similarity.ts';
+export { byWords } from './middleware/selection/by-words.ts';
+export type { ByWordsOptions } from './middleware/selection/by-words.ts';
+export { selectTools } from './middleware/selection/select-tools.ts';
+export type { SelectToolsOptions, ToolSelector } from './middleware/selection/select-tools.ts';
+export { toolSourcing } from './middleware/selection/tool-sourcing.ts';
+export type { ToolSourcingOptions } from './middleware/selection/tool-sourcing.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
 export { joinTools } from './tool/set/join-tools.ts';

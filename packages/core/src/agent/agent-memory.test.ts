@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fitContext } from '../context/fit-context.ts';
+import { fitContext } from '../middleware/context/fit-context.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

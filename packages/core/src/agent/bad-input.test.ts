@@ -16,11 +16,11 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
-import { agentTool } from './agent-tool.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { summarize } from '../loop/limit.ts';
-import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
+import { longTermMemory } from '../middleware/recall/long-term/long-term-memory.ts';
 import { ReActAgent } from './react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../middleware/output/structured.ts';
 
 /** Passes a value of the wrong type, as JavaScript code or parsed JSON may do. */
 const wrong = <T>(value: unknown): T => value as T;

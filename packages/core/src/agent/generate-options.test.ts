@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { summarization } from '../context/summary/summarization.ts';
-import { toolEmulation } from '../middleware/tool-emulation.ts';
+import { summarization } from '../middleware/context/summary/summarization.ts';
+import { toolEmulation } from '../middleware/results/tool-emulation.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { byModel } from '../tool-selection/by-model.ts';
+import { byModel } from '../middleware/selection/by-model.ts';
 import { ReActAgent } from './react-agent.ts';
 
 type Wrong = readonly [generate: object, problem: string];

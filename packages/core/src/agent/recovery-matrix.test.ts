@@ -12,14 +12,14 @@ import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../middleware/output/structured.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { spreadPoints } from '../testing/fault-injection.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { makeWitness, MortalProcess, type Life } from '../testing/mortal-process.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
-import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
-import { agentTool } from './agent-tool.ts';
+import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent } from './react-agent.ts';
 import type { AgentOptions } from './agent-options.ts';
 

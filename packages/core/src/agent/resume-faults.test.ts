@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
-import { inputGuards } from '../guard/input/input-guards.ts';
-import { permission } from '../guard/input/own-stage.ts';
+import { inputGuards } from '../middleware/guard/input/input-guards.ts';
+import { permission } from '../middleware/guard/input/own-stage.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, userMessage } from '../message/create-message.ts';

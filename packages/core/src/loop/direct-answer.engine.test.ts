@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { outputGuards } from '../guard/output/output-guards.ts';
-import { outputLength } from '../guard/output/output-length.ts';
+import { outputGuards } from '../middleware/guard/output/output-guards.ts';
+import { outputLength } from '../middleware/guard/output/output-length.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Hook } from '../event/hook.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
@@ -14,9 +14,9 @@ import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { textStream } from '../stream/text-stream.ts';
 import { tool, type ToolOptions } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import { loadState, saveState } from '../state/agent-state.ts';
+import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../middleware/output/structured.ts';
 
 const input = { type: 'object', properties: { q: { type: 'string' } } } as const;
 const make = (name: string, options: Partial<ToolOptions<typeof input>> = {}) =>

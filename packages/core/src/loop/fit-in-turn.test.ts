@@ -5,8 +5,8 @@ import { arc } from '../tokens/arc-profile.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import { noUsage } from '../model/usage.ts';
 import { fitInTurn } from './fit-request.ts';
-import { fitContext } from '../context/fit-context.ts';
-import { lastTurns } from '../context/history-views.ts';
+import { fitContext } from '../middleware/context/fit-context.ts';
+import { lastTurns } from '../middleware/context/history-views.ts';
 
 const messages = [0, 1, 2, 3].flatMap((n) => [
   userMessage('x'.repeat(40), { id: `u${n}` }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { ContextPolicy, ContextRequest } from './context-policy.ts';
-import { fitContext } from '../context/fit-context.ts';
+import { fitContext } from '../middleware/context/fit-context.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -9,7 +9,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from '../middleware/output/structured.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
 

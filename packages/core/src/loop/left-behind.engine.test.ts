@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { advanceUntil, Hang, lockedModel } from '../../test-support/hang.ts';
-import { agentTool } from '../agent/agent-tool.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { MemoryStore } from '../memory/memory-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentTool } from '../agent/agent-tool.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -9,7 +9,7 @@ import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
+import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 
 const input = { type: 'object' } as const;

@@ -7,7 +7,7 @@ import { springAiAlibaba } from '../preset/spring-ai-alibaba.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { loadState, saveState } from '../state/agent-state.ts';
+import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { tool } from '../tool/tool.ts';
 
 const pay = tool({

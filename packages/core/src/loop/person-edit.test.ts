@@ -8,7 +8,7 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import { loadState, saveState } from '../state/agent-state.ts';
+import { loadState, saveState } from '../middleware/state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { ToolList } from '../tool/set/tool-list.ts';
 import { tool } from '../tool/tool.ts';

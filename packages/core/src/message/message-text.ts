@@ -30,6 +30,11 @@ export function toolResultsOf(message: Msg): readonly ToolResult[] {
   return message.content.filter((block) => block.type === 'tool_result');
 }
 
+/** Returns whether a message has tool results. A user's message may also have them. */
+export function isResult({ role, content }: Msg): boolean {
+  return role === 'tool' || content.some(({ type }) => type === 'tool_result');
+}
+
 /**
  * Returns a tool result's output as text, with a placeholder such as `[image]` for each media
  * block.

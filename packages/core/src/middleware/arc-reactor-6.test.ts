@@ -3,13 +3,13 @@ import * as z from 'zod';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
-import { structured } from '../output/structured.ts';
+import { structured } from './output/structured.ts';
 import { arcReactor } from '../preset/arc-reactor.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { errorHints } from './error-hints.ts';
-import { reuseCalls } from './reuse-calls.ts';
+import { errorHints } from './resilience/error-hints.ts';
+import { reuseCalls } from './results/reuse-calls.ts';
 
 const input = { type: 'object' } as const;
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { textOf } from '../message/message-text.ts';
-import { jsonMode } from '../output/json-mode.ts';
+import { jsonMode } from '../middleware/output/json-mode.ts';
 import { openai } from '../openai.ts';
-import { retrieval } from '../recall/retrieval/retrieval.ts';
+import { retrieval } from '../middleware/recall/retrieval/retrieval.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { arcReactor } from './arc-reactor.ts';
 

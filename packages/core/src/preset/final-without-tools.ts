@@ -3,8 +3,8 @@ import { perRun } from '../loop/use/per-run.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
-import { outputToolName } from '../output/output-tool.ts';
-import { metadataOf, wordsBesideCall } from '../text-protocol/corrections.ts';
+import { outputToolName } from '../message/output-tool.ts';
+import { metadataOf, wordsBesideCall } from '../middleware/text-protocol/corrections.ts';
 
 /**
  * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Removes

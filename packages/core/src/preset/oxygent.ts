@@ -1,37 +1,41 @@
-import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
-import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
+import { answersOnly, lastTurns, successfulTurns } from '../middleware/context/history-views.ts';
+import {
+  weightedHistory,
+  type WeightedHistoryOptions,
+} from '../middleware/context/weighted-history.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import { toolMedia } from '../provider/tool-media.ts';
 import { userText } from '../message/message-text.ts';
 import { modelTimeout } from '../middleware/resilience/model-timeout.ts';
 import { retry } from '../middleware/resilience/retry.ts';
-import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
-import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
-import type { ParseReply, Reflect } from '../text-protocol/parsed-reply.ts';
+import { parseOxygent } from '../middleware/text-protocol/parse-oxygent.ts';
+import { parseToolCalls } from '../middleware/text-protocol/parse-tool-calls.ts';
+import type { ParseReply, Reflect } from '../middleware/text-protocol/parsed-reply.ts';
 import {
   protocolFields,
   textToolCalls,
   type TextToolCallsOptions,
-} from '../text-protocol/text-tool-calls.ts';
-import { trustedCalls } from '../text-protocol/trusted-calls.ts';
+} from '../middleware/text-protocol/text-tool-calls.ts';
+import { trustedCalls } from '../middleware/text-protocol/trusted-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import { presetOf } from '../loop/use/use-list.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
-import { friendlyErrors, ownWords, type FriendlyWords } from '../middleware/friendly-errors.ts';
-import { parallelIds } from '../middleware/parallel-ids.ts';
+import { ownWords, type FriendlyWords } from '../event/friendly-text.ts';
+import { friendlyErrors } from '../middleware/events/friendly-errors.ts';
+import { parallelIds } from '../middleware/events/parallel-ids.ts';
 import {
   promptFields,
   promptVariables,
   type PromptVariablesOptions,
-} from '../prompt/prompt-variables.ts';
-import { reactMemory } from '../middleware/react-memory.ts';
-import { reflexion } from '../middleware/reflexion.ts';
+} from '../middleware/prompt/prompt-variables.ts';
+import { reactMemory } from '../middleware/events/react-memory.ts';
+import { reflexion } from '../middleware/resilience/reflexion.ts';
 import { summaryFallback } from '../middleware/limits/summary-fallback.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
-import { toolRetry } from '../middleware/tool-retry.ts';
+import { toolRetry } from '../middleware/resilience/tool-retry.ts';
 
 export interface OxygentOptions extends Pick<
   WeightedHistoryOptions,

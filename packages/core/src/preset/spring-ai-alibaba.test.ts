@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { TemplateVariables } from '../prompt/render-template.ts';
+import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { textOf } from '../message/message-text.ts';
 import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
-import type { PromptCall } from '../prompt/prompt-variables.ts';
+import type { PromptCall } from '../middleware/prompt/prompt-variables.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
 import { replace } from '../state/state-key.ts';
-import { stateKeys } from '../state/state-keys.ts';
+import { stateKeys } from '../middleware/state/state-keys.ts';
 
 /** Creates a tool and a function that returns how many of its calls ran at the same time. */
 function counted() {

@@ -3,8 +3,8 @@ import {
   checkPositionHooks,
   positionHooks,
   type PositionHook,
-} from '../middleware/position-hooks.ts';
-import type { TemplateVariables } from '../prompt/render-template.ts';
+} from '../middleware/events/position-hooks.ts';
+import type { TemplateVariables } from '../middleware/prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
 import { undecidedCalls } from '../loop/admission/undecided-calls.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
@@ -13,8 +13,8 @@ import {
   promptVariables,
   type PromptCall,
   type PromptVariablesOptions,
-} from '../prompt/prompt-variables.ts';
-import type { StateSource } from '../state/state-keys.ts';
+} from '../middleware/prompt/prompt-variables.ts';
+import type { StateSource } from '../middleware/state/state-keys.ts';
 
 export interface SpringAiAlibabaOptions {
   /** Hooks at the framework's four positions. See `positionHooks()`. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { agentTool } from '../agent/agent-tool.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Hook } from '../event/hook.ts';

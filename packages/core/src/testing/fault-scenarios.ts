@@ -1,8 +1,8 @@
-import { agentTool } from '../agent/agent-tool.ts';
+import { agentTool } from '../middleware/agent-tool/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { summarizeHistory } from '../context/summary/summarize-history.ts';
-import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
+import { summarizeHistory } from '../middleware/context/summary/summarize-history.ts';
+import { textToolCalls } from '../middleware/text-protocol/text-tool-calls.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { FaultScenario } from './fault-injection.ts';

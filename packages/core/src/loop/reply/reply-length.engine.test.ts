@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { agentTool } from '../../agent/agent-tool.ts';
+import { agentTool } from '../../middleware/agent-tool/agent-tool.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import { dashscope } from '../../dashscope.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { outputGuards } from '../../guard/output/output-guards.ts';
-import { regexRule } from '../../guard/output/regex-rule.ts';
+import { outputGuards } from '../../middleware/guard/output/output-guards.ts';
+import { regexRule } from '../../middleware/guard/output/regex-rule.ts';
 import { fallback } from '../../middleware/resilience/fallback.ts';
 import { retry } from '../../middleware/resilience/retry.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
@@ -14,7 +14,7 @@ import { openai } from '../../openai.ts';
 import { openaiResponses } from '../../provider/responses/openai-responses.ts';
 import { fromAiSdk } from '../../provider/ai-sdk/ai-sdk-model.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { textToolCalls } from '../../text-protocol/text-tool-calls.ts';
+import { textToolCalls } from '../../middleware/text-protocol/text-tool-calls.ts';
 import { tool } from '../../tool/tool.ts';
 
 /**

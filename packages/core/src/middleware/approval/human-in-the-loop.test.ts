@@ -11,12 +11,12 @@ import { orderFaults } from '../../../test-support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
 import type { Verdict } from '../../loop/admission/verdict.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
-import { toolRetry } from '../tool-retry.ts';
+import { toolRetry } from '../resilience/tool-retry.ts';
 
 const input = z.object({ n: z.number() });
 const names = ['read', 'pay', 'mail'] as const;

@@ -10,7 +10,7 @@ import type { Verdict } from '../../loop/admission/verdict.ts';
 import { guardVerdict } from '../../loop/input/guard-verdict.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import type { RunContext } from '../../loop/run/run-context.ts';
-import { outputToolName } from '../../output/output-tool.ts';
+import { outputToolName } from '../../message/output-tool.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 

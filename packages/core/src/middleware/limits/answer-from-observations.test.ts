@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answersOnly } from '../../context/history-views.ts';
+import { answersOnly } from '../context/history-views.ts';
 import type { MediaBlock } from '../../message/content-block.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
@@ -10,7 +10,7 @@ import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
-import { structured } from '../../output/structured.ts';
+import { structured } from '../output/structured.ts';
 
 const input = { type: 'object' } as const;
 const image: MediaBlock = {

@@ -4,7 +4,7 @@ import type { HookControl } from '../../event/hook.ts';
 import type { AgentCall } from '../../loop/use/middleware.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import type { StateKey } from '../../state/state-key.ts';
-import { ownName, ownState, type StateMiddleware } from '../../state/state-keys.ts';
+import { ownName, ownState, type StateMiddleware } from '../state/state-keys.ts';
 
 export interface CallLimitOptions {
   /** Maximum number in one run. A run that resumes after a suspension continues the count. */

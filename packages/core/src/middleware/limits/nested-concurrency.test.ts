@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentTool } from '../../agent/agent-tool.ts';
+import { agentTool } from '../agent-tool/agent-tool.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import { arcReactor } from '../../preset/arc-reactor.ts';

@@ -7,7 +7,7 @@ import { errorMessage } from '../../error/error-message.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { summarize, type OnLimit } from '../../loop/limit.ts';
 import { textOf } from '../../message/message-text.ts';
-import { structured } from '../../output/structured.ts';
+import { structured } from '../output/structured.ts';
 import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

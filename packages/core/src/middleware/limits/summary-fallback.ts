@@ -3,7 +3,7 @@ import { checkOptions } from '../../error/check-fields.ts';
 import { maskSecrets } from '../../error/mask-secrets.ts';
 import { noSummary } from '../../loop/limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
-import { friendlyText, type FriendlyWords } from '../friendly-errors.ts';
+import { friendlyText, type FriendlyWords } from '../../event/friendly-text.ts';
 
 export interface SummaryFallbackOptions {
   /**

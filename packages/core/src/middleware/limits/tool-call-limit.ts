@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkOptions } from '../../error/check-fields.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
-import { outputToolName } from '../../output/output-tool.ts';
+import { outputToolName } from '../../message/output-tool.ts';
 import { CallLimit, limitFields, lastPriority, type CallLimitOptions } from './call-limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 import { perRun } from '../../loop/use/per-run.ts';

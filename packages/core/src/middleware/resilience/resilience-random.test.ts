@@ -24,11 +24,11 @@ import {
 } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { concurrency } from '../limits/concurrency-limit.ts';
-import { metrics, type ExecutionMetric, type ModelMetric } from '../../observe/metrics.ts';
-import { openTelemetry } from '../../observe/open-telemetry.ts';
+import { metrics, type ExecutionMetric, type ModelMetric } from '../observe/metrics.ts';
+import { openTelemetry } from '../observe/open-telemetry.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { Semaphore } from '../limits/semaphore.ts';
-import { toolRetry } from '../tool-retry.ts';
+import { toolRetry } from './tool-retry.ts';
 
 const errors: readonly unknown[] = [
   new AgentError('MODEL_RATE_LIMITED', 'slow down', {

@@ -9,11 +9,11 @@ import { wrapModel } from '../../model/wrap-model.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { historyFaults } from '../../testing/history-faults.ts';
 import { tool } from '../../tool/tool.ts';
-import { metrics, type ExecutionMetric } from '../../observe/metrics.ts';
+import { metrics, type ExecutionMetric } from '../observe/metrics.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { Semaphore } from '../limits/semaphore.ts';
 import { concurrency } from '../limits/concurrency-limit.ts';
-import { toolRetry } from '../tool-retry.ts';
+import { toolRetry } from './tool-retry.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 

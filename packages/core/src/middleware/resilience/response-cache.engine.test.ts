@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { maskPii } from '../../guard/pii/mask-pii.ts';
-import { outputGuards } from '../../guard/output/output-guards.ts';
+import { maskPii } from '../guard/pii/mask-pii.ts';
+import { outputGuards } from '../guard/output/output-guards.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import {
   assistantMessage,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { clearToolResults } from '../../context/clearing/clear-tool-results.ts';
-import { contextEditing } from '../../context/clearing/context-editing.ts';
-import { lastTurns } from '../../context/history-views.ts';
+import { clearToolResults } from '../context/clearing/clear-tool-results.ts';
+import { contextEditing } from '../context/clearing/context-editing.ts';
+import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../../message/message-text.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
-import { loadState, saveState } from '../../state/agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { todoList, todosOf, type TodoListOptions } from './todo-list.ts';
 

@@ -1,0 +1,62 @@
+import type { Msg } from './msg.ts';
+import { isResult, toolUsesOf } from './message-text.ts';
+
+/**
+ * Splits a conversation into turns. A turn is the input of an agent call and all messages that the
+ * call adds. Each run marks its input with `metadata.runId`. Messages that are injected into a run
+ * or added by a hook therefore belong to the run's turn. If the user repeats a question after a
+ * failure, a new turn begins. Without the mark, a turn begins with a user's message that follows
+ * messages of other roles. Messages added with `observe()` belong to the turn after them. Tool
+ * results belong to the turn of their tool calls, even in a user's message.
+ */
+export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
+  const starts: number[] = messages.length ? [0] : [];
+  let run: unknown;
+  let isOpening = true;
+  for (const [index, message] of messages.entries()) {
+    const { role, metadata } = message;
+    const runId = metadata?.['runId'];
+    if (isResult(message)) {
+      run = runId ?? run;
+      isOpening = false;
+    } else if (role === 'user') {
+      // A correction asks the model for a better reply, so it belongs to the turn before it.
+      const goesOn = metadata?.['correction'] || (run === undefined ? isOpening : runId === run);
+      if (!goesOn) starts.push(index);
+      run = runId;
+      isOpening = true;
+    } else if (role !== 'system') isOpening = false;
+  }
+  return starts.map((start, index) => messages.slice(start, starts[index + 1]));
+}
+
+/**
+ * Returns whether a turn ended with an answer. Otherwise the turn failed, was aborted or
+ * interrupted, stopped at a tool call, or is waiting.
+ */
+export function isAnswered(turn: readonly Msg[]): boolean {
+  const answer = answerOf(turn);
+  const { partial, reason } = answer?.metadata ?? {};
+  return answer !== undefined && !partial && reason !== 'interrupted' && reason !== 'error';
+}
+
+/**
+ * Returns the index of the first message after the turn's question. An empty reply is not stored,
+ * but its correction is. A correction may therefore be that first message.
+ */
+export function stepsStart(turn: readonly Msg[]): number {
+  const first = turn.findIndex(
+    ({ role, metadata }) => role === 'assistant' || role === 'tool' || metadata?.['correction'],
+  );
+  return first < 0 ? turn.length : first;
+}
+
+/**
+ * Returns the last reply of the turn if the reply has no tool call and was accepted as an answer.
+ */
+export function answerOf(turn: readonly Msg[]): Msg | undefined {
+  const last = turn.findLast(({ role }) => role === 'assistant' || role === 'tool');
+  return last?.role === 'assistant' && !toolUsesOf(last).length && !last.metadata?.['correction']
+    ? last
+    : undefined;
+}

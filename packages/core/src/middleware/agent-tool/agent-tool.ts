@@ -1,0 +1,305 @@
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { userMessage } from '../../message/create-message.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { textOf, toolUsesOf } from '../../message/message-text.ts';
+import { resumptionOf } from '../../memory/log/resumption.ts';
+import type { Msg } from '../../message/msg.ts';
+import { openCalls } from '../../message/tool-pairs.ts';
+import type { StandardSchema } from '../../schema/to-schema.ts';
+import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../../tool/tool.ts';
+import type { AgentInput } from '../../loop/input/call-input.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
+import { provide } from '../../tool/context-token.ts';
+import { parentRuns, runsAboveChild } from '../../tool/parent-runs.ts';
+import type { Suspension } from '../../tool/run-call.ts';
+import { mayAskApproval } from '../../agent/may-ask-approval.ts';
+import type { ReActAgent } from '../../agent/react-agent.ts';
+
+/** The part of an agent that `agentTool` uses. */
+export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'> &
+  Partial<Pick<ReActAgent, 'interrupt'>>;
+
+export interface ChildSession {
+  /**
+   * `<session id of the parent>:<id of the tool call that opened the session>`. Use it as the
+   * child's `sessionId` and as the session id of its log.
+   */
+  readonly sessionId: string;
+}
+
+/**
+ * Function that creates the child agent for a new session, or for an earlier session whose log has
+ * to be read again.
+ */
+export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<ChildAgent>;
+
+export interface AgentToolOptions {
+  /**
+   * Name of the child agent. The name of the tool is `call_<name>`, cut to 64 characters. Default:
+   * the agent's name. Required with a factory.
+   */
+  readonly name?: string;
+  /** Purpose of the child agent. The model reads it to choose the tool. */
+  readonly description: string;
+  /** Time limit of one tool call, in milliseconds. Default: 5 minutes. */
+  readonly timeoutMs?: number;
+  /** The toolkit groups of the tool. */
+  readonly group?: string | readonly string[];
+  /**
+   * Whether a tool call that may have started runs again after a crash. Default: `never`. Set
+   * `safe` if the logs of the children are stored. The child then continues from its own log.
+   */
+  readonly replay?: ReplayPolicy;
+}
+
+const toolFields =
+  'name:string|? description:string timeoutMs:count|? group:string|array|? replay:safe|ask|never|?';
+
+interface ChildInput {
+  readonly message: string;
+  readonly session_id?: string | null;
+}
+
+interface Child {
+  readonly id: string;
+  readonly agent: ChildAgent;
+  /** Settles when all earlier calls of the child have ended. The next call waits for it. */
+  turn: Promise<unknown>;
+}
+
+/**
+ * Returns a tool that calls another agent, the child (AgentScope: `SubAgentTool`). The model gives
+ * a `message`. Every answer begins with a `session_id`. To continue an earlier session, the model
+ * adds its `session_id`. A factory creates one child per session. An agent instead of a factory has
+ * only one session.
+ *
+ * The child's events go to the readers of the parent's run. The parent's signal stops the child,
+ * and an interrupt of the parent interrupts the child. If the child fails, the tool call gets an
+ * error result. If the child suspends, the parent suspends, too. An approval or rejection of the
+ * parent's tool call then applies to all pending tool calls of the child. A result applies to the
+ * child's only pending tool call. Throws `CONFIGURATION` if the name has no ASCII letters or
+ * digits.
+ */
+export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
+  checkOptions('CONFIGURATION', 'agentTool()', options, toolFields);
+  if (typeof agent !== 'function')
+    checkFields(
+      'CONFIGURATION',
+      'agentTool(): the agent',
+      agent,
+      'name:string stream:function messages:function',
+    );
+  const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
+  const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
+  if (!/[a-z\d]/i.test(toolName.slice(5))) {
+    throw new AgentError(
+      'CONFIGURATION',
+      `The name of an agent tool needs ASCII letters or digits; "${name}" has none.`,
+    );
+  }
+  const children = new Map<string, Child>();
+  const declared = tool({
+    ...rest,
+    name: toolName,
+    description,
+    input: childInput,
+    async execute(input, context) {
+      const child = await openChild(
+        agent,
+        children,
+        toolName,
+        input.session_id || undefined,
+        context,
+      );
+      const answer = child.turn.then(() => ask(child, input.message, context));
+      child.turn = answer.catch(() => {});
+      return answer;
+    },
+  });
+  const { execute } = declared;
+  return {
+    ...declared,
+    takesDecisions: true,
+    ...(isLocal(agent) && { mayAskApproval: () => mayAskApproval(agent) }),
+    // A fork opens its own children.
+    fork() {
+      const own = agentTool(agent, options);
+      return {
+        ...own,
+        ...this,
+        ...(this.execute === execute && { execute: own.execute! }),
+        fork: own.fork!,
+      };
+    },
+  };
+}
+
+/**
+ * Returns whether `agent` runs in this program. It is then not a factory, and not an agent in a
+ * worker or on a server.
+ */
+function isLocal(
+  agent: ChildAgent | ChildFactory,
+): agent is ChildAgent & Pick<ReActAgent, 'tools' | 'use'> {
+  return 'tools' in agent && 'use' in agent;
+}
+
+async function openChild(
+  agent: ChildAgent | ChildFactory,
+  children: Map<string, Child>,
+  toolName: string,
+  asked: string | undefined,
+  { toolUseId, sessionId, messages }: ToolContext,
+): Promise<Child> {
+  const id = asked ?? (typeof agent === 'function' ? toolUseId : agent.sessionId);
+  const known = children.get(id);
+  if (known) return known;
+  const unknown = new Error(
+    `There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`,
+  );
+  if (typeof agent !== 'function') {
+    if (id !== agent.sessionId) throw unknown;
+    return keep({ id, agent, turn: Promise.resolve() });
+  }
+  // Another process may have created the child, so look in the parent's log. A session id is valid
+  // only if an earlier call of this tool has this id.
+  if (
+    asked !== undefined &&
+    !messages.some((message) =>
+      toolUsesOf(message).some((use) => use.id === id && use.name === toolName),
+    )
+  ) {
+    throw unknown;
+  }
+  const made = await agent({ sessionId: `${sessionId}:${id}` });
+  checkFields(
+    'CONFIGURATION',
+    `${toolName}: the value from its factory`,
+    made,
+    'name:string stream:function messages:function',
+  );
+  if (asked !== undefined && !(await made.messages()).length) throw unknown;
+  return children.get(id) ?? keep({ id, agent: made, turn: Promise.resolve() });
+
+  function keep(child: Child): Child {
+    children.set(id, child);
+    return child;
+  }
+}
+
+/**
+ * Runs one turn of the child: a new turn, or the rest of a turn that this tool call began earlier.
+ */
+async function ask({ id, agent }: Child, message: string, context: ToolContext): Promise<string> {
+  const { signal, idempotencyKey, interruptSignal } = context;
+  signal.throwIfAborted();
+  if (interruptSignal?.aborted)
+    throw new Error(`${agent.name} has not begun: its caller was interrupted.`);
+  const log = await agent.messages();
+  const begun = log.some((one) => one.id === idempotencyKey);
+  const { type } = resumptionOf({ messages: log, openRun: undefined });
+  // If somebody interrupted the child, this tool call must not continue its turn.
+  if (begun && (type === 'nothing' || type === 'interrupted'))
+    return answerOf(id, textOf(log.at(-1)!));
+  const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
+  const result = await run(agent, input, context).catch((error: unknown) => {
+    throw new Error(`${agent.name} failed: ${messageOf(error)} (session_id: ${id})`, {
+      cause: error,
+    });
+  });
+  if (result.reason === 'suspended') throw suspension(agent, result.pending);
+  if (result.reason === 'error')
+    throw new Error(`${agent.name} failed: ${result.error?.message} (session_id: ${id})`);
+  return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
+}
+
+/**
+ * Returns the decision about the parent's tool call as decisions about the child's open tool calls.
+ */
+function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentInput | undefined {
+  const open = openCalls(log);
+  if (!decision || !open.length) return undefined;
+  if (decision.type === 'edit')
+    suspend('A call of an agent tool cannot be edited. Approve it, reject it, or send its result.');
+  if (decision.type === 'result' && open.length > 1)
+    suspend(`One result does not answer ${open.length} calls. Approve or reject.`);
+  return open.map(({ id: toolUseId, name }) => ({ ...decision, toolUseId, name }));
+}
+
+async function run(
+  agent: ChildAgent,
+  input: AgentInput | undefined,
+  context: ToolContext,
+): Promise<AgentResult> {
+  const { signal, interruptSignal, agentPath, forward } = context;
+  // An agent in a worker or on a server takes no values from here.
+  const about = isLocal(agent) && {
+    toolContext: [provide(parentRuns, runsAboveChild(context))],
+  };
+  const stream = agent.stream(input, { signal, ...about });
+  // Before its first events, the agent may be running another call.
+  let isRunning = false;
+  const passOn = (): void => {
+    if (isRunning) agent.interrupt?.();
+  };
+  interruptSignal?.addEventListener('abort', passOn);
+  try {
+    for await (const batch of stream.batches()) {
+      const isFirst = !isRunning;
+      isRunning = true;
+      if (isFirst && interruptSignal?.aborted) passOn();
+      forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
+    }
+    return await stream.result;
+  } finally {
+    interruptSignal?.removeEventListener('abort', passOn);
+  }
+}
+
+/** Returns the suspension of the parent's tool call, which waits for the same as the child. */
+function suspension({ name }: ChildAgent, pending: readonly PendingCall[]): Suspension {
+  const suspended = `${name} waits: ${pending.map(toText).join('; ') || 'paused'}`;
+  const forApproval = pending.length > 0 && pending.every(waitsForApproval);
+  return { suspended, ...(forApproval && { forApproval }) };
+}
+
+function answerOf(id: string, text: string): string {
+  return `session_id: ${id}\n\n${text}`;
+}
+
+function toText({ kind, name, reason }: PendingCall): string {
+  return `${kind} of ${name}${reason === undefined ? '' : ` (${reason})`}`;
+}
+
+const childInput: StandardSchema<ChildInput> = {
+  '~standard': {
+    version: 1,
+    vendor: 'isoloop',
+    jsonSchema: {
+      input: () => ({
+        type: 'object',
+        properties: {
+          message: { type: 'string', description: 'What to tell the agent.' },
+          session_id: {
+            type: 'string',
+            description:
+              'The session_id of an earlier answer, to continue that conversation. Omit it to begin a new one.',
+          },
+        },
+        required: ['message'],
+        additionalProperties: false,
+      }),
+    },
+    validate(value) {
+      const { message, session_id } = isRecord(value) ? value : {};
+      if (typeof message !== 'string' || !message.trim())
+        return { issues: [{ path: ['message'], message: 'a string that is not blank' }] };
+      if (session_id !== undefined && session_id !== null && typeof session_id !== 'string') {
+        return { issues: [{ path: ['session_id'], message: 'a text' }] };
+      }
+      return { value: value as ChildInput };
+    },
+  },
+};

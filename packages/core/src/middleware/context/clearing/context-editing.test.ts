@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../../../message/create-message.ts';
+import { toolResultsOf, toolUsesOf } from '../../../message/message-text.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { requestFaults } from '../../../testing/history-faults.ts';
+import { contextEditing, type ContextEditingOptions } from './context-editing.ts';
+import type { FittedContext } from '../../../loop/context-policy.ts';
+
+/** A text of exactly 100 tokens. */
+const long = 'r'.repeat(400);
+const call = (ids: readonly string[], name = 'look'): Msg =>
+  assistantMessage(
+    ids.map((id) => ({ type: 'tool_use', id, name, input: { path: 'p'.repeat(30) } })),
+    { id: `a-${ids.join('-')}` },
+  );
+const result = (id: string, name = 'look', output: string = long): Msg =>
+  toolMessage(
+    { type: 'tool_result', toolUseId: id, name, output, state: 'success' },
+    { id: `t-${id}` },
+  );
+const steps = (count: number, name?: string): readonly Msg[] =>
+  Array.from({ length: count }, (_, n) => [call([`c${n}`], name), result(`c${n}`, name)]).flat();
+const log = (count: number): readonly Msg[] => [
+  systemMessage('s', { id: 's' }),
+  userMessage('u', { id: 'u' }),
+  ...steps(count),
+];
+const edit = (messages: readonly Msg[], options: ContextEditingOptions): FittedContext =>
+  contextEditing(options).fit({ messages, tools: [], promptId: 'u' }) as FittedContext;
+const outputs = ({ messages }: FittedContext): string =>
+  messages
+    .flatMap(toolResultsOf)
+    .map(({ output }) => (output === long ? 'x' : output === '[cleared]' ? '-' : String(output)))
+    .join('');
+
+test('by default contextEditing() clears all but the newest three results above 100,000 tokens', () => {
+  const short = log(20);
+  expect(edit(short, {}).messages).toBe(short);
+  const text = 'r'.repeat(160_000);
+  const messages = [
+    userMessage('u', { id: 'u' }),
+    ...Array.from({ length: 5 }, (_, n) => [call([`c${n}`]), result(`c${n}`, 'look', text)]).flat(),
+  ];
+  const fitted = edit(messages, {});
+  expect(fitted.messages.flatMap(toolResultsOf).map(({ output }) => output.length)).toEqual([
+    9, 9, 160_000, 160_000, 160_000,
+  ]);
+  expect(fitted.before).toBeGreaterThan(200_000);
+  expect(fitted.before - fitted.after).toBe(2 * (40_000 - 2));
+  expect(requestFaults(fitted.messages)).toEqual([]);
+});
+
+test('contextEditing() clears results only if the request is longer than `trigger`', () => {
+  const messages = log(6);
+  const { before } = edit(messages, { trigger: 0 });
+  expect(outputs(edit(messages, { trigger: before }))).toBe('xxxxxx');
+  expect(outputs(edit(messages, { trigger: before - 1 }))).toBe('---xxx');
+  expect(outputs(edit(messages, { trigger: 0, keep: 0 }))).toBe('------');
+  expect(outputs(edit(messages, { trigger: 0, keep: 9 }))).toBe('xxxxxx');
+});
+
+test('results of excluded tools are kept and do not count; a custom placeholder is accepted', () => {
+  const messages = [
+    userMessage('u', { id: 'u' }),
+    ...steps(3, 'plan').map((one) => ({ ...one })),
+    call(['d1']),
+    result('d1'),
+    call(['d2']),
+    result('d2'),
+  ];
+  expect(outputs(edit(messages, { trigger: 0, keep: 1, excludeTools: ['plan'] }))).toBe('xxx-x');
+  expect(outputs(edit(messages, { trigger: 0, keep: 4, placeholder: '?' }))).toBe('?xxxx');
+});
+
+test('`clearAtLeast` clears the oldest results in batches until the request is short enough', () => {
+  const messages = log(10);
+  const { before } = edit(messages, { trigger: 0 });
+  const at = (trigger: number, clearAtLeast: number): string =>
+    outputs(edit(messages, { trigger, clearAtLeast }));
+  // Clearing one result saves 98 tokens.
+  expect(at(before - 1, 98)).toBe('-xxxxxxxxx');
+  expect(at(before - 1, 99)).toBe('--xxxxxxxx');
+  expect(at(before - 1, 250)).toBe('---xxxxxxx');
+  expect(at(before - 300, 250)).toBe('------xxxx');
+  expect(at(0, 250)).toBe('------xxxx');
+  // Clearing all results would save less than `clearAtLeast`, so no result is cleared.
+  expect(at(0, 1_000)).toBe('xxxxxxxxxx');
+});
+
+test('between two batches, a request begins with the same messages as the previous request', () => {
+  const policy = contextEditing({ trigger: 1_000, clearAtLeast: 400 });
+  const all = log(40);
+  let [changes, longest] = [0, 0];
+  let last: readonly Msg[] = [];
+  for (let length = 2; length <= all.length; length += 2) {
+    const { messages, after } = policy.fit({
+      messages: all.slice(0, length),
+      tools: [],
+      promptId: 'u',
+    }) as FittedContext;
+    if (last.some((message, index) => messages[index] !== message)) changes += 1;
+    longest = Math.max(longest, after);
+    last = messages;
+  }
+  expect(changes).toBeLessThan(12);
+  expect(longest).toBeLessThan(1_700);
+});
+
+test('`clearToolInputs` clears only the arguments of tool calls whose results are cleared', () => {
+  const messages = [
+    userMessage('u', { id: 'u' }),
+    call(['a', 'b', 'c']),
+    result('a'),
+    result('b'),
+    result('c'),
+    call(['d']),
+    result('d'),
+  ];
+  const inputs = (fitted: FittedContext): string =>
+    fitted.messages
+      .flatMap(toolUsesOf)
+      .map(({ input }) => (JSON.stringify(input) === '{}' ? '-' : 'x'))
+      .join('');
+  expect(inputs(edit(messages, { trigger: 0, keep: 2 }))).toBe('xxxx');
+  const policy = contextEditing({ trigger: 0, keep: 2, clearToolInputs: true });
+  const fitted = policy.fit({ messages, tools: [] }) as FittedContext;
+  expect([inputs(fitted), outputs(fitted)]).toEqual(['--xx', '--xx']);
+  expect(fitted.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
+  // The messages are the same objects, because token counts and wire forms are cached on the
+  // objects.
+  const again = policy.fit({ messages, tools: [] }) as FittedContext;
+  expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
+  expect(
+    inputs(edit(messages, { trigger: 0, keep: 2, clearToolInputs: true, excludeTools: ['look'] })),
+  ).toBe('xxxx');
+});
+
+test('`clearToolInputs` clears raw arguments, and a result without a tool call is cleared too', () => {
+  const raw: Msg = assistantMessage(
+    [{ type: 'tool_use', id: 'a', name: 'look', input: null, raw: '{"broken' }],
+    { id: 'a' },
+  );
+  const messages = [userMessage('u', { id: 'u' }), result('lost'), raw, result('a')];
+  const fitted = edit(messages, { trigger: 0, keep: 0, clearToolInputs: true });
+  expect(fitted.messages.flatMap(toolUsesOf)).toEqual([
+    { type: 'tool_use', id: 'a', name: 'look', input: {} },
+  ]);
+  expect(outputs(fitted)).toBe('--');
+});
+
+test.each([
+  { trigger: -1 },
+  { keep: 'x' },
+  { keep: 0.5 },
+  { excludeTools: [1] },
+  { clearAtLeast: null },
+  { clearToolInputs: 1 },
+  { excludeTools: 'plan' },
+  { placeholder: 5 },
+  null,
+])('contextEditing() rejects the options %o', (options) => {
+  expect(() => contextEditing(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});

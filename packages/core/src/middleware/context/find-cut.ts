@@ -1,0 +1,132 @@
+import { isResult } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+
+export interface CutOptions {
+  /** Maximum number of tokens of all messages together. */
+  readonly budget: number;
+  /** Index of the current prompt, which always stays, or `start - 1` without a prompt. */
+  readonly prompt: number;
+  /** See `TrimOptions`. Default 0. */
+  readonly step?: number;
+  /** See `TrimOptions`. Default false. */
+  readonly reference?: boolean;
+  /** Index of the conversation's first message. Default 0. */
+  readonly start?: number;
+}
+
+/**
+ * The messages that stay: those from index `history` to the one before `held`, and those from index
+ * `turn` to the end. The first range ends with the current prompt and its tool results.
+ */
+export interface Cut {
+  readonly history: number;
+  readonly held: number;
+  readonly turn: number;
+}
+
+/**
+ * Finds the cuts for the two phases of `twoPhaseTrim`. `sums[i]` is the number of tokens of the
+ * first `i` messages. Each cut is found by binary search, so a long history costs little more than
+ * a short history.
+ */
+export function findCut(
+  messages: readonly Msg[],
+  sums: readonly number[],
+  options: CutOptions,
+): Cut {
+  const { budget, prompt, step = 0, reference = false, start = 0 } = options;
+  const { length } = messages;
+  const total = sums[length]! - sums[start]!;
+  let held = Math.max(prompt + 1, start);
+  // Tool results in the prompt's group stay with the prompt.
+  while (!reference && held > start && held < length && isResult(messages[held]!)) held++;
+  if (total <= budget) return { history: start, held, turn: held };
+
+  const excess = total - budget;
+  const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
+  let history =
+    prompt > start ? skip(messages, sums, { from: start, to: prompt, tokens: wanted }) : start;
+  while (!reference && history < prompt && messages[history]!.role !== 'user') {
+    const end = groupEnd(messages, history);
+    if (end > prompt) break;
+    history = end;
+  }
+
+  const gone = sums[history]! - sums[start]!;
+  const missing = (gone < excess ? wanted : excess) - gone;
+  const last = lastCut(messages, held, {
+    reference,
+    keepNone: reference && budget <= 0 && prompt >= start,
+  });
+  const turn =
+    missing > 0 && held < last
+      ? skip(messages, sums, { from: held, to: last, tokens: missing })
+      : held;
+  return { history, held, turn };
+}
+
+/** Returns the last index at which the turn may be cut. The newest group always stays. */
+function lastCut(
+  messages: readonly Msg[],
+  from: number,
+  { reference, keepNone }: { reference: boolean; keepNone: boolean },
+): number {
+  const { length } = messages;
+  if (keepNone) return length;
+  const start = groupStart(messages, length - 1, from);
+  // Arc Reactor keeps the newest group only if the group is a single message.
+  return reference && start < length - 1 ? length : start;
+}
+
+/**
+ * Returns the index of a cut: the first end of a group at which at least `tokens` tokens after
+ * `from` are left out. If `to` comes first, returns the last end of a group up to `to`.
+ */
+function skip(
+  messages: readonly Msg[],
+  sums: readonly number[],
+  { from, to, tokens }: { from: number; to: number; tokens: number },
+): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sums[middle]! - sums[from]! >= tokens) high = middle;
+    else low = middle + 1;
+  }
+  const start = groupStart(messages, low, from);
+  if (start === low) return low;
+  const end = groupEnd(messages, start);
+  return end > to ? start : end;
+}
+
+/**
+ * Returns the start and the end of the group that contains the message at `index`. A group is a
+ * message, with the tool results of its calls.
+ */
+export function groupOf(
+  messages: readonly Msg[],
+  index: number,
+  from: number,
+): readonly [start: number, end: number] {
+  const start = groupStart(messages, index, from);
+  return [start, groupEnd(messages, start)];
+}
+
+/**
+ * Returns the start of the group that contains the message at `index`. A result without its tool
+ * call is a group of its own.
+ */
+function groupStart(messages: readonly Msg[], index: number, from: number): number {
+  let start = index;
+  while (start > from && start < messages.length && isResult(messages[start]!)) start--;
+  return start < index && groupEnd(messages, start) <= index ? index : start;
+}
+
+/** Returns the end of the group that starts at `start`: the index after its last message. */
+function groupEnd(messages: readonly Msg[], start: number): number {
+  let end = start + 1;
+  if (!messages[start]!.content.some(({ type }) => type === 'tool_use')) return end;
+  while (end < messages.length && isResult(messages[end]!)) end++;
+  return end;
+}

@@ -1,0 +1,48 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { ContextPolicy } from '../../loop/context-policy.ts';
+import { isText, messageParts, turnView } from './turn-view.ts';
+import { answerOf, isAnswered } from '../../message/turns.ts';
+
+/**
+ * Leaves out the turns of earlier agent calls that did not end with an answer. Such a turn failed,
+ * was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only successful
+ * runs. Input that a guard rejects is never part of the history.
+ */
+export function successfulTurns(): ContextPolicy {
+  return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
+}
+
+/**
+ * Shows the last `count` turns before the current turn (Arc Reactor: `maxConversationTurns`, 10;
+ * OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless `count` is a whole number of 0
+ * or more.
+ */
+export function lastTurns(count: number): ContextPolicy {
+  if (!Number.isInteger(count) || count < 0)
+    throw new AgentError(
+      'CONFIGURATION',
+      `lastTurns() needs a whole number of 0 or more, not ${count}.`,
+    );
+  return turnView('lastTurns', (turns) => (count ? turns.slice(-count) : []));
+}
+
+/**
+ * Shows only the question and the answer text of each earlier turn. Leaves out tool calls, tool
+ * results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
+ */
+export function answersOnly(): ContextPolicy {
+  const partOf = messageParts();
+  return turnView('answersOnly', (turns) =>
+    turns.map((turn) => {
+      const answer = answerOf(turn);
+      return turn.flatMap((message) => {
+        if (message === answer) return partOf(answer, isText);
+        if (message.metadata?.['correction']) return [];
+        // A user's message may hold tool results. Their tool calls are not shown, so the results
+        // are left out too.
+        if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');
+        return message.role === 'system' ? [message] : [];
+      });
+    }),
+  );
+}

@@ -1,0 +1,141 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { asOwn } from '../../../message/own-message.ts';
+import { parseJson } from '../../../message/json/parse-json.ts';
+import type { SummaryStore } from '../../../memory/summary-store.ts';
+import { enclose } from './summary-request.ts';
+
+/**
+ * A summary of the first `count` messages of a history. `first` and `last` are the ids of the first
+ * and the last summarized message.
+ */
+export interface Summary {
+  readonly first: string;
+  readonly last: string;
+  readonly count: number;
+  readonly text: string;
+  /**
+   * Message that the model sees. It is built from the other fields only, so another process builds
+   * the same message.
+   */
+  readonly message: Msg;
+}
+
+export interface SessionSummary {
+  summary?: Summary | undefined;
+  /**
+   * Id of the prompt of an agent call whose summary failed. That agent call does not ask for a
+   * summary again.
+   */
+  failedFor?: string | undefined;
+}
+
+/**
+ * Maximum number of sessions in memory, because a server can share one policy between many
+ * sessions. Above the maximum, the least recently used session is dropped. It is read from the
+ * store again when needed.
+ */
+const maxSessions = 1000;
+
+/** Summaries of sessions, in memory and in an optional store. */
+export class SummaryState {
+  readonly #sessions: Map<string, SessionSummary> = new Map();
+  readonly #store: SummaryStore | undefined;
+  readonly #heading: string;
+
+  /** Creates the state. `heading` is the text above a summary that is read from the store. */
+  constructor(store: SummaryStore | undefined, heading: string) {
+    this.#store = store;
+    this.#heading = heading;
+  }
+
+  /**
+   * Returns a session's summary. Rejects with the store's error, or with `STORAGE_FAILED` if the
+   * stored summary is damaged. After a rejection, the session counts as having no summary.
+   */
+  async of(sessionId: string): Promise<SessionSummary> {
+    let session = this.#sessions.get(sessionId);
+    this.#sessions.delete(sessionId);
+    this.#sessions.set(sessionId, (session ??= {}));
+    if (this.#sessions.size > maxSessions)
+      this.#sessions.delete(this.#sessions.keys().next().value!);
+    if (!('summary' in session)) {
+      session.summary = undefined;
+      const stored = await this.#store?.get(keyOf(sessionId));
+      if (stored !== undefined && stored !== null)
+        session.summary = parseSummary(stored, this.#heading);
+    }
+    return session;
+  }
+
+  async set(sessionId: string, summary: Summary): Promise<void> {
+    this.#sessions.set(sessionId, { summary });
+    const { message: _message, ...stored } = summary;
+    await this.#store?.set(keyOf(sessionId), JSON.stringify({ v: 1, ...stored }));
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    this.#sessions.delete(sessionId);
+    await this.#store?.delete([keyOf(sessionId)]);
+  }
+}
+
+export function makeSummary(messages: readonly Msg[], text: string, heading: string): Summary {
+  const last = messages.at(-1)!;
+  return withMessage(
+    { first: messages[0]!.id, last: last.id, count: messages.length, text },
+    heading,
+  );
+}
+
+/** Returns whether a history that begins at `start` begins with the summarized messages. */
+export function covers(
+  { first, last, count }: Summary,
+  messages: readonly Msg[],
+  start: number,
+): boolean {
+  return messages[start]?.id === first && messages[start + count - 1]?.id === last;
+}
+
+function withMessage(summary: Omit<Summary, 'message'>, heading: string): Summary {
+  const { last, text } = summary;
+  const message = asOwn({
+    id: `summary-${last}`,
+    role: 'user',
+    name: 'summary',
+    content: [
+      {
+        type: 'text',
+        text: `${heading}\n${enclose('conversation_summary', text)}`,
+      },
+    ],
+    createdAt: new Date(0).toISOString(),
+  });
+  return { ...summary, message };
+}
+
+function parseSummary(stored: string, heading: string): Summary {
+  const value = parseJson(stored);
+  if (isRecord(value)) {
+    const { v, first, last, count, text } = value;
+    if (
+      v === 1 &&
+      typeof first === 'string' &&
+      typeof last === 'string' &&
+      typeof text === 'string' &&
+      Number.isInteger(count)
+    ) {
+      return withMessage({ first, last, text, count: count as number }, heading);
+    }
+  }
+  throw new AgentError('STORAGE_FAILED', 'The stored summary is damaged.');
+}
+
+/**
+ * Returns the key of a session's summary. The same store may hold the session log; keys of the log
+ * begin with `s:`.
+ */
+function keyOf(sessionId: string): string {
+  return `summary:${encodeURIComponent(sessionId)}`;
+}

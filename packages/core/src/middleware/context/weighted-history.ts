@@ -1,0 +1,218 @@
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { Msg } from '../../message/msg.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { ContextPolicy } from '../../loop/context-policy.ts';
+import { TextHistory } from '../../message/text-history.ts';
+import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
+import { answerOf, stepsStart } from '../../message/turns.ts';
+
+export interface WeightedHistoryOptions {
+  /** Weight of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
+  readonly shortWeight?: number;
+  /**
+   * Weight of a step: an assistant message and the messages after it, up to the next step. Default 1
+   * (OxyGent: `weight_react_memory`).
+   */
+  readonly reactWeight?: number;
+  /**
+   * Returns the value of a place in the history. Place 1 is the oldest. A question with its answer,
+   * or a step, is ranked by this value times its weight. Default: returns the place, so that recent
+   * messages rank higher (OxyGent: `func_map_memory_order`).
+   */
+  readonly order?: (place: number) => number;
+  /**
+   * Maximum size of all earlier turns together, in `unit`. Default 24 800 (OxyGent:
+   * `memory_max_tokens`, which counts characters).
+   */
+  readonly max?: number;
+  /**
+   * Unit of `max`: characters (default) or estimated tokens. Characters are the code points of
+   * texts, tool calls and tool results.
+   */
+  readonly unit?: 'characters' | 'tokens';
+  /** Token profile for the unit `tokens`. Default `arc`. */
+  readonly profile?: TokenProfile;
+  /**
+   * True: selects exactly as OxyGent does. Selection stops at the first piece that does not fit,
+   * even if a smaller piece would fit. A step whose question is left out appears under the question
+   * before it. A step is measured as the text protocol writes it: the model's reply without
+   * thinking, followed by `Tool [name] execution result: …`. Default false: skips a piece that does
+   * not fit, and shows a step only with its question. A tool call then counts by its name and
+   * arguments.
+   */
+  readonly reference?: boolean;
+}
+
+/** A question with its answer, or a step. A piece is shown as a whole or left out. */
+interface Piece {
+  readonly turn: number;
+  readonly isStep: boolean;
+  readonly messages: Turn;
+  /** Messages after the turn's steps, such as the answer. */
+  readonly closing: Turn;
+  readonly size: number;
+}
+
+/**
+ * Shows the most valuable parts of earlier turns: questions with their answers, and the steps
+ * between them. The parts stay in the log's order (OxyGent: `_get_history` with
+ * `is_discard_react_memory=False`). Tool calls stay with their results. The current turn stays
+ * whole and does not count toward `max`. To limit the number of turns too, put `lastTurns` before
+ * this policy. Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with
+ * `CONFIGURATION` if `order` throws or does not return a number.
+ */
+export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
+  const fields =
+    'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
+  checkOptions('CONFIGURATION', 'weightedHistory()', options, `${fields} reference:boolean|?`);
+  const {
+    shortWeight = 5,
+    reactWeight = 1,
+    order = (place) => place,
+    max = 24_800,
+    unit = 'characters',
+    reference = false,
+  } = options;
+  if (options.profile && unit !== 'tokens') {
+    throw new AgentError('CONFIGURATION', 'weightedHistory(): profile needs unit: "tokens".');
+  }
+  const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
+  const partOf = messageParts();
+  const asWritten = writtenForm();
+  const sizeOf = (messages: Turn): number =>
+    (reference ? asWritten(messages) : messages).reduce(
+      (sum, message) => sum + countMessage(message, profile),
+      0,
+    );
+
+  return turnView('weightedHistory', (turns) => {
+    const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { sizeOf, partOf }));
+    const worth = pieces.map(
+      ({ isStep }, index) => worthOf(order, index + 1) * (isStep ? reactWeight : shortWeight),
+    );
+    const byWorth = pieces.map((_, index) => index).sort((a, b) => worth[b]! - worth[a]!);
+    const ranked = byWorth.map((index) => pieces[index]!);
+    const kept = reference ? takeFirst(ranked, max) : takeFitting(ranked, max);
+    const shown = pieces.filter((piece) => kept.has(piece));
+    return reference ? underOpenQuestions(shown) : underOwnQuestions(shown);
+  });
+}
+
+/**
+ * Counts code points, as Python does. A tool call counts by its name and arguments. Media does not
+ * count.
+ */
+const characters: TokenProfile = {
+  name: 'characters',
+  perMessage: 0,
+  perToolCall: 0,
+  perMedia: 0,
+  countText(text) {
+    let count = 0;
+    for (const _ of text) count += 1;
+    return count;
+  },
+};
+
+/** Makes a function that returns messages as a text protocol shows them, without thinking. */
+function writtenForm(): (messages: Turn) => Turn {
+  const history = new TextHistory([]);
+  const partOf = messageParts();
+  return (messages) =>
+    history
+      .render(messages)
+      .flatMap((message) => partOf(message, ({ type }) => type !== 'thinking'));
+}
+
+/** Splits a turn into pieces: first the question with the answer, then the steps. */
+function piecesOf(
+  turn: Turn,
+  index: number,
+  { sizeOf, partOf }: { readonly sizeOf: (messages: Turn) => number; readonly partOf: PartOf },
+): readonly Piece[] {
+  const begin = stepsStart(turn);
+  const answer = answerOf(turn);
+  const end = answer ? turn.lastIndexOf(answer) : turn.length;
+  const closing = [...(answer ? partOf(answer, isText) : []), ...turn.slice(end + 1)];
+  const steps: Msg[][] = [];
+  for (const message of turn.slice(begin, end)) {
+    if (message.role === 'assistant' || !steps.length) steps.push([]);
+    steps.at(-1)!.push(message);
+  }
+  const piece = (isStep: boolean, messages: Turn, behind: Turn): Piece => {
+    const size = sizeOf([...messages, ...behind]);
+    return { turn: index, isStep, messages, closing: behind, size };
+  };
+  return [
+    piece(false, turn.slice(0, begin), closing),
+    ...steps.map((messages) => piece(true, messages, [])),
+  ];
+}
+
+/** Takes pieces in order, up to the first piece that does not fit. */
+function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
+  let left = max;
+  const end = ranked.findIndex(({ size }) => (left -= size) < 0);
+  return new Set(end < 0 ? ranked : ranked.slice(0, end));
+}
+
+/** Takes all pieces that fit. A step is taken only together with its question. */
+function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
+  const questions = new Map(
+    ranked.filter(({ isStep }) => !isStep).map((piece) => [piece.turn, piece]),
+  );
+  const kept = new Set<Piece>();
+  let left = max;
+  for (const piece of ranked) {
+    const missing = [...new Set([piece, questions.get(piece.turn)!])].filter(
+      (each) => !kept.has(each),
+    );
+    const size = missing.reduce((sum, each) => sum + each.size, 0);
+    if (size > left) continue;
+    left -= size;
+    for (const each of missing) kept.add(each);
+  }
+  return kept;
+}
+
+function underOwnQuestions(shown: readonly Piece[]): readonly Turn[] {
+  const questions = shown.filter(({ isStep }) => !isStep);
+  return questions.map(({ turn, closing }) => [
+    ...shown.filter((piece) => piece.turn === turn).flatMap(({ messages }) => messages),
+    ...closing,
+  ]);
+}
+
+/**
+ * Puts each step under the shown question before it. Leaves out steps before the first question.
+ */
+function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
+  const turns: Msg[][] = [];
+  let closing: Turn | undefined;
+  for (const { isStep, messages, closing: own } of shown) {
+    if (isStep) turns.at(-1)?.push(...messages);
+    else {
+      turns.at(-1)?.push(...closing!);
+      turns.push([...messages]);
+      closing = own;
+    }
+  }
+  turns.at(-1)?.push(...closing!);
+  return turns;
+}
+
+function worthOf(order: (place: number) => unknown, place: number): number {
+  const wrong = (what: string, cause?: unknown): AgentError =>
+    new AgentError('CONFIGURATION', `weightedHistory(): order(${place}) ${what}.`, { cause });
+  let worth: unknown;
+  try {
+    worth = order(place);
+  } catch (cause) {
+    throw wrong(`failed: ${messageOf(cause)}`, cause);
+  }
+  if (typeof worth === 'number' && Number.isFinite(worth)) return worth;
+  throw wrong(`must return a number; got ${String(worth)}`);
+}

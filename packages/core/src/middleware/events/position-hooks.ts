@@ -1,0 +1,182 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import type { AgentEvent, EventOf } from '../../event/agent-event.ts';
+import type { ControlOf, HookControl, HookHandler } from '../../event/hook.ts';
+import type { AgentHook, Middleware } from '../../loop/use/middleware.ts';
+import { nestedHooks } from '../../loop/use/nested-hooks.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
+import type { Msg } from '../../message/msg.ts';
+import { openCalls } from '../../message/tool-pairs.ts';
+
+type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
+
+/**
+ * Handlers at the four positions around agent and model. An event that a handler returns replaces
+ * the event, as with any hook.
+ */
+export interface PositionHook {
+  /** Name of the hook. Two hooks must not have the same name. */
+  readonly name: string;
+  /**
+   * Order of the hook. Before the agent and the model, lower priorities run first. After them,
+   * lower priorities run last. Default 0.
+   */
+  readonly priority?: number;
+  readonly onError?: AgentHook['onError'];
+  /**
+   * Runs once per agent call. It does not run again if a later run continues the agent call, for
+   * example after a decision. A jump takes effect before the first model request.
+   */
+  readonly beforeAgent?: Handler<'pre-call'>;
+  readonly beforeModel?: Handler<'pre-reasoning'>;
+  readonly afterModel?: Handler<'post-reasoning'>;
+  /**
+   * Runs once per agent call, also if a jump ended the agent call. It does not run if the agent
+   * call was interrupted, aborted or rejected. If the agent call suspends, pauses or stops with
+   * open tool calls, it runs in the run that ends the agent call. It cannot jump.
+   */
+  readonly afterAgent?: Handler<'post-call'>;
+}
+
+type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
+
+/**
+ * Runs hooks around the agent and around each model request (Spring AI Alibaba). Hooks before the
+ * agent or model run in order, and hooks after them in reverse order. If a hook redirects the loop
+ * (`jumpTo`, `stop`, `gotoReasoning`), the later hooks at that position do not run. Before the
+ * model, `jumpTo('model')` does nothing else. `priority` orders all these hooks among the agent's
+ * other hooks. Default: 100. Throws `CONFIGURATION` for two hooks of the same name.
+ */
+export function positionHooks(
+  hooks: readonly PositionHook[],
+  options: { readonly priority?: number } = {},
+): Middleware {
+  checkOptions('CONFIGURATION', 'positionHooks()', options, 'priority:number|?');
+  const { priority = 100 } = options;
+  checkPositionHooks('positionHooks()', hooks);
+  const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
+  const outward = inward.toReversed();
+  const runs: WeakMap<RunContext, RunOfCall> = new WeakMap();
+  return {
+    // Two lists of hooks in one agent must have different names.
+    name: ['positionHooks', ...inward.map(({ name }) => name)].join(':'),
+    // An error that reaches this point must fail the agent call: each hook's own `onError` was
+    // applied before.
+    onError: 'fail',
+    on: {
+      'run-start': ({ resumes }, _control, context) => {
+        runs.set(context, { isContinued: resumes !== undefined, isSuspended: false });
+      },
+      'pre-call': {
+        priority,
+        handle(event, control, context) {
+          const run = runs.get(context);
+          if (!run?.isContinued) return runAt('beforeAgent', inward, { event, control, context });
+          run.lastId = context.messages.at(-1)?.id;
+          return undefined;
+        },
+      },
+      'pre-reasoning': {
+        priority,
+        handle(event, control, context) {
+          const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
+            if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
+          };
+          const leaving = { ...control, jumpTo };
+          return runAt('beforeModel', inward, { event, control: leaving, context });
+        },
+      },
+      'post-reasoning': {
+        priority,
+        handle: (event, control, context) =>
+          runAt('afterModel', outward, { event, control, context }),
+      },
+      'post-call': {
+        priority,
+        handle(event, control, context) {
+          const isOver = endsCall(runs.get(context), context, event.message);
+          return isOver ? runAt('afterAgent', outward, { event, control, context }) : undefined;
+        },
+      },
+      suspended(_event, _control, context) {
+        const run = runs.get(context);
+        if (run) run.isSuspended = true;
+      },
+    },
+  };
+}
+
+/** State of one run. An agent call takes several runs if it suspends and continues. */
+interface RunOfCall {
+  /** Whether an earlier run began the agent call. */
+  readonly isContinued: boolean;
+  isSuspended: boolean;
+  /** Id of the last message in the session log when this run continued the agent call. */
+  lastId?: string | undefined;
+}
+
+/**
+ * Returns whether the agent call ends with this run. Returns false if the agent call waits for a
+ * decision or a result. Also returns false if an earlier run ended it and this run only returns the
+ * answer again.
+ */
+function endsCall(run: RunOfCall | undefined, { messages }: RunContext, message: Msg): boolean {
+  const isStored = messages.some(({ id }) => id === message.id);
+  const isToldAgain = isStored && run?.lastId === message.id;
+  const isOpen = openCalls(isStored ? messages : [...messages, message]).length > 0;
+  return !run?.isSuspended && !isToldAgain && !isOpen;
+}
+
+/** Throws `CONFIGURATION` for invalid hooks. The message names the function `where`. */
+export function checkPositionHooks(where: string, hooks: readonly PositionHook[]): void {
+  checkFields('CONFIGURATION', where, { hooks }, 'hooks:array');
+  const names = new Set<string>();
+  for (const hook of hooks) {
+    const subject = `${where}: each of hooks`;
+    checkFields('CONFIGURATION', subject, hook, hookFields);
+    // An object of a class may have other values. A function of another name would never run.
+    const functions = Object.entries(hook).filter(([, value]) => typeof value === 'function');
+    checkOptions('CONFIGURATION', subject, Object.fromEntries(functions), positions);
+    if (names.has(hook.name))
+      throw new AgentError('CONFIGURATION', `${where}: two hooks are named "${hook.name}".`);
+    names.add(hook.name);
+  }
+}
+
+const positions = 'beforeAgent,beforeModel,afterModel,afterAgent';
+
+const hookFields = `name:string priority:number|? onError:fail|ignore|? ${positions}:function|?`;
+
+type PositionEvent = 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call';
+
+interface At<K extends PositionEvent> {
+  readonly event: EventOf<K>;
+  readonly control: ControlOf<K>;
+  readonly context: RunContext;
+}
+
+async function runAt<K extends PositionEvent>(
+  position: Position,
+  hooks: readonly PositionHook[],
+  { event, control, context }: At<K>,
+): Promise<EventOf<K>> {
+  let hasLeft = false;
+  const leaving = Object.fromEntries(
+    Object.entries(control as Partial<HookControl>).map(([name, ask]) => [
+      name,
+      (...given: never[]) => {
+        hasLeft = true;
+        (ask as (...given: never[]) => void)(...given);
+      },
+    ]),
+  ) as ControlOf<K>;
+  const { type }: AgentEvent = event;
+  const here = hooks.flatMap((hook): AgentHook[] => {
+    const { name, onError, [position]: handler } = hook;
+    if (!handler) return [];
+    const handle = (handler as HookHandler<K, RunContext>).bind(hook);
+    const run: HookHandler<K, RunContext> = (...given) => (hasLeft ? undefined : handle(...given));
+    return [{ name, ...(onError && { onError }), on: { [type]: run } }];
+  });
+  return nestedHooks(context, here).modify<K>(event, leaving);
+}

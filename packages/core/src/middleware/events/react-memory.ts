@@ -1,0 +1,33 @@
+import { stepsStart } from '../../message/turns.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { forModel } from '../../message/tool-pairs.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import { currentTurn } from '../../message/current-turn.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
+
+/**
+ * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).
+ * The steps are the messages between the question and the answer. Tool results are in the order of
+ * their tool calls. An agent call that was resumed includes the steps before the resume. Readers
+ * also get the steps in `run-end`, but hooks do not.
+ */
+export function reactMemory(): Middleware {
+  return {
+    name: 'reactMemory',
+    mapEvent(event, context) {
+      if (event.type !== 'run-end') return event;
+      const { result } = event;
+      return { ...event, result: { ...result, reactMemory: stepsOf(result, context) } };
+    },
+  };
+}
+
+function stepsOf({ message }: AgentResult, { promptId, messages }: RunContext): readonly Msg[] {
+  // The agent call ended before its input was stored.
+  if (promptId === undefined) return [];
+  const turn = currentTurn(messages, promptId);
+  const steps = turn.slice(stepsStart(turn));
+  return forModel(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
+}

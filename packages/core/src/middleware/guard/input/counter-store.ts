@@ -1,0 +1,134 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import type { Awaitable } from '../../../event/hook.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import { parseJson } from '../../../message/json/parse-json.ts';
+import { maxAttempts, pause, type ContentionOptions } from '../../../memory/contention.ts';
+import type { KeyValueStore } from '../../../memory/key-value-store.ts';
+
+/**
+ * Time window of a counter. The window begins with the first amount above 0 and lasts `ms`
+ * milliseconds.
+ */
+export interface CounterWindow {
+  readonly ms: number;
+  /** Current time in milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface Count {
+  /** Total of all amounts in the window, including the amount just added. */
+  readonly total: number;
+  /** End of the window in milliseconds since 1970. */
+  readonly endsAt: number;
+}
+
+/**
+ * Store that counts for limits, such as those of `rateLimit` and `spendCap`. `add` with amount 0
+ * only reads. If the store fails, `add` rejects, and the guard then rejects the agent call.
+ */
+export interface CounterStore {
+  add(key: string, amount: number, window: CounterWindow): Awaitable<Count>;
+}
+
+/**
+ * Keeps counters in this process. If there are more than `maxKeys` counters (default 10,000), the
+ * counter with the oldest window is removed.
+ */
+export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
+  checkOptions('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
+  const { maxKeys = 10_000 } = options;
+  const counts = new Map<string, Count>();
+  return {
+    add(key, amount, window) {
+      const before = counts.get(key);
+      const count = added(before, amount, window);
+      if (count.total === 0) return count;
+      // A counter with a new window moves to the end, so the first counter has the oldest window.
+      if (before?.endsAt !== count.endsAt) counts.delete(key);
+      counts.set(key, count);
+      if (counts.size > maxKeys) counts.delete(counts.keys().next().value!);
+      return count;
+    },
+  };
+}
+
+export interface StoredCountersOptions extends ContentionOptions {
+  /** Text before the keys of the counters. Default `guard:`. */
+  readonly prefix?: string;
+}
+
+/**
+ * Keeps counters in a key-value store that several processes can share. Counts are exact if the
+ * store has `compareAndSet`. Without it, counts are exact within one process only. If two processes
+ * add at the same moment, one of the two amounts may be lost.
+ */
+export function storedCounters(
+  store: KeyValueStore,
+  options: StoredCountersOptions = {},
+): CounterStore {
+  checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
+  checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
+  checkOptions(
+    'CONFIGURATION',
+    'storedCounters()',
+    options,
+    'prefix:string|? sleep,random:function|?',
+  );
+  const { prefix = 'guard:' } = options;
+  const busy = new Map<string, Promise<Count>>();
+  return {
+    async add(name, amount, window) {
+      const key = prefix + encodeURIComponent(name);
+      const turn = Promise.resolve(busy.get(key))
+        .catch(() => {})
+        .then(() => update(store, options, { key, amount, window }));
+      busy.set(key, turn);
+      try {
+        return await turn;
+      } finally {
+        if (busy.get(key) === turn) busy.delete(key);
+      }
+    },
+  };
+}
+
+interface CounterUpdate {
+  readonly key: string;
+  readonly amount: number;
+  readonly window: CounterWindow;
+}
+
+async function update(
+  store: KeyValueStore,
+  options: ContentionOptions,
+  { key, amount, window }: CounterUpdate,
+): Promise<Count> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    if (attempt > 0) await pause(attempt, options);
+    const stored = await store.get(key);
+    const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
+    if (amount === 0) return count;
+    const value = JSON.stringify(count);
+    if (!store.compareAndSet) return store.set(key, value).then(() => count);
+    if (await store.compareAndSet(key, stored, value)) return count;
+  }
+  throw new AgentError(
+    'STORAGE_FAILED',
+    'A counter could not be written: other writers kept changing it.',
+  );
+}
+
+function readCount(stored: string): Count {
+  const count = parseJson(stored);
+  if (isRecord(count) && typeof count['total'] === 'number' && typeof count['endsAt'] === 'number')
+    return count as unknown as Count;
+  throw new AgentError('STORAGE_FAILED', 'A stored counter cannot be read.');
+}
+
+function added(before: Count | undefined, amount: number, { ms, now }: CounterWindow): Count {
+  // A window that ends more than `ms` from now is over: the clock was set back since the window
+  // began.
+  const runs = before && before.endsAt > now && before.endsAt <= now + ms;
+  return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
+}

@@ -1,0 +1,42 @@
+import type { Decision } from '../../../event/pending-call.ts';
+import { unfitClaim, type Claim } from '../../../loop/input/claim.ts';
+import { createMessage, type MessageContext } from '../../../message/create-message.ts';
+import { textOf, toolResultsOf } from '../../../message/message-text.ts';
+import { jsonClaim } from '../json-claim.ts';
+
+/** Returns a claim for each decision with a text. A changed decision replaces the one in the list. */
+export function decisionClaims(decisions: Decision[], context: MessageContext): readonly Claim[] {
+  return decisions.flatMap((decision, index): Claim | readonly Claim[] => {
+    const replace = (part: object): void => {
+      decisions[index] = { ...decision, ...part } as Decision;
+    };
+    switch (decision.type) {
+      case 'approve':
+        return [];
+      case 'edit': {
+        const claim = jsonClaim(decision.input, (input) => replace({ input }), context);
+        return claim.message.content.length ? claim : [];
+      }
+      case 'reject': {
+        if (!decision.reason) return [];
+        const message = createMessage('user', decision.reason, context);
+        return { message, take: (judged) => replace({ reason: textOf(judged ?? fail()) }) };
+      }
+      case 'result': {
+        const { toolUseId, name = '', output, state = 'success' } = decision;
+        if (!output.length) return [];
+        const result = { type: 'tool_result', toolUseId, name, output, state } as const;
+        const message = createMessage('tool', [result], context);
+        return {
+          message,
+          take: (judged) =>
+            replace({ output: (toolResultsOf(judged ?? fail())[0] ?? fail()).output }),
+        };
+      }
+    }
+  });
+}
+
+function fail(): never {
+  throw unfitClaim();
+}

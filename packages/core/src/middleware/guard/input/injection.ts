@@ -1,0 +1,92 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkOptions } from '../../../error/check-fields.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import { injectionPatterns } from './injection-patterns.ts';
+import type { InputStage } from './input-stage.ts';
+import { addressesOf, textsOf } from './message-texts.ts';
+import { hasTags, tagsOnly, withReadTags } from './tag-characters.ts';
+import { plainText, withoutInvisible, type PlainText } from './plain-text.ts';
+
+/**
+ * A pattern and the name of the form of the text to search (see `PlainText`). All forms are in
+ * lower case.
+ */
+export interface InjectionPattern {
+  readonly in: keyof PlainText;
+  readonly pattern: RegExp;
+}
+
+export interface InjectionOptions {
+  /**
+   * Patterns to use instead of `injectionPatterns()`. A bare RegExp searches `text`. Each must take
+   * linear time. Do not put `+`, `*` or a large count inside another one, or before an expression
+   * that matches the same text. The built-in patterns have no unbounded count.
+   */
+  readonly patterns?: readonly (RegExp | InjectionPattern)[];
+}
+
+/**
+ * Rejects attempts to give the model new instructions in English, Korean, Chinese or Japanese. It
+ * checks all texts of the input, including tool results and decoded base64. Before the check it
+ * removes invisible characters and folds fullwidth forms and look-alike letters. It also reads what
+ * tag characters spell. Patterns are only a first filter: new wordings pass (Arc Reactor:
+ * `DefaultInjectionDetectionStage`).
+ */
+export function injection(options: InjectionOptions = {}): InputStage {
+  checkOptions('CONFIGURATION', 'injection()', options, 'patterns:array|?');
+  const patterns = (options.patterns ?? injectionPatterns()).map(toPattern);
+  return {
+    name: 'injection',
+    check(input) {
+      const raw = [...textsOf(input), ...addressesOf(input)].join('\n');
+      const readings = hasTags(raw) ? [raw, withReadTags(raw), tagsOnly(raw)] : [raw];
+      return readings.some((text) => isFound(text, patterns) || isFound(decoded(text), patterns))
+        ? { category: 'PROMPT_INJECTION' }
+        : input;
+    },
+  };
+}
+
+function toPattern(given: unknown): InjectionPattern {
+  if (given instanceof RegExp) return { in: 'text', pattern: given };
+  if (
+    isRecord(given) &&
+    given['pattern'] instanceof RegExp &&
+    /^(text|words|letters)$/.test(String(given['in']))
+  ) {
+    return given as unknown as InjectionPattern;
+  }
+  throw new AgentError(
+    'CONFIGURATION',
+    'injection(): a pattern must be a RegExp, or { in, pattern }.',
+  );
+}
+
+function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
+  if (!raw) return false;
+  const plain = plainText(raw);
+  // `search` starts at the beginning whatever the flags are.
+  return patterns.some(({ in: form, pattern }) => plain[form].search(pattern) >= 0);
+}
+
+/**
+ * Decodes base64 in the text, if the result is text. Decodes long base64 in pieces of whole
+ * four-character groups, because the base64 may be as long as the text.
+ */
+function decoded(raw: string): string {
+  const joined = withoutInvisible(raw).replace(
+    /\r?\n(?<=[A-Za-z0-9+/]{20}\r?\n)(?=[A-Za-z0-9+/])/g,
+    '',
+  );
+  const found = joined.match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
+  return found.map(decodeBase64).join('');
+}
+
+function decodeBase64(base64: string): string {
+  // Drops a single character after the last group of four, which `atob` would refuse.
+  const bytes = atob(base64.slice(0, base64.length - (base64.length % 4 === 1 ? 1 : 0)));
+  const text = new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
+  // A piece may begin and end within a character. More replacement characters mean that it is not
+  // text.
+  return text.split('\ufffd', 6).length < 6 ? text : '';
+}

@@ -1,0 +1,35 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkOptions } from '../../../error/check-fields.ts';
+import type { InputStage } from './input-stage.ts';
+import { textsOf } from './message-texts.ts';
+
+export interface InputLengthOptions {
+  /**
+   * Minimum length of the input in characters (UTF-16 units), without white space at both ends.
+   * Default 1. The minimum does not apply to input with media.
+   */
+  readonly min?: number;
+  /** Maximum length of the input in the same unit. Default 5,000. */
+  readonly max?: number;
+}
+
+/**
+ * Limits the length of an agent call's input. Counts all texts together that a client sent and the
+ * model will read, also names, tool results and declarations of tools. Does not count the addresses
+ * of files (Arc Reactor: `DefaultInputValidationStage`).
+ */
+export function inputLength(options: InputLengthOptions = {}): InputStage {
+  checkOptions('CONFIGURATION', 'inputLength()', options, 'min:count|? max:count|?');
+  const { min = 1, max = 5_000 } = options;
+  if (min > max)
+    throw new AgentError('CONFIGURATION', `inputLength(): min ${min} is more than max ${max}.`);
+  return {
+    name: 'inputLength',
+    check(input) {
+      const length = textsOf(input).join('\n').trim().length;
+      const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));
+      if (length <= max && (length >= min || hasMedia || !input.length)) return input;
+      return { category: 'INVALID_INPUT', details: { length, min, max } };
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { ContentBlock, MediaBlock, ToolUse } from '../../../message/content-block.ts';
+import { mapStrings } from '../../../message/json/map-strings.ts';
+import type { Msg } from '../../../message/msg.ts';
+
+/**
+ * Returns every text of the messages that a model may read. This includes names and arguments of tool
+ * calls, tool results, names of speakers, and names and media types of files.
+ */
+export function textsOf(messages: readonly Msg[]): readonly string[] {
+  const texts: string[] = [];
+  mapTexts(messages, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
+}
+
+/**
+ * Returns the URLs of media, without inline data. A model that does not accept a medium reads its
+ * URL.
+ */
+export function addressesOf(messages: readonly Msg[]): readonly string[] {
+  return messages.flatMap(({ content }) => content.flatMap(addressesIn));
+}
+
+/**
+ * Applies `change` to each text that `textsOf` returns. A message without changes stays the same
+ * object.
+ */
+export function mapTexts(
+  messages: readonly Msg[],
+  change: (text: string) => string,
+): readonly Msg[] {
+  return messages.map((message) => {
+    const name = message.name && change(message.name);
+    const content = mapBlocks(message.content, change);
+    if (content === message.content && name === message.name) return message;
+    return { ...message, content, ...(name && { name }) };
+  });
+}
+
+function mapBlocks(
+  blocks: readonly ContentBlock[],
+  change: (text: string) => string,
+): readonly ContentBlock[] {
+  const mapped = blocks.map((block) => mapBlock(block, change));
+  return mapped.some((block, index) => block !== blocks[index]) ? mapped : blocks;
+}
+
+function mapBlock(block: ContentBlock, change: (text: string) => string): ContentBlock {
+  switch (block.type) {
+    case 'text': {
+      const text = change(block.text);
+      return text === block.text ? block : { ...block, text };
+    }
+    case 'thinking': {
+      const thinking = change(block.thinking);
+      return thinking === block.thinking ? block : { ...block, thinking };
+    }
+    case 'tool_use':
+      return mapCall(block, change);
+    case 'tool_result': {
+      const { output: given } = block;
+      const name = block.name && change(block.name);
+      const output = typeof given === 'string' ? change(given) : mapBlocks(given, change);
+      return output === given && name === block.name ? block : { ...block, name, output };
+    }
+    default:
+      return mapMedia(block, change);
+  }
+}
+
+function mapCall(call: ToolUse, change: (text: string) => string): ToolUse {
+  const name = change(call.name);
+  const input = mapStrings(call.input, change);
+  // The raw arguments may say more than the parsed ones, for example a field twice.
+  const raw = call.raw && change(call.raw);
+  const isSame = JSON.stringify(input) === JSON.stringify(call.input);
+  if (isSame && name === call.name && raw === call.raw) return call;
+  const { raw: _raw, ...rest } = call;
+  return { ...rest, name, input, ...(call.input === null && raw && { raw }) };
+}
+
+/** A model that does not accept a medium reads its name or its media type. */
+function mapMedia(block: MediaBlock, change: (text: string) => string): MediaBlock {
+  const { source } = block;
+  const name = block.name && change(block.name);
+  const mediaType = source.mediaType && change(source.mediaType);
+  if (name === block.name && mediaType === source.mediaType) return block;
+  return {
+    ...block,
+    ...(name && { name }),
+    source: { ...source, ...(mediaType && { mediaType }) },
+  };
+}
+
+function addressesIn(block: ContentBlock): readonly string[] {
+  if (block.type === 'tool_result')
+    return typeof block.output === 'string' ? [] : block.output.flatMap(addressesIn);
+  if (!('source' in block) || block.source.type !== 'url') return [];
+  return block.source.url.startsWith('data:') ? [] : [block.source.url];
+}

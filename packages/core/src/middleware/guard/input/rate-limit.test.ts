@@ -1,0 +1,235 @@
+import { expect, test } from 'vitest';
+import type { GuardContext } from './input-stage.ts';
+import { ReActAgent } from '../../../agent/react-agent.ts';
+import { userMessage } from '../../../message/create-message.ts';
+import { MemoryStore } from '../../../memory/memory-store.ts';
+import { ScriptedModel } from '../../../testing/scripted-model.ts';
+import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
+import { inputGuards, stagesOf } from './input-guards.ts';
+import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
+import { spendCap } from './spend-cap.ts';
+
+const input = [userMessage('Hi')];
+const of = (userId?: string): GuardContext => ({
+  runId: 'r',
+  agentPath: ['a'],
+  sessionId: 's',
+  userId,
+  signal: new AbortController().signal,
+});
+
+function limited(options: RateLimitOptions = {}) {
+  const clock = { now: 1_000_000 };
+  const stage = rateLimit({ now: () => clock.now, ...options });
+  const verdicts = async (count: number, userId?: string): Promise<string> => {
+    let said = '';
+    for (let call = 0; call < count; call++)
+      said += Array.isArray(await stage.check(input, of(userId))) ? '+' : '-';
+    return said;
+  };
+  return { clock, stage, verdicts };
+}
+
+const stores: readonly [string, () => CounterStore][] = [
+  ['memory', () => memoryCounters()],
+  ['a key-value store', () => storedCounters(new MemoryStore())],
+];
+
+test.each(stores)(
+  'rateLimit() allows ten calls a minute per user and counts rejected calls, with counters in %s',
+  async (_name, store) => {
+    const { clock, stage, verdicts } = limited({ store: store() });
+    expect(await verdicts(11, 'ann')).toBe('++++++++++-');
+    expect(await verdicts(1, 'bob')).toBe('+');
+    expect(await verdicts(1)).toBe('+');
+    clock.now += 59_999;
+    expect(await stage.check(input, of('ann'))).toEqual({
+      category: 'RATE_LIMITED',
+      details: { retryAfterMs: 1 },
+    });
+    clock.now += 1;
+    expect(await verdicts(11, 'ann')).toBe('++++++++++-');
+  },
+);
+
+test('rateLimit() allows a hundred calls an hour; calls that the minute limit rejected do not count', async () => {
+  const { clock, verdicts } = limited();
+  for (let minute = 0; minute < 10; minute++) {
+    expect(await verdicts(12, 'ann')).toBe('++++++++++--');
+    clock.now += 60_000;
+  }
+  expect(await verdicts(1, 'ann')).toBe('-');
+  clock.now += 3_600_000;
+  expect(await verdicts(1, 'ann')).toBe('+');
+});
+
+test('a call without a user counts for the user "anonymous", and `key` replaces the user', async () => {
+  const { verdicts } = limited({ perMinute: 1 });
+  expect((await verdicts(1)) + (await verdicts(1, 'anonymous'))).toBe('+-');
+  const shared = limited({ perMinute: 1, key: () => 'all' });
+  expect((await shared.verdicts(1, 'ann')) + (await shared.verdicts(1, 'bob'))).toBe('+-');
+});
+
+test('after the clock was set back, rateLimit() still accepts calls', async () => {
+  const { clock, verdicts } = limited({ perMinute: 1 });
+  expect(await verdicts(2, 'ann')).toBe('+-');
+  clock.now -= 500_000;
+  expect(await verdicts(2, 'ann')).toBe('+-');
+});
+
+test('a store that fails, an invalid count and an invalid key reject the call', async () => {
+  const stages = [
+    rateLimit({ store: { add: () => Promise.reject(new Error('down')) } }),
+    rateLimit({ store: { add: () => ({}) as never } }),
+    rateLimit({ store: { add: () => ({ total: Number.NaN, endsAt: 0 }) } }),
+    rateLimit({ key: () => undefined as never }),
+    rateLimit({
+      store: storedCounters(Object.assign(new MemoryStore(), { get: async () => '{"total":"x"}' })),
+    }),
+    spendCap({ limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
+  ];
+  for (const stage of stages) {
+    const verdict = await stagesOf([stage], { onError: () => {} }).check(input, of('ann'));
+    expect(verdict).toMatchObject({ error: { code: 'GUARD_REJECTED' } });
+  }
+});
+
+test('memoryCounters() keeps at most `maxKeys` counters and removes the oldest', async () => {
+  const store = memoryCounters({ maxKeys: 2 });
+  const total = async (key: string, amount: number) =>
+    (await store.add(key, amount, { ms: 10, now: 0 })).total;
+  await total('a', 1);
+  await total('b', 1);
+  expect(await total('a', 1)).toBe(2);
+  await total('c', 1);
+  expect([await total('a', 0), await total('b', 0), await total('c', 0)]).toEqual([0, 1, 1]);
+});
+
+test('a counter whose window starts again becomes the newest counter', async () => {
+  const store = memoryCounters({ maxKeys: 2 });
+  const total = async (key: string, amount: number, now: number) =>
+    (await store.add(key, amount, { ms: 10, now })).total;
+  await total('a', 1, 0);
+  await total('b', 1, 5);
+  await total('a', 1, 10);
+  await total('c', 1, 11);
+  expect([await total('a', 0, 12), await total('b', 0, 12)]).toEqual([1, 0]);
+});
+
+test('reading a counter writes nothing, and a call without cost is not counted', async () => {
+  const kv = new MemoryStore();
+  const store = storedCounters(kv);
+  expect(await store.add('k', 0, { ms: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
+  await spendCap({ limit: 1, store, price: () => 1 }).after!(
+    { usage: { inputTokens: 0, outputTokens: 0 }, modelId: 'm' },
+    of('ann'),
+  );
+  expect(await kv.keys('')).toEqual([]);
+});
+
+test('storedCounters() counts concurrent calls of several writers, with any characters in the key', async () => {
+  const kv = new MemoryStore();
+  const one = storedCounters(kv);
+  const other = storedCounters(kv);
+  const window = { ms: 1000, now: 5 };
+  const key = 'user 한국 \u0000/:';
+  await Promise.all(
+    Array.from({ length: 20 }, (_unused, index) => (index % 2 ? one : other).add(key, 1, window)),
+  );
+  expect(await one.add(key, 0, window)).toEqual({ total: 20, endsAt: 1005 });
+  const plain = new MemoryStore();
+  const { get, set } = { get: plain.get.bind(plain), set: plain.set.bind(plain) };
+  const without = storedCounters({ get, set } as never);
+  await Promise.all(Array.from({ length: 20 }, () => without.add('k', 1, window)));
+  expect(await without.add('k', 0, window)).toMatchObject({ total: 20 });
+});
+
+test('a write that fails does not block the next write', async () => {
+  const kv = new MemoryStore();
+  const get = kv.get.bind(kv);
+  let reads = 0;
+  const store = storedCounters(
+    Object.assign(kv, {
+      get: (key: string) => (reads++ ? get(key) : Promise.reject(new Error('down'))),
+    }),
+  );
+  const add = async () => store.add('k', 1, { ms: 9, now: 0 });
+  const ends = await Promise.allSettled([add(), add()]);
+  expect(ends).toMatchObject([
+    { status: 'rejected' },
+    { status: 'fulfilled', value: { total: 1 } },
+  ]);
+});
+
+test('spendCap() adds up the tokens of calls, including failed calls, until the window ends', async () => {
+  const clock = { now: 0 };
+  const cap = spendCap({ limit: 30, window: 1000, now: () => clock.now });
+  const agentOf = (replies: ConstructorParameters<typeof ScriptedModel>[0]) =>
+    new ReActAgent({
+      name: 'a',
+      userId: 'ann',
+      model: new ScriptedModel(replies),
+      use: [inputGuards([cap])],
+    });
+  const usage = { inputTokens: 9, outputTokens: 6 };
+  const broken = {
+    deltas: [[{ type: 'finish', reason: 'stop', usage }]],
+    error: new Error('broken'),
+  } as const;
+  await expect(agentOf([broken]).call('Hi')).rejects.toThrow('broken');
+  const agent = agentOf(['one', 'three']);
+  expect(await agent.call('Hi')).toMatchObject({ text: 'one' });
+  clock.now = 400;
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    error: { retryable: true, details: { retryAfterMs: 600 } },
+  });
+  clock.now = 1000;
+  expect(await agent.call('Hi')).toMatchObject({ text: 'three' });
+});
+
+test('spendCap() counts money with `price`; a price that throws or is invalid uses up the whole limit', async () => {
+  const prices: unknown[] = [];
+  const priced = spendCap({
+    limit: 1.2,
+    price: ({ inputTokens, outputTokens }, modelId) => (
+      prices.push(modelId),
+      inputTokens * 0.01 + outputTokens * 0.08
+    ),
+  });
+  const call = { usage: { inputTokens: 10, outputTokens: 5 }, modelId: 'm' };
+  await priced.after!(call, of('ann'));
+  expect(await priced.check(input, of('ann'))).toBe(input);
+  await priced.after!(call, of('ann'));
+  expect(await priced.check(input, of('ann'))).toBe(input);
+  await priced.after!(call, of('ann'));
+  expect(await priced.check(input, of('ann'))).toMatchObject({ category: 'RATE_LIMITED' });
+  expect(prices).toEqual(['m', 'm', 'm']);
+
+  const throws = (): number => {
+    throw new Error('no price');
+  };
+  for (const price of [() => Number.NaN, () => -1, () => Infinity, () => 'x' as never, throws]) {
+    const cap = spendCap({ limit: 1, price });
+    await expect(cap.after!(call, of('ann'))).rejects.toThrow();
+    expect(await cap.check(input, of('ann'))).toMatchObject({ category: 'RATE_LIMITED' });
+    expect(await cap.check(input, of('bob'))).toBe(input);
+  }
+});
+
+test.each<[string, () => unknown]>([
+  ['rateLimit(): perMinute', () => rateLimit({ perMinute: -1 })],
+  ['rateLimit(): perHour', () => rateLimit({ perHour: Number.NaN })],
+  ['The store of rateLimit(): add', () => rateLimit({ store: {} as never })],
+  ['spendCap(): limit', () => spendCap({} as never)],
+  ['spendCap(): price', () => spendCap({ limit: 1, price: 5 as never })],
+  ['The store of storedCounters(): get', () => storedCounters({} as never)],
+  ['memoryCounters(): maxKeys', () => memoryCounters({ maxKeys: 'x' as never })],
+])('a CONFIGURATION error names the invalid option: %s', (message, make) => {
+  expect(make).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message) as string,
+    }),
+  );
+});

@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import type { AgentOptions } from '../../../agent/agent-options.ts';
+import type { AgentResult } from '../../../event/agent-result.ts';
+import { ReActAgent } from '../../../agent/react-agent.ts';
+import type { ModelDelta } from '../../../model/chat-model.ts';
+import type { Usage } from '../../../model/usage.ts';
+import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
+import { countRequest } from '../../../tokens/count-message.ts';
+import { arc } from '../../../tokens/arc-profile.ts';
+import { tool } from '../../../tool/tool.ts';
+import { inputGuards } from './input-guards.ts';
+import { outputGuards } from '../output/output-guards.ts';
+import { regexRule } from '../output/regex-rule.ts';
+import { spendCap } from './spend-cap.ts';
+
+const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
+const silent = (words: string): ScriptedReply => ({
+  deltas: [...words].map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
+});
+
+/**
+ * Creates an agent with input and output guards. `costs` gets the usage of each call from the input
+ * guard.
+ */
+function setUp(
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> = {},
+  lookahead: number | 'all' = 8,
+) {
+  const model = new ScriptedModel(replies);
+  const costs: Usage[] = [];
+  const meter = {
+    name: 'meter',
+    check: (input: never) => input,
+    after: ({ usage }: { usage: Usage }) => void costs.push(usage),
+  };
+  const extensions = [inputGuards([meter]), outputGuards([never], { lookahead })];
+  return {
+    model,
+    costs,
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      ...options,
+      use: [...extensions, ...(options.use ?? [])],
+    }),
+  };
+}
+
+function inputOf(model: ScriptedModel, request = 0): number {
+  return countRequest(model.requests[request]!);
+}
+
+test.each([8, 'all'] as const)(
+  'a reply that is rejected while it streams costs the part that was read: lookahead %s',
+  async (lookahead) => {
+    const { agent, model, costs } = setUp(
+      [silent('This word is forbidden, and so on.')],
+      {},
+      lookahead,
+    );
+    const result = await agent.call('Hi');
+    const read = 'This word is forbidden, and so on.'.slice(0, model.reads);
+    expect(result).toMatchObject({
+      reason: 'rejected',
+      usage: { inputTokens: inputOf(model), outputTokens: arc.countText(read) },
+    });
+    expect(costs).toEqual([result.usage]);
+  },
+);
+
+test('a reply that fails while it streams costs its text; a reply that fails before its first word costs nothing', async () => {
+  const error = new Error('broken');
+  const { agent, model, costs } = setUp([
+    { deltas: [[{ type: 'text', id: 't', delta: 'Some words' }]], error },
+    { error },
+  ]);
+  const result = await agent.call('Hi', { throwOnError: false });
+  expect(result).toMatchObject({
+    reason: 'error',
+    usage: { inputTokens: inputOf(model), outputTokens: arc.countText('Some words') },
+  });
+  expect((await agent.call('Hi', { throwOnError: false })).usage).toEqual({
+    inputTokens: 0,
+    outputTokens: 0,
+  });
+  expect(costs).toEqual([result.usage, { inputTokens: 0, outputTokens: 0 }]);
+});
+
+test('an interrupted or aborted reply costs the part that was read', async () => {
+  const words = 'These are some words that somebody does not want to hear to their end.';
+  for (const stop of ['interrupt', 'abort'] as const) {
+    const { agent, model, costs } = setUp([
+      [{ deltas: [[{ type: 'text', id: 't', delta: words }]] }, { hang: true }],
+    ]);
+    const controller = new AbortController();
+    let seen = '';
+    for await (const event of agent.stream('Hi', { signal: controller.signal })) {
+      if (event.type !== 'reasoning-chunk' || seen) continue;
+      seen = event.delta;
+      if (stop === 'abort') controller.abort();
+      else agent.interrupt();
+    }
+    expect(costs).toEqual([{ inputTokens: inputOf(model), outputTokens: arc.countText(seen) }]);
+  }
+});
+
+test('an interrupt before the first word of the reply costs nothing', async () => {
+  const { agent, costs } = setUp([{ hang: true }]);
+  for await (const { type } of agent.stream('Hi')) if (type === 'pre-reasoning') agent.interrupt();
+  expect(costs).toEqual([{ inputTokens: 0, outputTokens: 0 }]);
+});
+
+test('the usage of a request is estimated only if the provider reports no usage', async () => {
+  const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
+  const call: ScriptedReply = {
+    deltas: [[{ type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' }]],
+  };
+  const quiet = setUp([call, silent('Found.')], { tools: [look] });
+  await quiet.agent.call('Hi');
+  const outputTokens = arc.countText('{}') + arc.countText('Found.');
+  expect(quiet.costs).toEqual([
+    { inputTokens: inputOf(quiet.model) + inputOf(quiet.model, 1), outputTokens },
+  ]);
+  const telling = setUp([{ toolCalls: [{ name: 'look' }] }, 'Found.'], { tools: [look] });
+  await telling.agent.call('Hi');
+  expect(telling.costs).toEqual([{ inputTokens: 20, outputTokens: 10 }]);
+});
+
+test('spendCap() counts interrupted replies, with the token profile of inputGuards()', async () => {
+  const profile = { ...arc, countText: (text: string): number => text.length * 100 };
+  const cap = inputGuards([spendCap({ limit: 500 })], { profile });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]),
+    use: [cap],
+  });
+  for await (const { type } of agent.stream('Hi'))
+    if (type === 'reasoning-chunk') agent.interrupt();
+  const refused: AgentResult = await agent.call('Hi');
+  expect(refused).toMatchObject({
+    reason: 'rejected',
+    error: { details: { category: 'RATE_LIMITED' } },
+  });
+  const wrong = () => inputGuards([], { profile: {} as never });
+  expect(wrong).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('profile') as string,
+    }),
+  );
+});

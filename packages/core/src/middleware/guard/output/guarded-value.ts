@@ -1,0 +1,93 @@
+import type { JsonObject } from '../../../message/json/json.ts';
+import { parseJson } from '../../../message/json/parse-json.ts';
+import type { ModelDelta } from '../../../model/chat-model.ts';
+import { outputToolName } from '../../../message/output-tool.ts';
+
+export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
+
+/**
+ * A tool call that is held back, because its arguments are the answer or its name is not known yet.
+ */
+export class GuardedValue {
+  #deltas: ToolInput[] = [];
+  name: string | undefined;
+  /** The arguments of the tool call as the model wrote them. */
+  raw = '';
+  /** The arguments after the rules changed them. */
+  final = '';
+
+  add(delta: ToolInput): void {
+    this.#deltas.push(delta);
+    this.name ||= delta.name;
+    this.final = this.raw += delta.delta;
+  }
+
+  /**
+   * Whether the arguments of the tool call are the answer. Such a tool call is held back until the
+   * reply ends.
+   */
+  get isAnswer(): boolean {
+    return this.name === outputToolName;
+  }
+
+  /**
+   * Returns the deltas that were held back, and clears them. If the rules changed the arguments,
+   * returns them as one delta.
+   */
+  release(): readonly ToolInput[] {
+    const deltas = this.#deltas;
+    this.#deltas = [];
+    const [first] = deltas;
+    if (!first || this.final === this.raw) return deltas;
+    const providerMetadata = deltas.reduce<JsonObject | undefined>(
+      (all, delta) => (delta.providerMetadata ? { ...all, ...delta.providerMetadata } : all),
+      undefined,
+    );
+    return [
+      {
+        ...first,
+        name: this.name!,
+        delta: this.final,
+        ...(providerMetadata && { providerMetadata }),
+      },
+    ];
+  }
+}
+
+/**
+ * Applies `change` to each string and each number of a JSON text. Applies `change` to the whole
+ * text if the text is not valid JSON. A number that changes becomes a string.
+ */
+export function mapJson(json: string, change: (text: string) => string): string {
+  if (parseJson(json) === undefined) return change(json);
+  const pieces: string[] = [];
+  for (let at = 0; at < json.length;) {
+    const end = endOfToken(json, at);
+    const token = json.slice(at, end);
+    const text = token[0] === '"' ? (JSON.parse(token) as string) : token;
+    const changed = /^["\-\d]/.test(token) ? change(text) : text;
+    pieces.push(changed === text ? token : JSON.stringify(changed));
+    at = end;
+  }
+  return pieces.join('');
+}
+
+/**
+ * Returns the index after the token that begins at `at`. A loop scans the token: a regular
+ * expression would store a backtracking point for each character of a string.
+ */
+function endOfToken(json: string, at: number): number {
+  let end = at + 1;
+  if (json[at] === '"') {
+    while (json[end] !== '"') end += json[end] === '\\' ? 2 : 1;
+    return end + 1;
+  }
+  const isNumber = isNumeral(json[at]!);
+  while (end < json.length && json[end] !== '"' && isNumeral(json[end]!) === isNumber) end++;
+  return end;
+}
+
+/** Returns whether the character can be part of a number. */
+function isNumeral(char: string): boolean {
+  return (char >= '0' && char <= '9') || '+-.eE'.includes(char);
+}

@@ -1,0 +1,193 @@
+import type { Middleware } from '../../../loop/use/middleware.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../../error/check-fields.ts';
+import { tell } from '../../../error/tell.ts';
+import { assistantMessage, userMessage } from '../../../message/create-message.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+} from '../../../model/chat-model.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { asOwn } from '../../../message/own-message.ts';
+import { addUsage, type Usage } from '../../../model/usage.ts';
+import { arc } from '../../../tokens/arc-profile.ts';
+import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
+import { guardFields, rejectionError, reporter, type GuardOptions } from '../input/input-guards.ts';
+import type { OutputAction, OutputRule } from './output-rule.ts';
+import { RuleRejection } from './run-rule.ts';
+import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
+
+export interface OutputGuardOptions extends GuardOptions {
+  /**
+   * Number of characters of streamed text to hold back. Readers then never see text that a rule
+   * changes later. Default 64: longer than any number and most e-mail addresses. `all` holds back
+   * the whole reply until its end.
+   */
+  readonly lookahead?: number | 'all';
+  /**
+   * Whether `find` of the rules also checks the model's thinking. Default false: thinking passes
+   * unchanged.
+   */
+  readonly thinking?: boolean;
+  /**
+   * Function that gets the effect of each rule on a reply. It is called at the end of the reply,
+   * once per rule and action. An exception of this function is logged to the console. You can use
+   * `Metrics.outputGuard` as this function.
+   */
+  readonly onAction?: (action: OutputAction) => void;
+}
+
+/** Fields of `OutputGuardOptions` for `checkOptions`. */
+export const outputFields: string = `lookahead:count|all|? thinking:boolean|? onAction:function|? ${guardFields}`;
+
+/**
+ * Applies the rules in order to each reply of the model, streamed or not. Hooks, readers and the
+ * session log get the reply after the rules.
+ *
+ * The rules check text. If `structured()` gets its value through a tool, the rules also check the
+ * strings and numbers of that value. Other tool calls and media pass unchecked. If `textToolCalls`
+ * corrects a reply, the copy in the session log passes unchecked.
+ *
+ * The whole reply is checked again at its end. If text that was already sent has to change, a
+ * `step-reset` takes the text back. A rejected reply ends the agent call with reason `rejected` and
+ * `error.code` `GUARD_REJECTED`, and is not stored. A rule that throws rejects the reply. The cost
+ * of a reply that was cut off is estimated.
+ *
+ * Summaries of `summarization` pass unchecked: only the model sees them, and its next reply is
+ * checked. Put this middleware before middleware that retries or changes models, so that the rules
+ * check the output of all models.
+ */
+export function outputGuards(
+  rules: readonly OutputRule[],
+  options: OutputGuardOptions = {},
+): Middleware {
+  checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
+  checkOptions('CONFIGURATION', 'outputGuards()', options, outputFields);
+  for (const rule of rules) {
+    checkFields(
+      'CONFIGURATION',
+      'A rule of outputGuards()',
+      rule,
+      'name:string find:function|? heldFrom:function|? review:function|? releaseAtMost:count|?',
+    );
+    if (!rule.find && !rule.review)
+      throw new AgentError('CONFIGURATION', `The rule "${rule.name}" needs find or review.`);
+  }
+  const { lookahead = 64, thinking = false } = options;
+  const report = reporter(options);
+  const settingsOf = ({ run }: ModelContext): Omit<GuardedReplyOptions, 'isValue'> => {
+    const act = (action: OutputAction): void =>
+      tell(options.onAction, { ...action, ...(run && { run }) });
+    return { rules, lookahead, thinking, report, act, run };
+  };
+  return {
+    name: 'outputGuards',
+    wrapModel: (next) => ({
+      provider: next.provider,
+      modelId: next.modelId,
+      features: { ...next.features, guarded: true },
+      stream: (request, context) =>
+        request.replyIs === 'note'
+          ? next.stream(request, context)
+          : guard(next, request, context, settingsOf(context), options),
+    }),
+    wrapAnswer: (next) => async (context, steps) => {
+      const answer = await next(context, steps);
+      const settings = settingsOf({ signal: context.signal, run: context });
+      return answer && reviewAnswer(answer, settings, options);
+    },
+  };
+}
+
+async function* guard(
+  next: ChatModel,
+  request: ModelRequest,
+  context: ModelContext,
+  settings: Omit<GuardedReplyOptions, 'isValue'>,
+  options: GuardOptions,
+): AsyncGenerator<readonly ModelDelta[]> {
+  let asked = request;
+  let spent: Usage | undefined;
+  for (let retries = 0; ; retries++) {
+    const reply = new GuardedReply({ ...settings, isValue: request.replyIs === 'value' });
+    let said = '';
+    try {
+      for await (const batch of next.stream(asked, context)) {
+        said += saidIn(batch);
+        const deltas = reply.take(batch);
+        if (deltas.length) yield deltas;
+      }
+      const { question, deltas, text } = await reply.settle(retries);
+      spent = total(spent, reply.finish?.usage);
+      if (question === undefined) {
+        yield reply.finish
+          ? [...deltas, { ...reply.finish, ...(spent && { usage: spent }) }]
+          : deltas;
+        return;
+      }
+      if (reply.given) yield [{ type: 'reset', reason: 'guard' }];
+      const messages = [
+        ...request.messages,
+        ...(text ? [assistantMessage(text)] : []),
+        asOwn(userMessage(question)),
+      ];
+      asked = { ...request, messages };
+    } catch (thrown) {
+      // A failed or rejected reply also costs tokens, so its usage is reported.
+      const usage = total(
+        spent,
+        reply.finish?.usage ??
+          (said ? estimateUsage(asked, said, options.profile ?? arc) : undefined),
+      );
+      const isRejection = thrown instanceof RuleRejection;
+      const last: ModelDelta[] =
+        isRejection && reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
+      if (usage) last.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
+      if (isRejection) settings.act({ rule: thrown.rule, action: 'rejected' });
+      if (last.length) yield last;
+      throw isRejection ? rejectionError(thrown.rule, thrown.rejection, options) : thrown;
+    }
+  }
+}
+
+/**
+ * Applies the rules to a tool result that is the answer (`returnDirect`). Returns `undefined` if a
+ * rule asks for another reply of the model.
+ */
+async function reviewAnswer(
+  answer: Msg,
+  settings: Omit<GuardedReplyOptions, 'isValue'>,
+  options: GuardOptions,
+): Promise<Msg | undefined> {
+  const reply = new GuardedReply({ ...settings, isValue: false, lookahead: 'all' });
+  const texts = answer.content.flatMap((block, index): ModelDelta[] =>
+    block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
+  );
+  reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
+  try {
+    const { deltas, question } = await reply.settle(0);
+    if (question !== undefined) return undefined;
+    const saidAs = (id: string): string =>
+      deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
+    const content = answer.content.map((block, index) =>
+      block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
+    );
+    const more = saidAs('guard');
+    const metadata = { ...answer.metadata, ...reply.finish?.metadata };
+    return {
+      ...answer,
+      content: more ? [...content, { type: 'text', text: more }] : content,
+      metadata,
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof RuleRejection)) throw thrown;
+    settings.act({ rule: thrown.rule, action: 'rejected' });
+    throw rejectionError(thrown.rule, thrown.rejection, options);
+  }
+}
+
+function total(before: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  return before && more ? addUsage(before, more) : (before ?? more);
+}

@@ -1,0 +1,83 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkOptions } from '../../../error/check-fields.ts';
+import { tell } from '../../../error/tell.ts';
+import type { RunInfo } from '../../../model/chat-model.ts';
+import type { OutputRule } from './output-rule.ts';
+
+export interface OutputLengthOptions {
+  /**
+   * Minimum length of an answer in characters (UTF-16 units), without white space at both ends.
+   * Default 0. Replies with tool calls may be shorter.
+   */
+  readonly min?: number;
+  /**
+   * Maximum length of a reply in characters. Default: no limit. The text after the limit is
+   * replaced with `mark`. A structured value is not cut. A value that is too long is rejected with
+   * `OUTPUT_REJECTED`, and the details have its `length` and `max`.
+   */
+  readonly max?: number;
+  /**
+   * What happens to an answer that is too short. `warn` (default) keeps the answer and adds a
+   * warning to `metadata.warnings` of its message. `retry` asks the model once for a longer answer.
+   * If that answer is too short as well, it stays, with a warning. `fail` rejects the answer with
+   * `OUTPUT_TOO_SHORT`.
+   */
+  readonly mode?: 'warn' | 'retry' | 'fail';
+  /** Text at the end of a reply that was cut. Default: a blank line and `[Cut off here]`. */
+  readonly mark?: string;
+  /**
+   * Function that gets each violation of `min` or `max`. An exception of this function is logged to
+   * the console. You can use `Metrics.boundary` as this function.
+   */
+  readonly onViolation?: (violation: LengthViolation) => void;
+}
+
+export interface LengthViolation {
+  readonly rule: 'min' | 'max';
+  /** Length of the answer in characters. `limit` is the `min` or `max` that it violates. */
+  readonly value: number;
+  readonly limit: number;
+  /** Run that asked for the answer. Absent if the model was asked outside a run. */
+  readonly run?: RunInfo;
+}
+
+/** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
+export function outputLength(options: OutputLengthOptions): OutputRule {
+  checkOptions(
+    'CONFIGURATION',
+    'outputLength()',
+    options,
+    'min:count|? max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?',
+  );
+  const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
+  if (min > max)
+    throw new AgentError('CONFIGURATION', `outputLength(): min ${min} is more than max ${max}.`);
+  return {
+    name: 'outputLength',
+    releaseAtMost: max,
+    review(text, { callsTools, isValue, retries, run }) {
+      const violated = (violation: LengthViolation): void =>
+        tell(options.onViolation, { ...violation, ...(run && { run }) });
+      if (text.length > max) {
+        violated({ rule: 'max', value: text.length, limit: max });
+        if (isValue) return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
+        return { text: cut(text, max) + mark };
+      }
+      const { length } = text.trim();
+      if (length >= min || callsTools) return { text };
+      violated({ rule: 'min', value: length, limit: min });
+      if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
+      if (mode === 'retry' && !retries) {
+        return {
+          retry: `Your answer has ${length} characters; at least ${min} are needed. Answer again, in more detail.`,
+        };
+      }
+      return { text, warning: { stage: 'outputLength', length, min } };
+    },
+  };
+}
+
+/** Returns the first `length` UTF-16 units, without half a surrogate pair at the end. */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+}

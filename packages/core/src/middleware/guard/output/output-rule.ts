@@ -1,0 +1,76 @@
+import type { GuardCategory } from '../../../error/error-message.ts';
+import type { Awaitable } from '../../../event/hook.ts';
+import type { JsonObject } from '../../../message/json/json.ts';
+import type { RunInfo } from '../../../model/chat-model.ts';
+import type { StageRejection } from '../input/input-stage.ts';
+
+/**
+ * A part of a text that a rule does not allow. It is replaced, or the whole text is rejected.
+ * `start` is the index of its first character, and `end` is the index after its last character.
+ */
+export type Finding = { readonly start: number; readonly end: number } & (
+  | { readonly replacement: string }
+  | { readonly reject: GuardCategory }
+);
+
+/**
+ * Facts about a reviewed text. The text is the whole text of one reply, or a value that the reply
+ * gives through a tool.
+ */
+export interface ReviewContext {
+  /**
+   * Whether the text is a value for a program, in JSON or YAML. A changed text must still be a
+   * valid value.
+   */
+  readonly isValue: boolean;
+  /** Whether the reply has tool calls, so that it is not the answer yet. */
+  readonly callsTools: boolean;
+  /** Number of times the model was asked again for this reply. */
+  readonly retries: number;
+  /** Run that asked for the reply. Absent if the model was asked outside a run. */
+  readonly run?: RunInfo | undefined;
+}
+
+/**
+ * Result of a review. `text` is the text that may pass, changed or not. `retry` is a question that
+ * asks the model for another reply; a rule may ask once per reply.
+ */
+export type Review =
+  | { readonly text: string; readonly warning?: JsonObject }
+  | { readonly retry: string }
+  | StageRejection;
+
+/**
+ * Effect of a rule on a reply. `changed`: the rule replaced text. `warned`: the reply passed with a
+ * warning. `retried`: the model was asked again. `rejected`: the reply was rejected.
+ */
+export interface OutputAction {
+  readonly rule: string;
+  readonly action: 'changed' | 'warned' | 'retried' | 'rejected';
+  /** Run that asked for the reply. Absent if the model was asked outside a run. */
+  readonly run?: RunInfo | undefined;
+}
+
+/**
+ * A rule for replies of the model. An exception or an invalid return value counts as a rejection,
+ * so a broken rule lets nothing pass.
+ */
+export interface OutputRule {
+  readonly name: string;
+  /**
+   * Returns the parts of a text that the rule does not allow, in order and without overlaps. The
+   * function is called with pieces of a reply while it streams, and with the whole reply at its
+   * end. A finding must depend on at most `lookahead` characters around it. Otherwise its text may
+   * be released before the rule finds it.
+   */
+  find?(text: string): Iterable<Finding>;
+  /**
+   * Returns the index from which a streamed text is held back, because more text may complete a
+   * finding there. Default: the last `lookahead` characters.
+   */
+  heldFrom?(text: string, lookahead: number): number;
+  /** Reviews the whole text of a reply after its end. */
+  review?(text: string, context: ReviewContext): Awaitable<Review>;
+  /** Maximum number of characters of a reply to release before its end. Default: no limit. */
+  readonly releaseAtMost?: number;
+}

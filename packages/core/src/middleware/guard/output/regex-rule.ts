@@ -1,0 +1,47 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkOptions } from '../../../error/check-fields.ts';
+import type { Finding, OutputRule } from './output-rule.ts';
+
+export interface RegexRuleOptions {
+  /**
+   * Expression that searches the whole text, before it is changed. A search must take linear time,
+   * and a match must have at most `lookahead` characters. Do not put `+`, `*` or a large count
+   * inside another one. Do not put them before an expression that matches the same text.
+   */
+  readonly pattern: RegExp;
+  /** `mask` (default) replaces each match. `reject` rejects the whole reply. */
+  readonly action?: 'mask' | 'reject';
+  /** Text that replaces a match. Default `***`. */
+  readonly replacement?: string;
+  /** Name of the rule in the `details` of a rejection. Default `regexRule`. */
+  readonly name?: string;
+}
+
+/** Creates a rule from your regular expression (Arc Reactor: `RegexPatternOutputGuard`). */
+export function regexRule(
+  options: RegexRuleOptions,
+): OutputRule & Required<Pick<OutputRule, 'find'>> {
+  checkOptions(
+    'CONFIGURATION',
+    'regexRule()',
+    options,
+    'pattern action:mask|reject|? replacement:string|? name:string|?',
+  );
+  const { pattern: given, action = 'mask', replacement = '***', name = 'regexRule' } = options;
+  if (!(given instanceof RegExp))
+    throw new AgentError('CONFIGURATION', 'regexRule(): pattern must be a RegExp.');
+  const pattern = new RegExp(given.source, `${given.flags.replace(/[gy]/g, '')}g`);
+  return {
+    name,
+    *find(text): Generator<Finding> {
+      for (const match of text.matchAll(pattern)) {
+        // An empty match has no text to replace.
+        if (action === 'mask' && !match[0]) continue;
+        const place = { start: match.index, end: match.index + match[0].length };
+        yield action === 'reject'
+          ? { ...place, reject: 'OUTPUT_REJECTED' }
+          : { ...place, replacement };
+      }
+    },
+  };
+}

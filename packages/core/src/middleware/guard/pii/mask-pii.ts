@@ -1,0 +1,205 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { checkOptions } from '../../../error/check-fields.ts';
+import type { InputStage } from '../input/input-stage.ts';
+import { mapTexts, textsOf } from '../input/message-texts.ts';
+import type { Finding, OutputRule } from '../output/output-rule.ts';
+import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
+import { replaceFindings } from '../output/replace-findings.ts';
+import { sha256 } from './sha256.ts';
+import { hasTags } from '../input/tag-characters.ts';
+import { isUnseen, withoutDisguise, type Undisguised } from '../input/undisguised.ts';
+import { charBefore } from './email-address.ts';
+import { openAddress } from './open-address.ts';
+import { inlineTag, openTagLength, tagLength, withoutMarkup } from './without-markup.ts';
+
+export interface MaskPiiOptions {
+  /** Kinds of data to find. Default: all except `ip`, `mac` and `url`. */
+  readonly kinds?: readonly PiiKind[];
+  /**
+   * What happens to personal data. `redact` (default) replaces the data with its kind: `[EMAIL]`.
+   * `mask` shows the last four letters and digits, or a part of an e-mail or IP address. For an
+   * e-mail address, this part is the first letter and the domain. For an IP address, it is the
+   * first group. `hash` writes `[EMAIL:0f3a…]`, the same text for equal values. `block` rejects the
+   * whole text.
+   */
+  readonly strategy?: 'block' | 'redact' | 'mask' | 'hash';
+  /**
+   * Salt for `hash`. Default: empty. Use a secret salt; otherwise anyone can find a number by
+   * hashing all possible numbers.
+   */
+  readonly salt?: string;
+}
+
+/**
+ * Masks personal data that has a fixed form. The kinds are e-mail addresses, phone numbers, payment
+ * cards (Luhn), IBANs (mod 97), and IP, MAC and web addresses. Further kinds are Korean resident
+ * numbers, Chinese identity numbers and US social security numbers. As a rule of `outputGuards`, it
+ * checks replies. As a stage of `inputGuards`, it checks user input before anything is stored.
+ * Names and postal addresses are not found, because they have no fixed form. Data is also found
+ * behind disguises: digits of other scripts, look-alike letters, and invisible characters. The text
+ * around it stays as it was written.
+ */
+export function maskPii(
+  options: MaskPiiOptions = {},
+): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+  checkOptions('CONFIGURATION', 'maskPii()', options, piiFields);
+  return piiRule('maskPii()', options);
+}
+
+/** Fields of `MaskPiiOptions` for `checkOptions`. */
+export const piiFields = 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?';
+
+/** Works as `maskPii`, without a check of the options. Errors name the function `where`. */
+export function piiRule(
+  where: string,
+  options: MaskPiiOptions,
+): InputStage & Required<Pick<OutputRule, 'find' | 'heldFrom'>> {
+  const known = piiFinders();
+  const {
+    kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
+    strategy = 'redact',
+    salt = '',
+  } = options;
+  const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
+  if (unknown !== undefined)
+    throw new AgentError('CONFIGURATION', `${where}: there is no kind ${JSON.stringify(unknown)}.`);
+  const digest = sha256();
+  const hashed = (value: string): string => digest(salt + value).slice(0, 16);
+  const finders = known.filter(({ kind }) => kinds.includes(kind));
+  const searchesAll = finders.some(({ needs }) => !needs);
+
+  const find = (text: string): readonly Finding[] => {
+    if (!searchesAll && !mayHave.test(text)) return [];
+    const readings = [withoutDisguise(text)];
+    if (hasTags(text)) readings.push(withoutDisguise(text, true));
+    if (inlineTag.test(text)) readings.push(withoutMarkup(text));
+    return apart(readings.flatMap((reading) => matchesIn(reading, finders))).map(
+      ({ kind, start, end, value }): Finding =>
+        strategy === 'block'
+          ? { start, end, reject: 'OUTPUT_REJECTED' }
+          : { start, end, replacement: replacementOf(kind, value(end), strategy, hashed) },
+    );
+  };
+  return {
+    name: 'maskPii',
+    find,
+    heldFrom,
+    check(input) {
+      if (strategy === 'block')
+        return textsOf(input).some((text) => find(text).length)
+          ? { category: 'INVALID_INPUT' }
+          : input;
+      return mapTexts(input, (text) => replaceFindings(text, find(text)));
+    },
+  };
+}
+
+/** A match with its place in the original text. */
+interface Match {
+  readonly kind: PiiKind;
+  readonly start: number;
+  end: number;
+  /** Returns the value up to a place in the original text, without disguises. */
+  readonly value: (end: number) => string;
+}
+
+/**
+ * Characters that finders with `needs` look for, disguised ones too. These finders cannot match a
+ * text without them.
+ */
+const mayHave =
+  /[\d@:\ufe13\ufe55\ufe6b\uff1a\uff20]|\p{N}|[([{<\ufe59\ufe5b\ufe64\uff08\uff1c\uff3b\uff5b]\s{0,2}\S{0,3}at|&commat;|[\u{e0020}-\u{e007e}]/iu;
+
+function matchesIn(reading: Undisguised, finders: readonly PiiFinder[]): Match[] {
+  const { text, written } = reading;
+  const found: Match[] = [];
+  const has = {
+    '@': text.includes('@'),
+    ':': text.includes(':'),
+    digit: /\d/.test(text),
+    bracket: /[([{<]\s{0,2}(?:at|@)\s{0,2}[)\]}>]/i.test(text),
+    code: /%40|&#|&commat;/i.test(text),
+  };
+  for (const { kind, pattern, needs, accept, before } of finders) {
+    if (needs && !has[needs]) continue;
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+      const { index } = match;
+      const ahead = before ? before(text, index) : 0;
+      const isRejected = before !== undefined && ahead === 0;
+      const whole = accept ? accept(match[0], text, index) : match[0].length;
+      const length = isRejected ? 0 : whole;
+      const first = index - ahead;
+      if (length)
+        found.push({
+          kind,
+          start: reading.start(first),
+          end: reading.end(index + length - 1),
+          value: (end) => {
+            let last = index + length;
+            while (last < text.length && reading.end(last) <= end) last += 1;
+            return written.slice(first, last);
+          },
+        });
+      // The characters after the start of a rejected match may contain a valid match.
+      pattern.lastIndex = index + (length || 1);
+    }
+  }
+  return found;
+}
+
+/** Most tags that do not count in `heldFrom`, so that a text of tags is not withheld as a whole. */
+const mostTags = 40;
+
+/**
+ * Returns where the last `lookahead` characters of a streamed text begin, or an address that is not
+ * complete yet. Inline tags and characters that are not seen do not count.
+ */
+function heldFrom(text: string, lookahead: number): number {
+  let from = text.length - openTagLength(text);
+  let tags = 0;
+  for (let seen = 0; from > 0 && seen < lookahead;) {
+    const tag = tags < mostTags ? tagLength(text, from) : 0;
+    const char = charBefore(text, from);
+    if (tag > 0) tags += 1;
+    else if (!isUnseen(char)) seen += 1;
+    from -= tag || char.length;
+  }
+  const plain = withoutDisguise(text);
+  const open = openAddress(plain.text);
+  return open < plain.text.length ? Math.min(from, plain.start(open)) : from;
+}
+
+/**
+ * Sorts the matches and merges overlapping matches. A merged match has the kind of its first part.
+ */
+function apart(matches: Match[]): readonly Match[] {
+  const found: Match[] = [];
+  for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = found.at(-1);
+    if (last && match.start < last.end) last.end = Math.max(last.end, match.end);
+    else found.push(match);
+  }
+  return found;
+}
+
+function replacementOf(
+  kind: PiiKind,
+  value: string,
+  strategy: 'redact' | 'mask' | 'hash',
+  hashed: (value: string) => string,
+): string {
+  const label = kind.toUpperCase();
+  if (strategy === 'redact') return `[${label}]`;
+  if (strategy === 'hash')
+    return `[${label}:${hashed(kind + value.toLowerCase().replace(ungrouped(kind), ''))}]`;
+  if (kind === 'email') return `${[...value][0]}***${value.slice(value.indexOf('@'))}`;
+  if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
+  const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);
+  return value.slice(0, shown).replace(/[a-z\d]/gi, '*') + value.slice(shown);
+}
+
+/** Returns the characters that only group a value, so that equal values have equal hashes. */
+function ungrouped(kind: PiiKind): RegExp {
+  return kind === 'card' || kind === 'ssn' ? /\D/g : /[ ().-]/g;
+}

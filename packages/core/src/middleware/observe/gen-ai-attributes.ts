@@ -1,0 +1,133 @@
+import type { Attributes } from '@opentelemetry/api';
+import type { AgentErrorData } from '../../error/agent-error.ts';
+import { maskSecrets } from '../../error/mask-secrets.ts';
+import { maskErrors } from './mask-errors.ts';
+import { maskParameters } from './mask-parameters.ts';
+import type { ContentBlock, ToolResult, ToolUse } from '../../message/content-block.ts';
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelRequest, RunInfo } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+
+/** Returns the attributes that identify the run, session and user of a span. */
+export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {
+  return {
+    'gen_ai.conversation.id': sessionId,
+    'isoloop.run.id': runId,
+    ...(userId !== undefined && { 'user.id': userId }),
+  };
+}
+
+export function requestAttributes({
+  temperature,
+  topP,
+  seed,
+  stop,
+  maxTokens,
+  responseSchema,
+}: ModelRequest): Attributes {
+  return {
+    ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
+    ...(topP !== undefined && { 'gen_ai.request.top_p': topP }),
+    ...(seed !== undefined && { 'gen_ai.request.seed': seed }),
+    ...(stop && { 'gen_ai.request.stop_sequences': [...stop] }),
+    ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
+    ...(responseSchema && { 'gen_ai.output.type': 'json' }),
+  };
+}
+
+export function usageAttributes({
+  inputTokens,
+  outputTokens,
+  cachedInputTokens,
+  reasoningTokens,
+}: Usage): Attributes {
+  return {
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
+    ...(cachedInputTokens !== undefined && {
+      'gen_ai.usage.cache_read.input_tokens': cachedInputTokens,
+    }),
+    ...(reasoningTokens !== undefined && {
+      'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
+    }),
+  };
+}
+
+/** Returns the attributes of an error after which the run continued. */
+export function errorAttributes({ code, message }: AgentErrorData): Attributes {
+  return { 'error.type': code, 'error.message': maskSecrets(message) };
+}
+
+export function toolAttributes({ name, id }: ToolUse): Attributes {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': id,
+  };
+}
+
+/**
+ * Returns the value of `gen_ai.input.messages`: JSON text of `{ role, parts }`, as OpenTelemetry's
+ * conventions require. Secrets in tool arguments are masked, and media contain no data.
+ */
+export function inputMessages(messages: readonly Msg[]): string {
+  return JSON.stringify(
+    messages.map(({ role, content }) => ({ role, parts: content.map(toPart) })),
+  );
+}
+
+/** Returns the value of `gen_ai.output.messages`: JSON text of one reply. */
+export function outputMessages(content: readonly ContentBlock[], finishReason: string): string {
+  return JSON.stringify([
+    { role: 'assistant', parts: content.map(toPart), finish_reason: finishReason },
+  ]);
+}
+
+/** Returns the tool results of a message as text. */
+export function resultText(message: Pick<Msg, 'content'>): string {
+  return toolResultsOf(message as Msg)
+    .map(responseOf)
+    .map((response) => (typeof response === 'string' ? response : JSON.stringify(response)))
+    .join('\n');
+}
+
+export function argumentsText({ input }: ToolUse): string {
+  return JSON.stringify(maskParameters(input));
+}
+
+function toPart(block: ContentBlock): JsonObject {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', content: block.text };
+    case 'thinking':
+      return { type: 'reasoning', content: block.thinking };
+    case 'tool_use':
+      return {
+        type: 'tool_call',
+        id: block.id,
+        name: block.name,
+        arguments: maskParameters(block.input),
+      };
+    case 'tool_result':
+      return {
+        type: 'tool_call_response',
+        id: block.toolUseId,
+        response: responseOf(block),
+      };
+    default: {
+      const { type: modality, source } = block;
+      const { mediaType } = source;
+      const about = { modality, ...(mediaType !== undefined && { mime_type: mediaType }) };
+      return source.type === 'url'
+        ? { type: 'uri', ...about, uri: source.url }
+        : { type: 'blob', ...about };
+    }
+  }
+}
+
+function responseOf({ output, state }: ToolResult): JsonValue {
+  return maskErrors(typeof output === 'string' ? output : output.map(toPart), state === 'error');
+}

@@ -1,0 +1,307 @@
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { tell } from '../../error/tell.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import type { LengthViolation } from '../guard/output/output-length.ts';
+import type { OutputAction } from '../guard/output/output-rule.ts';
+import type { EventOf } from '../../event/agent-event.ts';
+import type { ToolResult } from '../../message/content-block.ts';
+import type { Retry } from '../resilience/backoff.ts';
+import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../../model/chat-model.ts';
+import type { CircuitChange } from '../resilience/circuit-breaker.ts';
+import type { Fallback } from '../resilience/fallback.ts';
+import type { CacheLookup } from '../resilience/response-cache.ts';
+import type { Usage } from '../../model/usage.ts';
+import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
+import { isSuspension, type RunCall } from '../../tool/run-call.ts';
+import type { Tool } from '../../tool/tool.ts';
+import type { StopReason } from '../../event/agent-result.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
+
+/** Agent, run, session and user of a measurement. */
+export interface RunLabels {
+  readonly agent: string;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId?: string;
+}
+
+export interface ExecutionMetric extends RunLabels {
+  readonly reason: StopReason;
+  /**
+   * Error code of an agent call that failed or was rejected, or whose summary at a limit failed.
+   */
+  readonly error?: AgentErrorCode;
+  readonly durationMs: number;
+  readonly iterations: number;
+  readonly toolsUsed: readonly string[];
+}
+
+/**
+ * Measurement of one model request. The labels are absent if the request was made outside a run.
+ */
+export interface ModelMetric extends Partial<RunLabels> {
+  /**
+   * Provider of the model that replied or, after a failure, of the last model that was asked. With
+   * `fallback()` this model may differ from the agent's model.
+   */
+  readonly provider: string;
+  readonly modelId: string;
+  readonly durationMs: number;
+  /**
+   * Time to the first text, thinking, tool call or file, in milliseconds. Absent if the reply has
+   * none of them.
+   */
+  readonly firstDeltaMs?: number;
+  readonly usage?: Usage;
+  /**
+   * `cancelled`: the reader stopped, for example after an interrupt or abort. A request that took
+   * too long is `failed`.
+   */
+  readonly outcome: 'ok' | 'failed' | 'cancelled';
+  readonly error?: AgentErrorCode;
+}
+
+/** Measurement of a request that was fitted to the model's context window. */
+export interface ContextMetric extends RunLabels {
+  /** Number of messages that were left out. */
+  readonly removed: number;
+  /** Estimated tokens of the request before fitting. */
+  readonly before: number;
+  /** Estimated tokens of the request after fitting. */
+  readonly after: number;
+  /** Error code of a summary of the history that failed. */
+  readonly error?: AgentErrorCode;
+}
+
+export interface ToolMetric extends RunLabels {
+  readonly name: string;
+  readonly toolUseId: string;
+  /**
+   * Time of the tool's execution in milliseconds, without the wait for a free place or an approval.
+   * 0 if no tool ran, because the tool is unknown or the arguments are invalid.
+   */
+  readonly durationMs: number;
+  readonly outcome: ToolResult['state'] | 'suspended' | 'failed';
+}
+
+/**
+ * Receiver of the measurements (Arc Reactor: `AgentMetrics`, with all of its recordings). Every
+ * method is optional. An error that a method throws is logged to the console.
+ *
+ * `metrics()` calls the first six methods. Pass the other methods as the callbacks that their docs
+ * name. All methods get the run, except `circuitState`, because agents can share a circuit breaker.
+ * Streamed agent calls are recorded like all others.
+ */
+export interface Metrics {
+  /** Records an agent call that has ended, with any result. */
+  execution?(metric: ExecutionMetric): void;
+  /**
+   * Records the tokens of a whole agent call, even if it failed. Not called if the model's server
+   * reports no usage.
+   */
+  tokenUsage?(usage: Usage, labels: RunLabels): void;
+  modelRequest?(metric: ModelMetric): void;
+  /** Records a model request whose messages were left out or summarized. */
+  contextFitted?(metric: ContextMetric): void;
+  /**
+   * Records a tool that has run, or a replacement of the tool. A call of an unknown tool, or with
+   * invalid arguments, is recorded with the outcome `error`. Tool calls that were rejected or are
+   * over a limit are not recorded; the agent's events contain them.
+   */
+  toolCall?(metric: ToolMetric): void;
+  /** Records the rejection of an input or of a reply. */
+  guardRejection?(
+    rejection: { readonly stage: string; readonly category: string } & RunLabels,
+  ): void;
+  /** Pass this method as `onRetry` to `retry()` and `toolRetry()`. */
+  retry?(retry: Retry): void;
+  /**
+   * Pass this method as `onFallback` to `fallback()`. It is called when the next model is asked.
+   * `modelRequest` then names the model that replied.
+   */
+  fallback?(fallback: Fallback): void;
+  /** Pass this method as `onStateChange` to `circuitBreaker()`. */
+  circuitState?(change: CircuitChange): void;
+  /** Pass this method as `onLookup` to `responseCache()`. */
+  cache?(lookup: CacheLookup): void;
+  /** Pass this method as `onAction` to `outputGuards()`. */
+  outputGuard?(action: OutputAction): void;
+  /** Pass this method as `onViolation` to `outputLength()`. */
+  boundary?(violation: LengthViolation): void;
+}
+
+export interface MetricsOptions {
+  /** Returns the time of any clock, in milliseconds. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Measures agent calls, model requests and tool calls. Several agents can share one middleware.
+ *
+ * If it is first in the list, it measures a model request together with its retries and fallback
+ * models. The measurement names the model that replied. If it is last in the list, it measures each
+ * attempt. Use its `wrapModel` on a fallback model to measure the attempts of that model. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
+ */
+export function metrics(
+  recorder: Metrics,
+  given: MetricsOptions = {},
+): Middleware & ModelMiddleware {
+  checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
+  checkOptions('CONFIGURATION', 'metrics()', given, 'now:function|?');
+  const { now = Date.now } = given;
+  /** Ids of tool calls after `pre-acting` whose tool was not called yet. */
+  const runs = perRun((): Set<string> => new Set());
+  return {
+    name: 'metrics',
+    onError: 'ignore',
+    on: {
+      'pre-acting': ({ runId, toolUse }) => void runs.get(runId)?.add(toolUse.id),
+      'post-acting': (event) => {
+        const { runId, toolUse, result } = event;
+        if (!runs.get(runId)?.delete(toolUse.id) || result.state !== 'error') return;
+        const about = { name: result.name, toolUseId: toolUse.id, durationMs: 0 };
+        tell(() => recorder.toolCall?.({ ...labelsOf(event), ...about, outcome: 'error' }));
+      },
+      'context-fitted': (event) => recordFitting(recorder, event),
+      'run-end': (event) => recordEnd(recorder, event),
+    },
+    wrapRun: runs.wrapRun,
+    wrapModel: (next) => measuredModel(next, recorder, now),
+    wrapTool(next) {
+      const measured = measuredTools(next, recorder, now);
+      return (call, options) => {
+        runs.get(options.runId)?.delete(call.toolUse.id);
+        return measured(call, options);
+      };
+    },
+  };
+}
+
+function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
+  return {
+    agent: agentPath.at(-1) ?? '',
+    runId,
+    sessionId,
+    ...(userId !== undefined && { userId }),
+  };
+}
+
+function recordFitting(recorder: Metrics, event: EventOf<'context-fitted'>): void {
+  const { removed, before, after, error } = event;
+  const sizes = { removed, before, after, ...(error && { error: error.code }) };
+  tell(() => recorder.contextFitted?.({ ...labelsOf(event), ...sizes }));
+}
+
+function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
+  const { result } = event;
+  const labels = labelsOf(event);
+  const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
+  const code = error?.code as AgentErrorCode | undefined;
+  tell(() =>
+    recorder.execution?.({
+      ...labels,
+      reason,
+      ...(code && { error: code }),
+      durationMs,
+      iterations,
+      toolsUsed,
+    }),
+  );
+  if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
+  if (reason !== 'rejected') return;
+  const { stage = 'unknown', category = 'unknown' } =
+    (error as AgentError | undefined)?.details ?? {};
+  tell(() =>
+    recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }),
+  );
+}
+
+function measuredTools(next: RunCall, recorder: Metrics, now: () => number): RunCall {
+  return async (call, options) => {
+    const { tool, toolUse } = call;
+    let startedAt = now();
+    let isBegun = false;
+    const record = (outcome: ToolMetric['outcome']): void => {
+      const durationMs = now() - startedAt;
+      tell(() =>
+        recorder.toolCall?.({
+          ...labelsOf(options),
+          name: tool.name,
+          toolUseId: toolUse.id,
+          durationMs,
+          outcome,
+        }),
+      );
+    };
+    // Another wrapper may first wait for an approval, so the time is measured from here.
+    const execute: Tool['execute'] = (input, context) => {
+      if (!isBegun) startedAt = now();
+      isBegun = true;
+      return tool.execute!(input, context);
+    };
+    try {
+      const outcome = await next({ ...call, tool: { ...tool, execute } }, options);
+      const state = isSuspension(outcome) ? 'suspended' : outcome.state;
+      if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+      return outcome;
+    } catch (error) {
+      record('failed');
+      throw error;
+    }
+  };
+}
+
+function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
+  return withStream(model, async function* (request, context) {
+    const startedAt = now();
+    let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
+    let firstDeltaMs: number | undefined;
+    let usage: Usage | undefined;
+    let isRecorded = false;
+    const record = (ended: Pick<ModelMetric, 'outcome' | 'error'>): void => {
+      if (isRecorded) return;
+      isRecorded = true;
+      const { provider, modelId } = asked;
+      const labels = context.run && labelsOf(context.run);
+      const durationMs = now() - startedAt;
+      const about = {
+        ...(firstDeltaMs !== undefined && { firstDeltaMs }),
+        ...(usage && { usage }),
+        ...ended,
+      };
+      tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
+    };
+    const cancelled = (): void => {
+      const { reason } = context.signal as { readonly reason: unknown };
+      const isFailure = AgentError.is(reason) && reason.code !== 'ABORTED';
+      record(isFailure ? { outcome: 'failed', error: reason.code } : { outcome: 'cancelled' });
+    };
+    const onModel: ModelContext['onModel'] = (next) => {
+      asked = next;
+      context.onModel?.(next);
+    };
+    // A model that ignores the signal may never end, so an abort is recorded at once.
+    context.signal.addEventListener('abort', cancelled);
+    try {
+      for await (const deltas of model.stream(request, { ...context, onModel })) {
+        if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
+        for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
+        yield deltas;
+      }
+      record({ outcome: 'ok' });
+    } catch (error) {
+      if (!context.signal.aborted)
+        record({ outcome: 'failed', error: AgentError.from(error).code });
+      throw error;
+    } finally {
+      cancelled();
+      context.signal.removeEventListener('abort', cancelled);
+    }
+  });
+}
+
+function says({ type }: ModelDelta): boolean {
+  return type !== 'finish' && type !== 'reset';
+}

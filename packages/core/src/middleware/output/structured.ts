@@ -1,0 +1,83 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { InferOutput, SchemaLike } from '../../schema/to-schema.ts';
+import type { OutputMode } from '../../loop/output-mode.ts';
+import { readSchema } from '../../schema/read-schema.ts';
+import { checkAttempts } from './check-attempts.ts';
+import type { OutputSpec } from './structured-answer.ts';
+import { promptOutput } from './structured-prompt.ts';
+import { toolOutput } from './structured-tool.ts';
+
+export interface StructuredOptions {
+  /**
+   * `tool`: the model passes the value as the arguments of the tool `generate_response`. `prompt`:
+   * the prompt contains the schema, and the model answers with JSON text. Default: `tool` if the
+   * model supports tools, else `prompt`.
+   */
+  readonly mode?: 'tool' | 'prompt';
+  /**
+   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default 3
+   * (AgentScope: `MAX_RETRIES`).
+   */
+  readonly attempts?: number;
+  /**
+   * Whether to force a call of `generate_response` after the model answered without it. The model
+   * gets a reminder in any case. Applies to mode `tool`. Default true. Use false for models that
+   * reject a forced tool choice; some do so with thinking (AgentScope: `StructuredOutputReminder`).
+   */
+  readonly forceTool?: boolean;
+  /**
+   * Whether to send the schema as the request's `responseSchema` too, if it is an object schema.
+   * Applies to mode `prompt`. Default: only in requests without tools. Use false for servers that
+   * reject `responseSchema`. Use true for models that can call tools with it.
+   */
+  readonly responseSchema?: boolean;
+}
+
+/**
+ * Makes an agent call end with a value that passes the schema. `AgentResult.output` contains the
+ * value, with the type of the schema's output. The schema may be Zod, any Standard Schema with JSON
+ * Schema, or plain JSON Schema. Plain JSON Schema is not validated.
+ *
+ * The text of the stored answer is the value as JSON, and `metadata.output` is the value. If the
+ * schema changes values, `metadata.given` is the JSON that the model wrote. The messages that led
+ * to the value are removed from the session log. Throws `CONFIGURATION` for an invalid schema or
+ * option.
+ *
+ * @example
+ * const output = structured(z.object({ total: z.number() }));
+ * const bill = (await agent.call('What do I owe?', { output })).output;
+ */
+export function structured<const S extends SchemaLike>(
+  source: S,
+  options: StructuredOptions = {},
+): OutputMode<InferOutput<S>> {
+  checkOptions(
+    'CONFIGURATION',
+    'structured()',
+    options,
+    'mode:tool|prompt|? attempts forceTool,responseSchema:boolean|?',
+  );
+  const { mode, attempts = 3, forceTool = true, responseSchema } = options;
+  checkAttempts('structured()', attempts);
+  const spec: OutputSpec = {
+    schema: readSchema('structured()', source),
+    attempts,
+    forceTool,
+    responseSchema,
+  };
+  return {
+    begin(context, steps) {
+      const { tools } = context.model.features;
+      if (mode === 'tool' && !tools) {
+        throw new AgentError(
+          'CONFIGURATION',
+          'The model takes no tools. Use structured(schema, { mode: "prompt" }).',
+        );
+      }
+      return (mode ?? (tools ? 'tool' : 'prompt')) === 'tool'
+        ? toolOutput(context, steps, spec)
+        : promptOutput(context, steps, spec);
+    },
+  };
+}

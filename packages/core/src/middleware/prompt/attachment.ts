@@ -1,0 +1,152 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { MediaBlock, MediaSource } from '../../message/content-block.ts';
+import { inlineSource } from '../../message/media/media.ts';
+import { mediaKind } from '../../message/media/media-kind.ts';
+import { mediaTypeOf } from '../../message/media/media-types.ts';
+import { toBase64 } from '../../message/media/to-base64.ts';
+import { imageSize } from '../../tokens/image-size.ts';
+
+export interface AttachmentOptions {
+  /** Name of the file. Default: the last part of a URL's path, if it has an extension. */
+  readonly name?: string;
+  /**
+   * Media type of the file. Default: the type in a `data:` URL, else the type for the extension of
+   * the name, else `application/octet-stream`.
+   */
+  readonly mediaType?: string;
+  /**
+   * Maximum number of pixels of an inline PNG, JPEG, GIF or WebP image. Default 10 million
+   * (OxyGent). Other images have no limit, because their size is unknown.
+   */
+  readonly maxImagePixels?: number;
+  /** Maximum number of bytes of an inline video. Default: 12 MiB, as in OxyGent. */
+  readonly maxVideoBytes?: number;
+  /**
+   * Maximum number of bytes of other inline files, except images and audio. Default 2 MiB
+   * (OxyGent).
+   */
+  readonly maxFileBytes?: number;
+}
+
+/**
+ * Creates a message block for a medium. The media type decides its kind: image, audio, video or
+ * file (OxyGent: attachments by extension). All other types are files, such as PDF, tables,
+ * documents and code. A URL stays a URL, and the model's server fetches it. Bytes and `data:` URLs
+ * are sent inline.
+ *
+ * Throws `PAYLOAD_TOO_LARGE` for inline data above its limit, with `limit` and `size` in `details`.
+ * `Infinity` means no limit. Throws `INVALID_INPUT` for a URL that no server can fetch.
+ */
+export function attachment(
+  given: string | URL | Uint8Array | ArrayBuffer,
+  options: AttachmentOptions = {},
+): MediaBlock {
+  const limits = 'maxImagePixels:count|? maxVideoBytes:count|? maxFileBytes:count|?';
+  checkOptions(
+    'INVALID_INPUT',
+    'attachment()',
+    options,
+    `name:string|? mediaType:string|? ${limits}`,
+  );
+  const { mediaType: said } = options;
+  if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))
+    throw new AgentError('INVALID_INPUT', `"${said}" is not a media type.`);
+  const bytes = bytesOf(given);
+  const block = bytes
+    ? bytesBlock(bytes, options)
+    : addressBlock(typeof given === 'string' ? given : String(Object(given).href), options);
+  if (block.source.type === 'base64') checkSize(block, block.source.data, options);
+  return block;
+}
+
+const unknownType = 'application/octet-stream';
+
+function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
+  if (address.startsWith('data:')) return dataBlock(address, options);
+  const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
+  // Only a program on this machine could read such an address.
+  if (!scheme || scheme === 'file' || !URL.canParse(address)) {
+    throw new AgentError(
+      'INVALID_INPUT',
+      'attachment(): a model’s server cannot fetch this URL. Pass the bytes.',
+    );
+  }
+  const last = decoded(new URL(address).pathname.split('/').at(-1)!);
+  const { name = /\.\w+$/.test(last) ? last : undefined } = options;
+  const mediaType = options.mediaType ?? typeOf(name);
+  return blockOf(
+    { type: 'url', url: address, ...(mediaType !== undefined && { mediaType }) },
+    name,
+  );
+}
+
+function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): MediaBlock {
+  const inline = inlineSource({ type: 'url', url });
+  if (inline.type === 'url' || !inline.data)
+    throw new AgentError('INVALID_INPUT', 'attachment(): a data: URL must have data, in base64.');
+  // By its standard, a `data:` URL without a type contains text. The name of the file is more
+  // precise.
+  const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
+  return blockOf({ ...inline, mediaType: said ?? own ?? inline.mediaType }, name);
+}
+
+function bytesBlock(
+  bytes: Uint8Array,
+  { name, mediaType = typeOf(name) ?? unknownType }: AttachmentOptions,
+): MediaBlock {
+  if (!bytes.length) throw new AgentError('INVALID_INPUT', 'attachment(): the data is empty.');
+  return blockOf({ type: 'base64', mediaType, data: toBase64(bytes) }, name);
+}
+
+function bytesOf(given: unknown): Uint8Array | undefined {
+  if (ArrayBuffer.isView(given))
+    return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+  // `instanceof` would be false for a buffer from another realm.
+  return Object.prototype.toString.call(given) === '[object ArrayBuffer]'
+    ? new Uint8Array(given as ArrayBuffer)
+    : undefined;
+}
+
+function blockOf(source: MediaSource, name: string | undefined): MediaBlock {
+  return {
+    type: mediaKind((source.mediaType ?? unknownType).toLowerCase()),
+    source,
+    ...(name !== undefined && { name }),
+  };
+}
+
+function typeOf(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : mediaTypeOf(name);
+}
+
+function checkSize(block: MediaBlock, data: string, options: AttachmentOptions): void {
+  const {
+    maxImagePixels = 10_000_000,
+    maxVideoBytes = 12 * 1024 ** 2,
+    maxFileBytes = 2 * 1024 ** 2,
+  } = options;
+  const bytes = Math.floor((data.length * 3) / 4) - (/=*$/.exec(data.slice(-2))?.[0].length ?? 0);
+  const image = imageSize(block);
+  const [size, limit, unit] =
+    block.type === 'image'
+      ? [image ? image.width * image.height : 0, maxImagePixels, 'pixels']
+      : [
+          bytes,
+          block.type === 'video' ? maxVideoBytes : block.type === 'file' ? maxFileBytes : Infinity,
+          'bytes',
+        ];
+  if (size <= limit) return;
+  const what = `${block.name ?? `An attachment (${block.type})`} has ${size} ${unit}`;
+  throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, {
+    details: { size, limit },
+  });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

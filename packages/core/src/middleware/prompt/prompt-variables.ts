@@ -1,0 +1,173 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import type { Awaitable } from '../../event/hook.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { renderTemplate, type TemplateOptions, type TemplateVariables } from './render-template.ts';
+import { abortable } from '../../model/abortable.ts';
+import type { GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import { describeTools } from '../../tool/describe-tools.ts';
+import { contextToken, type ContextToken } from '../../tool/context-token.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
+
+/** An agent call for which the system prompt is rendered. */
+export interface PromptCall extends RunInfo {
+  /**
+   * Input of the agent call, after guards and `pre-call` hooks. For a resumed agent call: the
+   * user's last message.
+   */
+  readonly input: readonly Msg[];
+}
+
+/** Fields of `PromptVariablesOptions` for `checkOptions`. */
+export const promptFields =
+  'variables:object|function|? token:object|? toolsVariable:string|? form:${}|{}|? missing:keep|fail|?';
+
+export interface PromptVariablesOptions extends TemplateOptions {
+  /**
+   * Variables of every agent call, or a function that returns them. The function runs once per
+   * agent call. It can read the session's values with `stateKeys(…).of(call)`.
+   */
+  readonly variables?: TemplateVariables | ((call: PromptCall) => Awaitable<TemplateVariables>);
+  /**
+   * Token that finds further variables in the `toolContext` of the agent call or of the agent. They
+   * have precedence over `variables`. Default `callVariables`.
+   */
+  readonly token?: ContextToken<TemplateVariables>;
+  /**
+   * Name of a variable that describes the tools of each request: name, description and JSON Schema,
+   * with a blank line between two tools. Default: none (OxyGent: `tools_description`).
+   */
+  readonly toolsVariable?: string;
+}
+
+/**
+ * Token for `toolContext` that sets the variables of one agent call (OxyGent: the arguments of a
+ * call).
+ */
+export const callVariables: ContextToken<TemplateVariables> = contextToken('call variables');
+
+/** The system prompt that was rendered for a run. */
+interface Rendered {
+  readonly template: string;
+  readonly variables: TemplateVariables;
+  prompt: string;
+}
+
+/**
+ * Renders the agent's system prompt once per agent call. Each `${name}` is replaced with its value
+ * (OxyGent: `_build_instruction`). With `form: '{}'`, each `{name}` is replaced (Spring AI
+ * Alibaba). Inserted values, text that other middleware adds, and the input of the agent call are
+ * not rendered.
+ *
+ * Use this middleware once per agent: a second one would render the values that the first inserted.
+ * If rendering fails, the agent call ends with that error and stores nothing. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
+ */
+export function promptVariables(options: PromptVariablesOptions): Middleware {
+  const where = 'promptVariables()';
+  checkOptions('CONFIGURATION', where, options, promptFields);
+  const { token = callVariables, toolsVariable, form, missing } = options;
+  const described = new WeakMap<ToolSchema, string>();
+  const runs = perRun((): { rendered?: Rendered } => ({}));
+
+  const renderWith = (
+    { template, variables }: Omit<Rendered, 'prompt'>,
+    { generate: { toolChoice }, tools }: ToolOffer,
+  ): string => {
+    const offered = toolChoice === 'none' ? [] : tools;
+    const text = toolsVariable && { [toolsVariable]: describeTools(offered, described) };
+    return renderTemplate(
+      template,
+      { ...variables, ...text },
+      { ...(form && { form }), ...(missing && { missing }) },
+    );
+  };
+
+  const render = async (context: RunContext, input: readonly Msg[]): Promise<void> => {
+    const { systemPrompt: whole, agentPrompt, toolContext } = context;
+    if (!whole || context.cut) return;
+    const own = toolContext.get(token);
+    const given = await variablesOf(options.variables, callOf(context, input), context.signal);
+    checkFields('INVALID_INPUT', 'The result of `variables`', given, '');
+    if (own !== undefined) checkFields('INVALID_INPUT', "The call's own prompt variables", own, '');
+    // Text that other middleware added after the agent's own prompt is not a template. An example
+    // is the tools of a text protocol.
+    const template = whole.startsWith(agentPrompt) ? agentPrompt : whole;
+    const variables = { ...given, ...(own as TemplateVariables) };
+    const { generate, toolSchemas: tools } = context;
+    const prompt = renderWith({ template, variables }, { generate, tools });
+    const rest = whole.slice(template.length);
+    context.setSystemPrompt(prompt.trim() ? prompt + rest : rest.trim());
+    const run = runs.get(context.runId);
+    if (run && toolsVariable && prompt.trim()) run.rendered = { template, variables, prompt };
+  };
+
+  return {
+    name: 'promptVariables',
+    onError: 'fail',
+    wrapRun: runs.wrapRun,
+    on: {
+      'pre-call': {
+        // Runs after all hooks that may change the input or store it in the session's state.
+        priority: Number.MAX_SAFE_INTEGER,
+        async handle({ input }, _control, context) {
+          try {
+            await render(context, input);
+          } catch (error) {
+            if (!context.cut) throw AgentError.from(error, 'INVALID_INPUT');
+          }
+        },
+      },
+      'pre-reasoning': {
+        // Runs after all hooks that may change the tools.
+        priority: Number.MAX_SAFE_INTEGER,
+        handle(event, _control, context) {
+          const rendered = runs.get(event.runId)?.rendered;
+          if (!rendered) return;
+          const { options: generate, tools, messages } = event;
+          const before = context.systemPrompt;
+          const prompt = renderWith(rendered, { generate, tools });
+          // Another hook may have set its own system prompt.
+          if (prompt === rendered.prompt || !before.startsWith(rendered.prompt)) return;
+          context.setSystemPrompt(prompt + before.slice(rendered.prompt.length));
+          rendered.prompt = prompt;
+          const [first, ...rest] = messages;
+          const [system] = context.request;
+          if (!first || !system || textOf(first) !== before) return;
+          return { ...event, messages: [system, ...rest] };
+        },
+      },
+    },
+  };
+}
+
+interface ToolOffer {
+  readonly generate: GenerateOptions;
+  readonly tools: readonly ToolSchema[];
+}
+
+/**
+ * Returns the variables of an agent call. Rejects with the signal's reason if the agent call is
+ * aborted.
+ */
+function variablesOf(
+  variables: PromptVariablesOptions['variables'] = {},
+  call: PromptCall,
+  signal: AbortSignal,
+): Awaitable<TemplateVariables> {
+  if (typeof variables !== 'function') return variables;
+  return abortable(Promise.resolve(variables(call)), signal);
+}
+
+function callOf(context: RunContext, input: readonly Msg[]): PromptCall {
+  const { runId, sessionId, userId, agentPath } = context;
+  const asked = input.some(isUser) ? input : context.messages.filter(isUser).slice(-1);
+  return { runId, sessionId, userId, agentPath, input: asked };
+}
+
+function isUser({ role }: Msg): boolean {
+  return role === 'user';
+}

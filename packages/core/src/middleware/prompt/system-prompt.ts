@@ -1,0 +1,87 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { fence } from '../../message/fence.ts';
+import { contextSection, documentsText } from '../../message/documents-text.ts';
+import type { RetrievedDocument } from '../../message/retrieved-document.ts';
+import type { SchemaLike } from '../../schema/to-schema.ts';
+import { readSchema } from '../../schema/read-schema.ts';
+import { formatInstruction } from '../../schema/format-instruction.ts';
+
+export interface SystemPromptOptions {
+  /** Main text of the prompt. It comes first and is not changed. */
+  readonly base: string;
+  /** Documents or text that were retrieved for the request. An empty value adds no section. */
+  readonly context?: string | readonly RetrievedDocument[];
+  /**
+   * Further text from outside, by section name. A section name consists of letters, digits, `_` and
+   * `-`. Blank sections are left out.
+   */
+  readonly sections?: Readonly<Record<string, string>>;
+  /**
+   * Format of the answer, which the prompt then requires. Do not set it with `jsonMode()` or
+   * `yamlMode()`, which add this instruction themselves.
+   */
+  readonly format?: 'json' | 'yaml';
+  /** Schema of the answer. Needs a `format`. */
+  readonly schema?: SchemaLike;
+}
+
+/**
+ * Builds a system prompt from its parts, with a blank line between them. The parts and their order
+ * are Arc Reactor's: the base, the sections, the retrieved text, and the answer format. Variables
+ * are not rendered. Text from outside is put between the tags of its section. It cannot close these
+ * tags or open another section. Throws `CONFIGURATION` for an invalid option.
+ */
+export function systemPrompt(options: SystemPromptOptions): string {
+  checkOptions(
+    'CONFIGURATION',
+    'systemPrompt()',
+    options,
+    'base:string context:string|array|? sections:object|? format:json|yaml|? schema:object|function|?',
+  );
+  const { base, context = '', sections = {}, format, schema } = options;
+  if (schema && !format)
+    throw new AgentError('CONFIGURATION', 'systemPrompt(): a schema needs a format.');
+  if (typeof context !== 'string')
+    for (const document of context)
+      checkFields('CONFIGURATION', 'systemPrompt(): each of context', document, documentFields);
+  if (Symbol.iterator in sections)
+    throw new AgentError('CONFIGURATION', 'systemPrompt(): sections must have names.');
+  const names = Object.keys(sections);
+  names.forEach(checkName);
+
+  const outside = names.map((name) => section(name, sections[name], names));
+  const found = typeof context === 'string' ? context : documentsText(context);
+  const retrieved = found.trim() && contextSection(found, names);
+  return [base.trim() && base, ...outside, retrieved, format && formatSection(format, schema)]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+function section(name: string, text: unknown, names: readonly string[]): string {
+  if (typeof text !== 'string')
+    throw new AgentError(
+      'CONFIGURATION',
+      `systemPrompt(): the section "${name}" must be a string.`,
+    );
+  return text.trim() && fence(name, text, names);
+}
+
+function formatSection(format: 'json' | 'yaml', schema: SchemaLike | undefined): string {
+  const jsonSchema = schema === undefined ? {} : readSchema('systemPrompt()', schema).jsonSchema;
+  return `<response_format>\n${formatInstruction(format === 'json' ? 'JSON' : 'YAML', jsonSchema)}\n</response_format>`;
+}
+
+function checkName(name: string): void {
+  if (
+    /^[\w-]{1,64}$/.test(name) &&
+    !/^(?:retrieved_context|response_format|long_term_memory)$/i.test(name)
+  )
+    return;
+  throw new AgentError(
+    'CONFIGURATION',
+    `systemPrompt(): "${name}" cannot be the name of a section.`,
+  );
+}
+
+const documentFields = 'content:string source:string|?';

@@ -1,0 +1,106 @@
+import { AgentError, messageOf } from '../../../error/agent-error.ts';
+import { createMessage, type MessageContext } from '../../../message/create-message.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import type { JsonObject } from '../../../message/json/json.ts';
+import type {
+  LongTermMemory,
+  LongTermRetrieveOptions,
+} from '../../../search/long-term-contract.ts';
+import { recalledText } from './recalled-text.ts';
+import { tool, type Tool, type ToolContext } from '../../../tool/tool.ts';
+
+export interface LongTermToolsOptions {
+  readonly memory: Pick<LongTermMemory, 'record'>;
+  /** Searches the memory and checks its result. */
+  readonly retrieve: LongTermMemory['retrieve'];
+  readonly limit: number;
+  readonly maxTokens: number;
+  readonly context: MessageContext;
+  scope(sessionId: string): Pick<LongTermRetrieveOptions, 'sessionId' | 'exceptSessionId'>;
+  report(error: unknown, phase: 'recall' | 'record'): void;
+}
+
+/**
+ * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
+ * failure of the memory becomes an error result.
+ */
+export function longTermTools({
+  memory,
+  retrieve,
+  limit,
+  maxTokens,
+  context,
+  scope,
+  report,
+}: LongTermToolsOptions): readonly Tool[] {
+  const attempt = async <T>(
+    phase: 'recall' | 'record',
+    { signal }: ToolContext,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!signal.aborted) report(error, phase);
+      // Throws an error without a code, because some error codes of a memory would end the agent
+      // call.
+      throw new Error(`The long-term memory failed: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  return [
+    tool({
+      name: 'record_to_memory',
+      description:
+        'Stores facts for later conversations: what the user likes, plans, decided, or asks you to remember. Each fact must make sense by itself, without this conversation.',
+      input: listOf('content', 'The facts, one sentence each.'),
+      async execute(input, toolContext) {
+        const { signal } = toolContext;
+        const messages = textsOf(input, 'content').map((text) =>
+          createMessage('assistant', text, context),
+        );
+        const { sessionId } = toolContext;
+        await attempt('record', toolContext, async () => {
+          for (const message of messages) await memory.record([message], { sessionId, signal });
+        });
+        return messages.length === 1 ? 'Recorded.' : `Recorded ${messages.length} facts.`;
+      },
+    }),
+    tool({
+      name: 'retrieve_from_memory',
+      description:
+        'Finds facts from earlier conversations. Use it before you ask the user for something they may have said before.',
+      input: listOf('keywords', 'What to look for: names, topics, dates.'),
+      replay: 'safe',
+      async execute(input, toolContext) {
+        const { signal } = toolContext;
+        const query = textsOf(input, 'keywords').join(' ');
+        const options = { limit, signal, ...scope(toolContext.sessionId) };
+        const found = await attempt('recall', toolContext, () => retrieve(query, options));
+        return recalledText(found, maxTokens) || 'Nothing was found.';
+      },
+    }),
+  ];
+}
+
+function listOf(name: string, description: string): JsonObject {
+  return {
+    type: 'object',
+    properties: { [name]: { type: 'array', items: { type: 'string' }, description } },
+    required: [name],
+    additionalProperties: false,
+  };
+}
+
+/**
+ * Returns the texts of a list. Also accepts a single text, because some models send one text in
+ * place of a list. Throws `INVALID_INPUT`, and the model gets the message.
+ */
+function textsOf(input: unknown, name: string): readonly string[] {
+  const value = isRecord(input) ? input[name] : undefined;
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const said = texts.flatMap((text) =>
+    typeof text === 'string' && text.trim() ? [text.trim()] : [],
+  );
+  if (said.length > 0 && said.length === texts.length) return said;
+  throw new AgentError('INVALID_INPUT', `${name}: an array of strings that are not empty`);
+}

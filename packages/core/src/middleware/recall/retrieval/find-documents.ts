@@ -1,0 +1,228 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import { contextSection, documentsText } from '../../../message/documents-text.ts';
+import type { RetrievedDocument } from '../../../message/retrieved-document.ts';
+import { shortQuery } from '../../../search/short-query.ts';
+import { Deadline } from '../../../model/deadline.ts';
+import { estimateTokens } from '../../../tokens/estimate-tokens.ts';
+import { fittingDocuments, startOf } from './fitting-documents.ts';
+import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
+
+/** Maximum number of items to read from one result. Later items are ignored and reported. */
+const maxItems = 10_000;
+
+/**
+ * Runs one search and returns the text for the model, or an empty string if no document was found.
+ * `ask` returns the query. Rejects with the retriever's error. Rejects with `STORAGE_FAILED` if the
+ * retriever takes too long or does not return an array.
+ */
+export async function findDocuments(
+  options: RetrievalOptions,
+  call: RetrievalCall,
+  ask: (call: RetrievalCall) => unknown,
+  report: (error: unknown) => void,
+): Promise<string> {
+  const found: Found = { documents: [], who: 'retriever' };
+  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) =>
+    failed(`The ${found.who} did not answer within ${ms} ms`, true),
+  );
+  try {
+    const { signal } = deadline;
+    // A failure after the deadline is not reported.
+    await deadline.wait(() =>
+      search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found),
+    );
+  } catch (error) {
+    // If only the reranker failed or was too slow, the documents of the retriever are used.
+    if (call.signal.aborted || !found.documents.length) throw error;
+    report(error);
+  } finally {
+    deadline.end();
+  }
+  const { topK = 10, maxTokens = 4_000, profile, format } = options;
+  const chosen = fittingDocuments(found.documents.slice(0, topK), maxTokens, profile);
+  if (!chosen.length) return '';
+  const text = format ? shownAs(format, chosen, maxTokens, options) : documentsText(chosen);
+  return text.trim() && contextSection(text);
+}
+
+/** Documents that were found so far, and the component for which the search waits. */
+interface Found {
+  documents: readonly RetrievedDocument[];
+  who: 'retriever' | 'reranker';
+}
+
+async function search(
+  options: RetrievalOptions,
+  call: RetrievalCall,
+  ask: (call: RetrievalCall) => unknown,
+  report: (error: unknown) => unknown,
+  found: Found,
+): Promise<void> {
+  const {
+    retriever,
+    topK = 10,
+    candidates = topK,
+    threshold = retriever.threshold ?? 0.7,
+    maxTokens = 4_000,
+    rerank,
+  } = options;
+  const { sessionId, signal } = call;
+  if (!Number.isFinite(threshold))
+    throw new AgentError(
+      'CONFIGURATION',
+      "retrieval(): the retriever's threshold must be a number",
+    );
+  const asked = await ask(call);
+  if (typeof (asked ?? '') !== 'string')
+    throw new AgentError('CONFIGURATION', 'retrieval(): query must return a string');
+  const query = shortQuery(String(asked ?? '').trim());
+  if (!query) return;
+  const asking = typeof options.filters === 'function' ? options.filters(call) : options.filters;
+  const filters = await asking;
+  if (filters !== undefined) checkFilters(filters);
+  const wanted = Math.max(topK, candidates);
+  const given = await retriever.retrieve(query, {
+    topK: wanted,
+    signal,
+    sessionId,
+    ...(filters && { filters }),
+  });
+  const read = (items: unknown): readonly RetrievedDocument[] =>
+    readDocuments(items, maxTokens * 8, found.who, report);
+  const { dedupe = true } = options;
+
+  const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
+  const best = (found.documents = firstOf(byScore(good), wanted, dedupe));
+  if (!rerank || !best.length) return;
+  found.who = 'reranker';
+  try {
+    const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted, dedupe);
+    // A result of the reranker that arrives after the deadline is ignored.
+    if (!signal.aborted) found.documents = better;
+  } catch (error) {
+    report(error);
+  }
+}
+
+/**
+ * Throws `CONFIGURATION` for filters of the wrong kind. Filters often separate tenants, so a search
+ * must not run without them by mistake.
+ */
+function checkFilters(filters: unknown): void {
+  if (!isRecord(filters) || Array.isArray(filters))
+    throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
+}
+
+/**
+ * Returns the valid documents of a result, each cut to `maxLength` characters. Reports invalid
+ * documents. Throws if the result is not an array.
+ */
+function readDocuments(
+  items: unknown,
+  maxLength: number,
+  who: Found['who'],
+  report: (error: unknown) => unknown,
+): readonly RetrievedDocument[] {
+  if (!Array.isArray(items)) throw failed(`The ${who} returned no array`);
+  const faults: string[] = [];
+  const documents = items
+    .slice(0, maxItems)
+    .flatMap((item: unknown, index): RetrievedDocument[] => {
+      const fault = faultOf(item);
+      if (fault) faults.push(`[${index}]: ${fault}`);
+      return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
+    });
+  if (items.length > maxItems) faults.push(`${items.length} items`);
+  if (faults.length)
+    report(
+      failed(
+        `The ${who} returned ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`,
+      ),
+    );
+  return documents;
+}
+
+function faultOf(item: unknown): string | undefined {
+  if (!isRecord(item)) return 'no object';
+  const { id, content, source, score } = item;
+  if (typeof content !== 'string' || !content.trim()) return 'no content';
+  if (score !== undefined && score !== null && !Number.isFinite(score))
+    return 'a score that is not a number';
+  const isText = (value: unknown): boolean =>
+    value === undefined || value === null || typeof value === 'string';
+  return isText(id) && isText(source) ? undefined : 'an id or a source that is not a string';
+}
+
+/**
+ * Copies a document without its empty fields, because databases return `null` for missing values.
+ */
+function toDocument(
+  { id, content, source, score, metadata }: RetrievedDocument,
+  maxLength: number,
+): RetrievedDocument {
+  return {
+    ...(id && { id }),
+    content: content.trim().slice(0, maxLength),
+    ...(source && { source }),
+    ...(typeof score === 'number' && { score }),
+    ...(isRecord(metadata) && { metadata }),
+  };
+}
+
+/**
+ * Sorts documents by score, best first. If a document has no score, keeps the retriever's order.
+ */
+function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
+  const scored = documents.every(({ score }) => score !== undefined);
+  return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
+}
+
+/** Returns the first `count` documents, without duplicates. */
+function firstOf(
+  documents: readonly RetrievedDocument[],
+  count: number,
+  dedupe: NonNullable<RetrievalOptions['dedupe']>,
+): readonly RetrievedDocument[] {
+  const seen = new Set<unknown>();
+  const chosen: RetrievedDocument[] = [];
+  for (const document of documents) {
+    if (chosen.length === count) break;
+    const keys = dedupe ? keysOf(document, dedupe) : [];
+    if (!keys.some((key) => seen.has(key))) chosen.push(document);
+    for (const key of keys) seen.add(key);
+  }
+  return chosen;
+}
+
+function keysOf(
+  document: RetrievedDocument,
+  dedupe: NonNullable<RetrievalOptions['dedupe']>,
+): readonly unknown[] {
+  const { id, content } = document;
+  const keys =
+    typeof dedupe === 'function'
+      ? [dedupe(document)]
+      : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
+  return keys.filter((key) => key !== undefined);
+}
+
+function shownAs(
+  format: NonNullable<RetrievalOptions['format']>,
+  documents: readonly RetrievedDocument[],
+  maxTokens: number,
+  { profile }: RetrievalOptions,
+): string {
+  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
+  for (let count = documents.length; ; count--) {
+    const text: unknown = format(documents.slice(0, count));
+    if (typeof text !== 'string')
+      throw new AgentError('CONFIGURATION', 'retrieval(): format must return a string');
+    if (fits(text)) return text;
+    if (count === 1) return startOf(text, fits) ?? '';
+  }
+}
+
+function failed(message: string, retryable = false): AgentError {
+  return new AgentError('STORAGE_FAILED', message, { retryable });
+}

@@ -1,0 +1,145 @@
+import { AgentError } from '../../../error/agent-error.ts';
+import { reportFailure } from '../../../error/report-failure.ts';
+import { createMessage, type MessageContext } from '../../../message/create-message.ts';
+import { isRecord } from '../../../message/json/is-record.ts';
+import { textOf } from '../../../message/message-text.ts';
+import type { Msg } from '../../../message/msg.ts';
+import { isOwn } from '../../../message/own-message.ts';
+import { longestTimeout } from '../../../model/timer.ts';
+import type { ContextToken } from '../../../tool/context-token.ts';
+import { tool, type Tool } from '../../../tool/tool.ts';
+import { addToSystemPrompt } from '../../../loop/use/add-to-system-prompt.ts';
+import type { Middleware } from '../../../loop/use/middleware.ts';
+import { runOf } from '../../../loop/run/run-view.ts';
+import type { RunContext } from '../../../loop/run/run-context.ts';
+import { findDocuments } from './find-documents.ts';
+import {
+  checkRetrievalOptions,
+  type RetrievalCall,
+  type RetrievalOptions,
+} from './retrieval-options.ts';
+
+/**
+ * Finds documents for an agent's answers (Arc Reactor: RAG). Put this middleware in the agent's
+ * `use` list. It searches before each agent call, gives the model a search tool, or does both.
+ *
+ * A search before an agent call puts its documents into a message between system prompt and
+ * conversation, or at the end of the system prompt. Each model request of the agent call has them,
+ * but `Memory` does not store them. If a search fails or takes too long, `onError` gets the error
+ * and the agent call continues. In that case, the search tool returns an error result. Invalid
+ * documents are left out and reported to `onError`. Throws `CONFIGURATION` for an invalid option.
+ */
+export function retrieval(options: RetrievalOptions): Middleware {
+  checkRetrievalOptions(options);
+  const { mode = 'auto', query = lastQuestion, generateId, now } = options;
+  const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
+
+  const recall = async (input: readonly Msg[], given: RunContext): Promise<readonly Msg[]> => {
+    const { runId, sessionId, userId, agentPath, signal, request: messages } = given;
+    const about = { runId, sessionId, userId, agentPath, signal, messages };
+    try {
+      const call: RetrievalCall = {
+        ...about,
+        get: (token) => provide(given.toolContext, token),
+      };
+      const text = await findDocuments(
+        options,
+        call,
+        (within) => query(input, within),
+        (error) => report(error, options),
+      );
+      if (!text) return [];
+      const { role = runOf(given).setup.options.retrievalRole } = options;
+      if (role !== 'system')
+        return [createMessage('user', text, { ...context, name: 'retrieved_context' })];
+      addToSystemPrompt(given, text);
+      return [];
+    } catch (error) {
+      if (!about.signal.aborted) report(error, options);
+      return [];
+    }
+  };
+
+  return {
+    name: 'retrieval',
+    ...(mode !== 'tool' && { recall }),
+    ...(mode !== 'auto' && { tools: [searchTool(options)] }),
+  };
+}
+
+/**
+ * Returns a `query` function for `retrieval()`: it returns the last `turns` messages of the user,
+ * newest last. Use it if users ask follow-up questions such as "And in winter?".
+ */
+export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
+  if (!(Number.isInteger(turns) && turns > 0))
+    throw new AgentError(
+      'CONFIGURATION',
+      'recentQuestions(): turns must be a whole number above 0',
+    );
+  return (_input, { messages }) =>
+    messages
+      .filter((message) => message.role === 'user' && !isOwn(message))
+      .slice(-turns)
+      .map(textOf)
+      .join('\n');
+}
+
+function lastQuestion(input: readonly Msg[]): string {
+  const question = input.findLast(({ role }) => role === 'user');
+  return question ? textOf(question) : '';
+}
+
+function searchTool(options: RetrievalOptions): Tool {
+  const {
+    name = 'search_documents',
+    description = 'Searches the documents that your answers must be based on. Use it before you answer from memory. If nothing fits, search again with other words.',
+  } = options.tool ?? {};
+  const query = { type: 'string', description: 'What to look for: a question, or its key words.' };
+  return tool({
+    name,
+    description,
+    input: {
+      type: 'object',
+      properties: { query },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    // The search has a time limit of its own.
+    timeoutMs: longestTimeout,
+    replay: 'safe',
+    async execute(input, { sessionId, signal, messages, get }) {
+      const asked =
+        isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
+      if (!asked) throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
+      try {
+        const text = await findDocuments(
+          options,
+          { sessionId, signal, messages, get },
+          () => asked,
+          (error) => report(error, options),
+        );
+        return text || 'Nothing was found.';
+      } catch (error) {
+        if (!signal.aborted) report(error, options);
+        // Throws an error without a code, because some error codes of a retriever would end the
+        // agent call. The message does not quote the retriever, because the model gets the message.
+        throw new Error('The documents could not be searched.', { cause: error });
+      }
+    },
+  });
+}
+
+function provide<T>(provided: ReadonlyMap<object, unknown>, token: ContextToken<T>): T {
+  if (!provided.has(token))
+    throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+  return provided.get(token) as T;
+}
+
+function report(error: unknown, { onError }: RetrievalOptions): void {
+  reportFailure(
+    'Retrieval failed. The call continues without it.',
+    onError,
+    AgentError.from(error, 'STORAGE_FAILED'),
+  );
+}

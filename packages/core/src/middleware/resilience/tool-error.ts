@@ -1,0 +1,128 @@
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { checkNames } from '../../error/check-values.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { outputText } from '../../message/message-text.ts';
+import { outputToolName } from '../../message/output-tool.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
+import { isSuspension } from '../../tool/run-call.ts';
+import type { ToolContext } from '../../tool/tool.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+
+export interface FailedTool {
+  readonly name: string;
+  readonly toolUseId: string;
+  /** Arguments of the tool call. */
+  readonly input: unknown;
+}
+
+export interface ToolErrorOptions {
+  /** Names of the tools whose failures are handled. Default: all tools. */
+  readonly tools?: readonly string[];
+  /**
+   * Returns the text that the model gets. Default: `Tool failed: …` with the message of the error
+   * (Spring AI Alibaba).
+   */
+  readonly format?: (error: unknown, call: FailedTool) => string;
+  /**
+   * Returns whether a failure ends the agent call with `TOOL_ERROR` and the failure as its `cause`.
+   * Default: never.
+   */
+  readonly rethrow?: (error: unknown, call: FailedTool) => boolean;
+  /**
+   * Function that gets the error if `format` or `rethrow` throws. The model then gets the usual
+   * error result. Default: logs a warning to the console.
+   */
+  readonly onError?: (error: AgentError) => void;
+}
+
+/**
+ * Rewords the failures of tools for the model, or ends the agent call after a failure. Without this
+ * middleware, a thrown error becomes the error result `Error: …`. Only an `AgentError` with code
+ * `TOOL_ERROR` then ends the agent call. A timeout is a failure too (`TOOL_TIMEOUT`). Invalid
+ * arguments, suspensions and aborts are not failures. If `toolRetry` is used too, before or after
+ * this middleware, only the last try counts. Throws `CONFIGURATION` for an option of the wrong
+ * kind.
+ */
+export function toolError(options: ToolErrorOptions = {}): Middleware {
+  const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
+  checkOptions('CONFIGURATION', 'toolError()', options, fields);
+  checkNames('toolError(): each of tools', options.tools);
+  const { tools, format = usual, rethrow = never, onError } = options;
+  return {
+    name: 'toolError',
+    wrapTool: (next) => async (call, context) => {
+      const { name } = call.tool;
+      if (name === outputToolName || (tools && !tools.includes(name))) return next(call, context);
+      const seen: Seen = {};
+      const outcome = await next(watched(call, seen), context);
+      if (isSuspension(outcome) || outcome.state !== 'error') return outcome;
+      const error =
+        errorOf(seen) ??
+        new AgentError('TOOL_ERROR', outputText(outcome.output).replace(/^Error: /, ''));
+      const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
+      let output: string | undefined;
+      try {
+        if (!rethrow(error, failed)) {
+          output = format(error, failed);
+          checkFields(
+            'CONFIGURATION',
+            'toolError(): the result of format',
+            { output },
+            'output:string',
+          );
+        }
+      } catch (failure) {
+        reportFailure(
+          'The text for a tool’s error could not be made:',
+          onError,
+          AgentError.from(failure),
+        );
+        return outcome;
+      }
+      if (output === undefined)
+        throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
+      return { ...outcome, output };
+    },
+  };
+}
+
+interface Seen {
+  thrown?: { readonly error: unknown };
+  context?: ToolContext;
+}
+
+function watched({ tool, ...call }: ReadyCall, seen: Seen): ReadyCall {
+  return {
+    ...call,
+    tool: {
+      ...tool,
+      async execute(input, context) {
+        seen.context = context;
+        delete seen.thrown;
+        try {
+          return await tool.execute!(input, context);
+        } catch (error) {
+          seen.thrown = { error };
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+/**
+ * Returns the error of a failed tool call. After a timeout, returns the signal's reason: an error
+ * that the tool throws later is only a consequence.
+ */
+function errorOf({ context, thrown }: Seen): unknown {
+  return context?.signal.aborted ? context.signal.reason : thrown?.error;
+}
+
+function usual(error: unknown): string {
+  return `Tool failed: ${messageOf(error)}`;
+}
+
+function never(): boolean {
+  return false;
+}

@@ -1,0 +1,29 @@
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { dataPartKey, isDataPart, withDataParts, type DataPart } from '../../message/data-part.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
+import { isSuspension } from '../../tool/run-call.ts';
+
+/**
+ * Stores the data parts that tools emit with the results of their calls, so that `toUiMessages`
+ * shows them after a reload. A part without an id gets one. Transient parts are not stored. The
+ * parts that a call emits before it suspends are not stored either, because it has no result yet.
+ */
+export function keepDataParts(): Middleware {
+  return {
+    name: 'keepDataParts',
+    wrapTool: (next) => async (call, options) => {
+      const kept = new Map<string, DataPart>();
+      const outcome = await next(call, {
+        ...options,
+        emit(progress) {
+          if (!isDataPart(progress) || progress.transient) return options.emit(progress);
+          const part = { ...progress, id: progress.id ?? `${call.toolUse.id}:${kept.size}` };
+          options.emit(part);
+          // A copy, because the tool may change the value later.
+          kept.set(dataPartKey(part), jsonForm(part, 'A data part') as DataPart);
+        },
+      });
+      return isSuspension(outcome) ? outcome : withDataParts(outcome, [...kept.values()]);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { checkOptions } from '../../error/check-fields.ts';
+import { checkNames } from '../../error/check-values.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { userMessage } from '../../message/create-message.ts';
+import { asOwn } from '../../message/own-message.ts';
+import { outputToolName } from '../../message/output-tool.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
+import { isSuspension } from '../../tool/run-call.ts';
+
+export interface ReuseCallsOptions {
+  /** Names of the tools whose results are reused. Default: all tools. */
+  readonly tools?: readonly string[];
+}
+
+interface Reuse {
+  /** Successful results of this run, by tool name and arguments. */
+  readonly results: Map<string, ToolResult>;
+  hasRepeated: boolean;
+}
+
+/**
+ * Reuses the result of a successful tool call if the model repeats the tool call in the same run
+ * (Arc Reactor 6). The tool does not run again. The next model requests have no tools, and a hint
+ * asks the model to answer. Use `tools` to leave out tools that return a new result for the same
+ * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function reuseCalls(options: ReuseCallsOptions = {}): Middleware {
+  checkOptions('CONFIGURATION', 'reuseCalls()', options, 'tools:array|?');
+  checkNames('reuseCalls(): each of tools', options.tools);
+  const { tools } = options;
+  const applies = (name: string): boolean =>
+    name !== outputToolName && (tools?.includes(name) ?? true);
+  const runs = perRun((): Reuse => ({ results: new Map(), hasRepeated: false }));
+  return {
+    name: 'reuseCalls',
+    onError: 'fail',
+    wrapRun: runs.wrapRun,
+    wrapTool: (next) => async (call, about) => {
+      const { toolUse } = call;
+      const reuse = runs.get(about.runId);
+      if (!reuse || !applies(toolUse.name)) return next(call, about);
+      const key = keyOf(toolUse);
+      const known = reuse.results.get(key);
+      if (known) {
+        reuse.hasRepeated = true;
+        return { ...known, toolUseId: toolUse.id };
+      }
+      const outcome = await next(call, about);
+      if (!isSuspension(outcome) && outcome.state === 'success') reuse.results.set(key, outcome);
+      return outcome;
+    },
+    on: {
+      'pre-reasoning'(event) {
+        if (!runs.get(event.runId)?.hasRepeated) return;
+        const about = { id: `${event.runId}:reuse:${event.iteration}`, now: () => event.at };
+        return {
+          ...event,
+          tools: [],
+          messages: [...event.messages, asOwn(userMessage(hint, about))],
+        };
+      },
+    },
+  };
+}
+
+const hint = 'You made this tool call before. Answer now, from the results that you have.';
+
+function keyOf({ name, input }: ToolUse): string {
+  return `${name}::${JSON.stringify(input)}`;
+}

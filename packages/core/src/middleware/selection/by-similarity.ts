@@ -1,0 +1,136 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import { checkWhole } from '../../error/check-values.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
+import type { ToolSelector } from './select-tools.ts';
+
+/** Vector of a text, as an embedding model returns it. */
+export type Embedding = ArrayLike<number>;
+
+/**
+ * Function that returns one vector per text, in the order of the texts. All vectors have the same
+ * length.
+ */
+export type Embed = (
+  texts: readonly string[],
+  context: { readonly signal: AbortSignal },
+) => Promise<readonly Embedding[]>;
+
+export interface BySimilarityOptions {
+  readonly embed: Embed;
+  /**
+   * Minimum cosine similarity of a chosen tool to the question, from -1 to 1. Default: 0.3 (Arc
+   * Reactor).
+   */
+  readonly threshold?: number;
+  /**
+   * Maximum number of tools to choose. If there are this many tools or fewer, all are chosen and
+   * nothing is embedded. Default: 10, as in Arc Reactor.
+   */
+  readonly limit?: number;
+  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default: false. */
+  readonly evenWhenFew?: boolean;
+}
+
+/** Maximum number of tool vectors to cache. */
+const mostKept = 2_000;
+
+/**
+ * Creates a selector for `selectTools` (Arc Reactor: semantic selector). The selector chooses the
+ * tools whose name and description are closest in meaning to the question. If no tool is close
+ * enough, the selector chooses all tools. The selector caches the tools' vectors, which all agents
+ * with this selector share. Throws `CONFIGURATION` for an option of the wrong kind. The selector
+ * rejects if `embed` rejects or does not return vectors.
+ */
+export function bySimilarity(options: BySimilarityOptions): ToolSelector {
+  checkOptions(
+    'CONFIGURATION',
+    'bySimilarity()',
+    options,
+    'embed:function threshold:number|? limit:count|? evenWhenFew:boolean|?',
+  );
+  const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
+  checkThreshold('bySimilarity()', threshold);
+  checkWhole('bySimilarity()', { limit });
+  const nearest = similarTools(embed, threshold);
+  return async (question, tools, context) => {
+    const all = tools.map(({ name }) => name);
+    if (tools.length <= limit && !evenWhenFew) return all;
+    const near = await nearest(question, tools, context);
+    return near.length ? near.slice(0, limit) : all;
+  };
+}
+
+/**
+ * Throws `CONFIGURATION` if the threshold is not a cosine. `where` is the beginning of the message.
+ */
+export function checkThreshold(where: string, threshold: number): void {
+  if (threshold >= -1 && threshold <= 1) return;
+  throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
+}
+
+/**
+ * Creates a selector that returns the names of the tools whose similarity reaches the threshold,
+ * most similar first.
+ */
+export function similarTools(embed: Embed, threshold: number): ToolSelector {
+  const known = new Map<string, Embedding>();
+  return async (question, tools, context) => {
+    const texts = tools.map(toText);
+    const missing = [...new Set(texts.filter((text) => !known.has(text)))];
+    const [asked, ...vectors] = checkVectors(
+      await embed([question, ...missing], context),
+      missing.length + 1,
+    );
+    const ofText = new Map(texts.map((text) => [text, known.get(text)]));
+    for (const [index, text] of missing.entries()) ofText.set(text, vectors[index]!);
+    for (const [text, vector] of ofText) known.set(text, vector!);
+    for (const text of [...known.keys()].slice(0, Math.max(0, known.size - mostKept)))
+      known.delete(text);
+    const scored = tools.map((tool, index) => ({
+      name: tool.name,
+      score: cosine(asked!, ofText.get(texts[index]!)!),
+    }));
+    return scored
+      .filter(({ score }) => score >= threshold)
+      .toSorted((a, b) => b.score - a.score)
+      .map(({ name }) => name);
+  };
+}
+
+function toText({ name, description }: ToolSchema): string {
+  return `${name}: ${description}`;
+}
+
+function checkVectors(given: readonly Embedding[], count: number): readonly Embedding[] {
+  const length = Array.isArray(given) ? (given[0] as Embedding | undefined)?.length : 0;
+  const isFit = (vector: Embedding): boolean => vector?.length === length && isOfNumbers(vector);
+  if (length && given.length === count && given.every(isFit)) return given;
+  throw new AgentError(
+    'INVALID_INPUT',
+    `embed() must return ${count} vectors of numbers, all of the same length.`,
+  );
+}
+
+/** Reads the vector in place: an invalid vector may claim any length, so a copy could be huge. */
+function isOfNumbers(vector: Embedding): boolean {
+  for (let index = 0; index < vector.length; index += 1)
+    if (!Number.isFinite(vector[index])) return false;
+  return true;
+}
+
+/**
+ * Returns the cosine of two vectors. Returns 0 if a vector has only zeros. Also returns 0 if the
+ * lengths differ, because the model behind `embed` has then changed.
+ */
+function cosine(a: Embedding, b: Embedding): number {
+  if (a.length !== b.length) return 0;
+  let [dot, lengthA, lengthB] = [0, 0, 0];
+  for (let index = 0; index < a.length; index += 1) {
+    const [x, y] = [a[index]!, b[index]!];
+    dot += x * y;
+    lengthA += x * x;
+    lengthB += y * y;
+  }
+  return dot / Math.sqrt(lengthA * lengthB) || 0;
+}

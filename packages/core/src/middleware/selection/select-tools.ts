@@ -1,0 +1,197 @@
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { abortable } from '../../model/abortable.ts';
+import type { RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+import { nameMatcher } from '../../tool/name-pattern.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { ToolSelection } from './tool-selection.ts';
+
+export interface SelectToolsOptions {
+  /**
+   * Selector that chooses among the tools that are not local, for example from `byWords`,
+   * `byKeyword`, `bySimilarity` or `byModel`. Default: all tools are chosen.
+   */
+  readonly by?: ToolSelector;
+  /**
+   * Maximum number of tools in one request, including the local tools. Default: 20, as in Arc Reactor.
+   * The tool of a structured answer is not counted.
+   */
+  readonly maxTools?: number;
+  /**
+   * Names of the local tools, or patterns such as `mail_*`. These tools come first in a request and
+   * are not passed to `by`. Default with `by`: the tools of middleware, `metaTool()` and the search
+   * tool of `toolSourcing()`. Default without `by`: all tools except those of MCP servers
+   * (`mcpTools`).
+   */
+  readonly local?: readonly string[];
+  /**
+   * Function that gets the error of a selector. The request then has all tools, up to `maxTools`.
+   * Default: a warning on the console.
+   */
+  readonly onError?: (error: AgentError) => void;
+}
+
+/**
+ * Function that returns the names of the tools that fit a question, best first. Unknown names are
+ * ignored.
+ */
+export type ToolSelector = (
+  question: string,
+  tools: readonly ToolSchema[],
+  context: {
+    readonly signal: AbortSignal;
+    /** Run that needs the tools. Present if an agent calls the selector. */
+    readonly run?: RunInfo;
+    /**
+     * Adds the usage of a model request to the usage of the agent call. Present if an agent calls
+     * the selector.
+     */
+    readonly onUsage?: (usage: Usage) => void;
+  },
+) => readonly string[] | Promise<readonly string[]>;
+
+/**
+ * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
+ * user's last message (Arc Reactor: `ToolSelector`). Local tools come first and skip the selection.
+ * `maxTools` limits all tools together. If the model calls a hidden tool, it gets an error result.
+ * Tool calls that an earlier run left open still run. Throws `CONFIGURATION` for an option of the
+ * wrong kind.
+ */
+export function selectTools(options: SelectToolsOptions = {}): Middleware {
+  checkOptions(
+    'CONFIGURATION',
+    'selectTools()',
+    options,
+    'by:function|? maxTools:count|? local:array|? onError:function|?',
+  );
+  for (const name of options.local ?? [])
+    checkFields('CONFIGURATION', 'selectTools(): each of local', { name }, 'name:string');
+  if ((options.maxTools ?? 0) % 1)
+    throw new AgentError(
+      'CONFIGURATION',
+      'selectTools(): maxTools must be a whole number or Infinity.',
+    );
+  const { local } = options;
+  const isLocal = local && nameMatcher('selectTools(): local', local);
+  const runs = perRun((context): Selecting => {
+    const selection = new ToolSelection(context.tools);
+    context.setTools(selection);
+    return { context, selection, isLocal };
+  });
+  return {
+    name: 'selectTools',
+    onError: 'fail',
+    wrapRun: runs.wrapRun,
+    on: {
+      'pre-call': {
+        // Runs after the hooks that change the input, because the final input determines the
+        // choice.
+        priority: 10_000,
+        // Chooses before the first request, because the request is then fitted to the model's
+        // window with these tools.
+        async handle({ runId, input }) {
+          const selecting = runs.get(runId);
+          if (!selecting) return;
+          const { context, selection } = selecting;
+          selection.open = context.openCalls.map(({ name }) => name);
+          await select(selecting, options, lastOf(input) ?? askedIn(context.messages));
+        },
+      },
+      'pre-reasoning': {
+        // Runs before the hooks that change the tools, so that those hooks have the last word.
+        priority: -10_000,
+        async handle(event) {
+          const selecting = runs.get(event.runId);
+          if (!selecting || !event.tools.length) return;
+          const { context } = selecting;
+          const before = context.toolSchemas;
+          await select(selecting, options, askedIn(context.messages));
+          const tools = context.toolSchemas;
+          if (tools !== before) return { ...event, tools };
+        },
+      },
+    },
+  };
+}
+
+interface Selecting {
+  /** Test of whether a tool is local. `undefined` without the option `local`. */
+  readonly isLocal: ((name: string) => boolean) | undefined;
+  readonly context: RunContext;
+  readonly selection: ToolSelection;
+}
+
+function lastOf(messages: readonly Msg[]): Msg | undefined {
+  return messages.findLast(({ role }) => role === 'user');
+}
+
+/**
+ * Returns the user's last message. Skips messages that the agent itself wrote with the role `user`,
+ * such as a request to correct an answer. Such a message has no `runId` in its metadata, or has a
+ * `correction`.
+ */
+function askedIn(view: readonly Msg[]): Msg | undefined {
+  return (
+    view.findLast(
+      ({ role, metadata }) => role === 'user' && metadata?.['runId'] && !metadata['correction'],
+    ) ?? lastOf(view)
+  );
+}
+
+/**
+ * Chooses again if the question or the tools have changed. Does nothing after an abort, because no
+ * request follows.
+ */
+async function select(
+  { context, selection, isLocal: isNamed }: Selecting,
+  options: SelectToolsOptions,
+  asked: Msg | undefined,
+): Promise<void> {
+  if (context.cut || !context.model.features.tools) return;
+  const question = asked ? textOf(asked).trim() : '';
+  const { all } = selection;
+  const key = JSON.stringify([
+    question,
+    ...all.map(({ name, description }) => [name, description]),
+  ]);
+  if (selection.key === key) return;
+  const { by, maxTools = 20 } = options;
+  const isLocal = ({ name }: ToolSchema): boolean => {
+    if (isNamed) return isNamed(name);
+    const tool = selection.toolOf(name);
+    const isKept = tool?.alwaysOffered || context.addedTools.some((added) => added.name === name);
+    return !tool?.server && (!by || isKept === true);
+  };
+  const local = all.filter(isLocal);
+  const others = all.filter((schema) => !isLocal(schema));
+  let chosen: readonly string[] = others.map(({ name }) => name);
+  if (by && question && others.length) {
+    const { signal } = context;
+    const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+    try {
+      const choosing = by(question, others, { signal, run: context, onUsage });
+      const names = await abortable(Promise.resolve(choosing), signal);
+      checkFields('INVALID_INPUT', 'selectTools(): the result of by', { names }, 'names:array');
+      for (const name of names)
+        checkFields('INVALID_INPUT', 'selectTools(): the result of by', { name }, 'name:string');
+      chosen = names.filter((name) => chosen.includes(name));
+    } catch (error) {
+      if (context.cut) return;
+      reportFailure(
+        'Tools could not be selected, so the request has all of them.',
+        options.onError,
+        AgentError.from(error),
+      );
+    }
+  }
+  const { toolChoice } = context.generate;
+  const wanted = typeof toolChoice === 'object' ? [toolChoice.name] : [];
+  const names = [...new Set([...wanted, ...local.map(({ name }) => name), ...chosen])];
+  selection.choose(key, [...local, ...others], names.slice(0, maxTools));
+}

@@ -1,0 +1,219 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { checkNames, checkWhole } from '../../error/check-values.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { outputText, toolResultsOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
+import { checkThreshold, similarTools, type Embed } from './by-similarity.ts';
+import type { ToolSelector } from './select-tools.ts';
+import { SourcedTools } from './sourced-tools.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
+import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
+import { nameMatcher } from '../../tool/name-pattern.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
+import { toolSearch } from './tool-search.ts';
+
+export interface ToolSourcingOptions {
+  /**
+   * Names of tools that the model gets from the start, without a search, or patterns such as
+   * `mail_*`.
+   */
+  readonly alwaysInclude?: readonly string[];
+  /**
+   * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
+   * true.
+   */
+  readonly subAgents?: boolean;
+  /** Maximum number of tools that one search finds. Default: 5. */
+  readonly limit?: number;
+  /**
+   * Maximum number of found tools to offer at the same time. If there are more, the tools found
+   * longest ago are dropped. Default: 20.
+   */
+  readonly maxTools?: number;
+  /**
+   * Function that embeds texts, for a search by meaning. Default: a search for words in names,
+   * descriptions and parameters, in any language.
+   */
+  readonly embed?: Embed;
+  /** Minimum cosine similarity of a found tool with `embed`, from -1 to 1. Default: 0.3. */
+  readonly threshold?: number;
+  /** Custom search that replaces the search by words or by meaning. */
+  readonly search?: ToolSelector;
+  /**
+   * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, so few tools
+   * are all offered without a search. Default: true.
+   */
+  readonly evenWhenFew?: boolean;
+  /**
+   * Text to add after the system prompt. An empty string adds nothing. Default: a text that tells
+   * the model to search for tools.
+   */
+  readonly prompt?: string;
+}
+
+/**
+ * Creates middleware, for an agent's `use` list, that hides tools until the model finds them with
+ * the tool `retrieve_tools` (OxyGent: sourcing).
+ *
+ * The model can call found tools from its next request on. The tools stay available in later agent
+ * calls of the session and after a resume, because the stored log has the search results. Tools of
+ * middleware and the tool of a structured answer are offered from the start. If the model calls a
+ * tool that was not found, it gets an error result that says to search. A failed search returns an
+ * error result too. Tool calls that an earlier run left open still run, even if their tools were
+ * not found. A search finds only tools that the agent call's `allowTools` permits.
+ *
+ * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION`
+ * if the agent already has a tool named `retrieve_tools`.
+ */
+export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
+  const fields =
+    'alwaysInclude:array|? subAgents:boolean|? limit:count|? maxTools:count|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
+  checkOptions('CONFIGURATION', 'toolSourcing()', options, fields);
+  checkNames('toolSourcing(): each of alwaysInclude', options.alwaysInclude);
+  checkWhole('toolSourcing()', { limit: options.limit, maxTools: options.maxTools });
+  const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
+  const search = searchOf(options);
+  const isIncluded = nameMatcher('toolSourcing(): alwaysInclude', options.alwaysInclude);
+  const find = async (
+    context: RunContext,
+    tools: SourcedTools,
+    { query, signal }: { readonly query: string; readonly signal: AbortSignal },
+  ): Promise<readonly ToolSchema[]> => {
+    const { hidden } = tools;
+    const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+    const names: unknown = await search(query, hidden, { signal, run: context, onUsage });
+    checkFields('INVALID_INPUT', 'The result of a search for tools', { names }, 'names:array');
+    const wanted = [...new Set(names as readonly unknown[])];
+    for (const name of wanted)
+      checkFields('INVALID_INPUT', 'The result of a search for tools', { name }, 'name:string');
+    const found = wanted
+      .flatMap((name) => hidden.find((schema) => schema.name === name) ?? [])
+      .slice(0, limit);
+    tools.add(found.map(({ name }) => name));
+    return found;
+  };
+  const runs = perRun((context): SourcedTools | undefined => {
+    const tools: SourcedTools = new SourcedTools(context.tools, {
+      search: searchTool((query, signal) => find(context, tools, { query, signal })),
+      isFixed: fixedIn(context, { isIncluded, ...options }),
+      maxTools,
+    });
+    if (!context.model.features.tools) return undefined;
+    if (!evenWhenFew && tools.hidden.length <= limit) return undefined;
+    context.setTools(tools);
+    addToSystemPrompt(context, prompt);
+    return tools;
+  });
+  return {
+    name: 'toolSourcing',
+    onError: 'fail',
+    wrapRun(next) {
+      const sourced = runs.wrapRun(next);
+      return (input, context) => {
+        if (!context.tools.find(searchName)) return sourced(input, context);
+        const message = `The agent has a tool named "${searchName}" already.`;
+        context.fail(new AgentError('CONFIGURATION', message));
+        return next(undefined, context);
+      };
+    },
+    on: {
+      'pre-call': ({ runId }, _control, { messages, openCalls }) => {
+        const tools = runs.get(runId);
+        if (!tools) return;
+        tools.add(messages.flatMap(foundIn));
+        tools.open = openCalls.map(({ name }) => name);
+      },
+    },
+  };
+}
+
+const searchName = 'retrieve_tools';
+
+function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): ToolSelector {
+  checkThreshold('toolSourcing()', threshold);
+  return search ?? (embed ? similarTools(embed, threshold) : toolSearch());
+}
+
+interface Fixing extends Pick<ToolSourcingOptions, 'subAgents'> {
+  readonly isIncluded: (name: string) => boolean;
+}
+
+function fixedIn(
+  { generate, tools, addedTools }: RunContext,
+  { isIncluded, subAgents = true }: Fixing,
+): (schema: ToolSchema) => boolean {
+  const { toolChoice } = generate;
+  const fixed = new Set<string>();
+  for (const { name } of addedTools) fixed.add(name);
+  if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
+  const isAgent = (found: Tool | string | undefined): boolean =>
+    typeof found === 'object' && found.takesDecisions === true;
+  return ({ name }) =>
+    fixed.has(name) || isIncluded(name) || (subAgents && isAgent(tools.find(name)));
+}
+
+function searchTool(
+  find: (query: string, signal: AbortSignal) => Promise<readonly ToolSchema[]>,
+): Tool {
+  const search = tool({
+    name: searchName,
+    description: 'Finds tools by what they do. You can call them from your next step on.',
+    input: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'What the tool should do, in a few words.' },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    replay: 'safe',
+    async execute(input, { signal }) {
+      const query = isRecord(input) ? input['query'] : undefined;
+      if (typeof query !== 'string' || !query.trim())
+        throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
+      const found = await find(query.trim(), signal);
+      const tools = found.map(({ name, description }) => ({
+        name,
+        description: shortened(description),
+      }));
+      return tools.length
+        ? { tools }
+        : { tools, hint: 'Nothing fits. Try other words, or continue without.' };
+    },
+  });
+  return { ...search, alwaysOffered: true };
+}
+
+/**
+ * Shortens a description in a search result. The model gets the whole description with the tool in
+ * its next request.
+ */
+function shortened(description: string): string {
+  return description.length > 500
+    ? `${description.slice(0, 500).replace(/[\ud800-\udbff]$/, '')}…`
+    : description;
+}
+
+/** Returns the names of the tools that a search found, if the message has a search result. */
+function foundIn(message: Msg): readonly string[] {
+  return toolResultsOf(message).flatMap(({ name, state, output }) => {
+    const value =
+      name === searchName && state === 'success' ? parseJson(outputText(output)) : undefined;
+    const tools: unknown = isRecord(value) ? value['tools'] : undefined;
+    const names = Array.isArray(tools)
+      ? tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined))
+      : [];
+    return names.filter((found) => typeof found === 'string');
+  });
+}
+
+const usualPrompt = [
+  `You have more tools than you see. Before you say that you can't do something, search with ${searchName}:`,
+  'say in a few words what the tool should do. You can call the tools that it finds from your next step on.',
+  'If it finds nothing, try other words once or twice, then continue without.',
+].join(' ');

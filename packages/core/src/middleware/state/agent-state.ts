@@ -1,0 +1,229 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import type { JsonObject } from '../../message/json/json.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { RunNote } from '../../memory/log/format/log-record.ts';
+import { standingNotes } from '../../memory/log/session-view.ts';
+import { openCalls } from '../../message/tool-pairs.ts';
+import { parseMessages } from '../../message/validation/validate-message.ts';
+import type { AgentStatus } from '../../event/agent-status.ts';
+import type { CallState } from '../../event/call-state.ts';
+import type { ReActAgent } from '../../agent/react-agent.ts';
+
+const version = 1;
+
+/**
+ * The whole state of an agent as plain JSON (AgentScope: memory, toolkit, interrupt flag),
+ * including its open tool calls.
+ */
+export interface AgentState {
+  readonly version: typeof version;
+  readonly messages: readonly Msg[];
+  /** Names of the active tool groups. `null` if the agent's tools have no groups. */
+  readonly activeGroups: readonly string[] | null;
+  readonly interrupted: boolean;
+  readonly calls: Readonly<Record<string, CallState>>;
+  readonly suspendedRun: string | null;
+  /** Values of `stateKeys()` and of limits. */
+  readonly state: JsonObject;
+}
+
+/** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while an agent call runs. */
+export async function saveState(agent: ReActAgent): Promise<AgentState> {
+  checkIdle(agent);
+  const before = agent.status.runs;
+  // If this agent has not continued the session yet, only the log has the session's state.
+  await agent.memory.restore?.(agent.status, agent.tools);
+  const messages = await agent.messages();
+  // A call during the reads may have changed the messages or the status.
+  if (agent.status.runs !== before) throw busy(agent);
+  const { calls, interrupted, suspendedRun = null, state } = agent.status;
+  return structuredClone({
+    version,
+    messages,
+    activeGroups: agent.tools.activeGroups?.() ?? null,
+    interrupted,
+    calls: Object.fromEntries(calls),
+    suspendedRun,
+    state,
+  });
+}
+
+/**
+ * Replaces an agent's state with a saved state: conversation, active tool groups, interrupt flag
+ * and open tool calls. Drops a pause that waits for the next agent call. Rejects with
+ * `INVALID_STATE` for an unknown version or a damaged state. The `cause` of the error names the
+ * message and field, or the group. Rejects with `AGENT_BUSY` while an agent call runs, and with
+ * errors of the store. After a failure, the agent is unchanged.
+ */
+export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
+  checkIdle(agent);
+  const saved = parseState(state);
+  const { messages, activeGroups, interrupted, calls, suspendedRun, state: values } = saved;
+  const { memory, tools, status } = agent;
+  const groupsBefore = tools.activeGroups?.();
+  const before = status.runs;
+  await memory.restore?.(status, tools);
+  const messagesBefore = await memory.read();
+  const notesBefore = notesOf(agent, status);
+  const valuesBefore = structuredClone(status.state);
+  if (status.runs !== before) throw busy(agent);
+  try {
+    if (activeGroups) setGroups(agent, activeGroups);
+    await replaceMessages(
+      agent,
+      messages,
+      notesOf(agent, {
+        calls: new Map(Object.entries(calls)),
+        interrupted,
+        suspendedRun: suspendedRun ?? undefined,
+        state: values,
+      }),
+    );
+  } catch (error) {
+    if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
+    // The caller needs the first error of the store, not an error of the rollback.
+    await restore(agent, messagesBefore, notesBefore).catch(() => {});
+    setValues(status, valuesBefore);
+    throw error;
+  }
+  status.interrupted = interrupted;
+  // It was asked for the conversation before.
+  status.pauseNext = false;
+  status.suspendedRun = suspendedRun ?? undefined;
+  setValues(status, values);
+  status.calls.clear();
+  for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
+}
+
+function setValues({ state }: AgentStatus, values: JsonObject): void {
+  for (const name of Object.keys(state)) delete state[name];
+  Object.assign(state, values);
+}
+
+async function restore(
+  agent: ReActAgent,
+  messages: readonly Msg[],
+  notes: readonly RunNote[],
+): Promise<void> {
+  if ((await agent.memory.read()) !== messages) await replaceMessages(agent, messages, notes);
+}
+
+async function replaceMessages(
+  { memory }: ReActAgent,
+  messages: readonly Msg[],
+  notes: readonly RunNote[],
+): Promise<void> {
+  await memory.clear();
+  await memory.append(messages);
+  await memory.note?.(notes);
+  await memory.flush?.();
+}
+
+/** Returns the log's notes, without messages, so that another process can continue from the log. */
+function notesOf(
+  { tools }: ReActAgent,
+  { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>,
+): readonly RunNote[] {
+  const ended = interrupted ? 'interrupted' : suspendedRun && 'suspended';
+  const groups = tools.activeGroups?.();
+  const kept: JsonObject = {
+    ...(Object.keys(state).length > 0 && { values: { ...state } }),
+    ...(groups && { groups: [...groups] }),
+  };
+  return [
+    ...standingNotes({ calls, openRun: suspendedRun, ended }),
+    { kind: 'state', state: kept },
+  ];
+}
+
+function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
+  if (!tools.setActiveGroups) {
+    if (names.length) throw invalid('the agent has no tool groups');
+    return;
+  }
+  try {
+    tools.setActiveGroups(names);
+  } catch (cause) {
+    throw invalid('activeGroups names a group that the agent does not have', cause);
+  }
+}
+
+/**
+ * Throws `INVALID_INPUT` if the value is not an agent, and `AGENT_BUSY` while the agent runs a
+ * call.
+ */
+export function checkIdle(agent: ReActAgent): void {
+  checkAgent(agent);
+  if (agent.busy) throw busy(agent);
+}
+
+/** Throws `INVALID_INPUT` if the value is not an agent. */
+export function checkAgent(agent: ReActAgent): void {
+  checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
+}
+
+function busy({ name }: ReActAgent): AgentError {
+  return new AgentError('AGENT_BUSY', `The agent "${name}" is busy. Await its call first.`);
+}
+
+function parseState(value: unknown): AgentState {
+  const state: unknown = clone(value);
+  if (!isRecord(state)) throw invalid('it is not an object');
+  if (state['version'] !== version)
+    throw invalid(
+      `its version is ${String(Object(state['version']) === state['version'] ? 'an object' : state['version'])}, not ${version}`,
+    );
+  const { activeGroups, interrupted, calls, suspendedRun } = state;
+  let messages: readonly Msg[];
+  try {
+    messages = parseMessages(state['messages']);
+  } catch (cause) {
+    throw invalid(AgentError.from(cause).message, cause);
+  }
+  if (activeGroups !== null && !isTextArray(activeGroups))
+    throw invalid('activeGroups must be null or an array of strings');
+  if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
+  if (suspendedRun !== null && typeof suspendedRun !== 'string')
+    throw invalid('suspendedRun must be null or a string');
+  const { state: values } = state;
+  if (!isRecord(values) || Array.isArray(values)) throw invalid('state must be an object');
+  if (!isRecord(calls)) throw invalid('calls must be an object');
+  const open = new Set(openCalls(messages).map(({ id }) => id));
+  for (const [id, call] of Object.entries(calls)) {
+    if (!open.has(id)) throw invalid(`calls names "${id}", which is not an open tool call`);
+    if (!isCallState(call, id)) throw invalid(`calls["${id}"] is not a call state`);
+  }
+  return state as unknown as AgentState;
+}
+
+/** Returns a copy of the value, so that later changes of the original have no effect. */
+function clone(value: unknown): unknown {
+  try {
+    return structuredClone(value);
+  } catch (cause) {
+    throw invalid('it is not plain JSON', cause);
+  }
+}
+
+function isCallState(value: unknown, id: string): value is CallState {
+  if (!isRecord(value)) return false;
+  const { toolUse, approved, started, decision, pending } = value;
+  return (
+    [approved, started].every((flag) => flag === undefined || typeof flag === 'boolean') &&
+    (toolUse === undefined ||
+      (isRecord(toolUse) && toolUse['id'] === id && typeof toolUse['name'] === 'string')) &&
+    (decision === undefined || (isRecord(decision) && decision['toolUseId'] === id)) &&
+    (pending === undefined ||
+      (isRecord(pending) && pending['toolUseId'] === id && typeof pending['kind'] === 'string'))
+  );
+}
+
+function isTextArray(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function invalid(why: string, cause?: unknown): AgentError {
+  return new AgentError('INVALID_STATE', `The saved state can't be loaded: ${why}`, { cause });
+}

@@ -1,0 +1,128 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
+import type { LogRecord } from '../../memory/log/format/log-record.ts';
+import { LogFold, standingNotes, type SessionView } from '../../memory/log/session-view.ts';
+import type { SessionMemory } from '../../memory/session-memory.ts';
+import { toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ReActAgent } from '../../agent/react-agent.ts';
+import { checkAgent, checkIdle } from './agent-state.ts';
+
+/** An earlier state of a session, from its log. */
+export interface Checkpoint {
+  readonly id: string;
+  /** Last message of the conversation at that time. */
+  readonly message: Msg;
+  /** Number of messages at that time. */
+  readonly messages: number;
+  /** Reason with which the last run had ended. Absent if a run had not ended. */
+  readonly reason?: string;
+  /** Tool calls that waited for a person or another program. */
+  readonly pending: readonly PendingCall[];
+}
+
+/**
+ * Returns the checkpoints of an agent's session, the oldest first. There is one checkpoint after
+ * each write of messages: an input, a model's reply, or the results of tools (Spring AI Alibaba:
+ * after each node). When a long log is compacted, the older checkpoints become one. Rejects with
+ * `CONFIGURATION` if the memory has no checkpoints, and with `STORAGE_FAILED` if the log can't be
+ * read.
+ */
+export async function listCheckpoints(agent: ReActAgent): Promise<readonly Checkpoint[]> {
+  checkAgent(agent);
+  const flushes = await flushesOf(logOf(agent), agent);
+  return structuredClone(checkpointsIn(flushes));
+}
+
+/**
+ * Resets an idle agent's session to a checkpoint: conversation, open tool calls, values and active
+ * tool groups. The next agent call continues from the checkpoint. The log keeps the later records,
+ * so that the session can also go to a later checkpoint. The effects of tools are not undone.
+ * Rejects with `INVALID_INPUT` for an unknown id, with `AGENT_BUSY` while a call runs, and with the
+ * errors of `listCheckpoints`. If the store fails, the memory's next write resets the session.
+ */
+export async function returnToCheckpoint(agent: ReActAgent, id: string): Promise<void> {
+  checkIdle(agent);
+  const memory = logOf(agent);
+  const flushes = await flushesOf(memory, agent);
+  if (!checkpointsIn(flushes).some((checkpoint) => checkpoint.id === id)) {
+    const message = `The session has no checkpoint ${JSON.stringify(id)}. listCheckpoints() returns its checkpoints.`;
+    throw new AgentError('INVALID_INPUT', message, { details: { id } });
+  }
+  const names = [...flushes.keys()];
+  const before = names.slice(0, names.indexOf(id) + 1).map((name) => flushes.get(name)!);
+  const current = await memory.view();
+  checkIdle(agent);
+  await memory.write(recordsTo(new LogFold().load(before), current));
+  await memory.restore(agent.status, agent.tools);
+}
+
+function logOf({ memory }: ReActAgent): SessionMemory {
+  // A page's agent in a worker has no `memory`.
+  const log = memory as Partial<SessionMemory> | undefined;
+  if (log?.flushes) return memory as SessionMemory;
+  const message =
+    'Checkpoints need a memory with a log, such as new SessionMemory(new MemoryStore(), "session").';
+  throw new AgentError('CONFIGURATION', message);
+}
+
+type NamedFlushes = ReadonlyMap<string, readonly LogRecord[]>;
+
+async function flushesOf(memory: SessionMemory, agent: ReActAgent): Promise<NamedFlushes> {
+  // Another process may have continued the session.
+  if (!agent.busy) await memory.restore(agent.status, agent.tools);
+  return memory.flushes();
+}
+
+function checkpointsIn(flushes: NamedFlushes): readonly Checkpoint[] {
+  const found: Checkpoint[] = [];
+  const view = new LogFold();
+  let isNew = true;
+  for (const [id, records] of flushes) {
+    isNew ||= records.some(changesMessages);
+    const { messages, calls, ended } = view.load([records]);
+    const message = messages.at(-1);
+    // A running tool may have had effects, so a session can't return to this state.
+    const isActing = [...calls.values()].some(({ started }) => started);
+    if (!message || isActing) continue;
+    // A run that begins without messages does not change the state before it.
+    const isBegin = ended === undefined && records.some(({ kind }) => kind === 'run-begin');
+    if (isBegin && !isNew) continue;
+    // Notes about the same messages belong to the same checkpoint.
+    if (!isNew) found.pop();
+    isNew = false;
+    const reason = ended === undefined ? {} : { reason: ended };
+    const pending = [...calls.values()].flatMap((call) => call.pending ?? []);
+    found.push({ id, message, messages: messages.length, ...reason, pending });
+  }
+  return found;
+}
+
+function changesMessages({ kind }: LogRecord): boolean {
+  return kind === 'message' || kind === 'replace' || kind === 'cut';
+}
+
+/**
+ * Returns the records that change a session from the state `current` to the earlier state `target`.
+ */
+function recordsTo(target: SessionView, current: SessionView): readonly LogRecord[] {
+  const { messages, calls, state } = target;
+  // If a tool call is open again, its message is written again, which clears the state of the tool
+  // call.
+  const first = messages.findIndex(
+    (message, index) =>
+      JSON.stringify(message) !== JSON.stringify(current.messages[index]) ||
+      toolUsesOf(message).some(({ id }) => calls.has(id)),
+  );
+  const from = first < 0 ? messages.length : first;
+  const { values = {}, groups = null } = state;
+  return [
+    { kind: 'cut', ids: current.messages.slice(from).map(({ id }) => id) },
+    // These notes close all earlier runs.
+    { kind: 'run-begin', runId: '' },
+    { kind: 'run-end', runId: '', reason: 'stop' },
+    ...messages.slice(from).map((message): LogRecord => ({ kind: 'message', message })),
+    ...standingNotes(target),
+    { kind: 'state', state: { values, groups } },
+  ];
+}

@@ -1,0 +1,277 @@
+import { AgentError, messageOf } from '../../error/agent-error.ts';
+import { checkFields, checkOptions } from '../../error/check-fields.ts';
+import { freeze } from '../../event/hook-dispatcher.ts';
+import { trackValues, updateValues, type Values } from '../../memory/log/session-values.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { JsonValue } from '../../message/json/json.ts';
+import { userText } from '../../message/message-text.ts';
+import { jsonForm } from '../../message/json/json-form.ts';
+import type { ModelContext, RunInfo } from '../../model/chat-model.ts';
+import type { StopReason } from '../../event/agent-result.ts';
+import type { AgentStatus } from '../../event/agent-status.ts';
+import type { AgentCall, Middleware } from '../../loop/use/middleware.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
+import { replace, type StateKey } from '../../state/state-key.ts';
+
+// The key alone determines the types of its updates and its value.
+type AnyKey = StateKey<unknown, never>;
+export type StateKeys = Readonly<Record<string, AnyKey>>;
+type ValueOf<K> = K extends StateKey<infer V, never> ? V : never;
+type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } ? U : never;
+
+/**
+ * The values of one session. The values of a stored session are known once its log was read: at
+ * `run-start` of an agent call, or after `await agent.messages()`. Earlier, `read` and `all` return
+ * initial values with the updates so far. When the log is read, these updates are applied to the
+ * log's values.
+ */
+export interface SessionState<K extends StateKeys> {
+  /**
+   * Returns the value of a key, frozen. Before the first write, returns the key's initial value.
+   * Throws `INVALID_INPUT` for an unknown key.
+   */
+  read<N extends keyof K>(name: N): ValueOf<K[N]>;
+  /** Returns the values of all keys, frozen. */
+  all(): { readonly [N in keyof K]: ValueOf<K[N]> };
+  /**
+   * Applies each update with the strategy of its key. Applies all updates or none. Throws
+   * `INVALID_INPUT` for an unknown key or a value without a JSON form.
+   */
+  write(updates: { readonly [N in keyof K]?: UpdateOf<K[N]> }): void;
+  /** Replaces a value without the key's strategy. Default of `value`: the initial value. */
+  reset<N extends keyof K>(name: N, value?: ValueOf<K[N]>): void;
+}
+
+/**
+ * An object that gives access to the state: a tool's context, a hook's event, a wrapper's context,
+ * or an agent. A `RunContext` and an agent always work. The other objects work only during their
+ * run.
+ */
+export type StateSource =
+  | Pick<RunContext, 'state'>
+  | Pick<RunInfo, 'runId'>
+  | Pick<ModelContext, 'run'>
+  | { readonly status: AgentStatus; readonly memory?: Memory };
+
+export interface StateKeysOptions<K extends StateKeys> {
+  /** Key that stores the text of an agent call's input, after guards and `pre-call` hooks. */
+  readonly inputKey?: keyof K & string;
+  /**
+   * Key that stores the answer of an agent call: its `output` or, without `output`, its text
+   * (Spring AI Alibaba: `outputKey`).
+   */
+  readonly outputKey?: keyof K & string;
+}
+
+export interface StateMiddleware<K extends StateKeys> extends Middleware {
+  readonly wrapRun: (next: AgentCall) => AgentCall;
+  /**
+   * Returns the session's state. Throws `CONFIGURATION` if this middleware is not in the agent's
+   * `use` list, or the run has ended.
+   */
+  of(source: StateSource): SessionState<K>;
+}
+
+const ownPrefix = 'isoloop:';
+const answered: readonly StopReason[] = [
+  'stop',
+  'return-direct',
+  'max-iterations',
+  'limit',
+  'stopped-by-hook',
+];
+
+/**
+ * Adds values to a session. Hooks, middleware and tools can read and write these values (Spring AI
+ * Alibaba: `KeyStrategy`). Each key has a JSON value and a strategy for updates, so that concurrent
+ * tools do not undo each other's updates.
+ *
+ * The values belong to the agent (`agent.status`). They are saved and loaded with its state, and
+ * stored in the log of a `SessionMemory`. An agent call fails with `INVALID_STATE` if a saved value
+ * does not fit its key. Throws `CONFIGURATION` for an invalid key.
+ */
+export function stateKeys<const K extends StateKeys>(
+  keys: K,
+  options: StateKeysOptions<K> = {},
+): StateMiddleware<K> {
+  checkFields('CONFIGURATION', 'stateKeys()', { keys }, 'keys:object');
+  checkOptions('CONFIGURATION', 'stateKeys()', options, 'inputKey:string|? outputKey:string|?');
+  for (const [name, key] of Object.entries(keys)) {
+    checkFields('CONFIGURATION', `stateKeys(): ${name}`, key, 'reduce:function is:function');
+    if (name === '__proto__' || name.startsWith(ownPrefix))
+      throw new AgentError('CONFIGURATION', `"${name}" cannot be a state key.`);
+  }
+  const { inputKey, outputKey } = options;
+  for (const [option, name] of Object.entries({ inputKey, outputKey })) {
+    if (name === undefined || Object.hasOwn(keys, name)) continue;
+    const message = `stateKeys(): ${option}: there is no state key "${name}".`;
+    throw new AgentError('CONFIGURATION', message);
+  }
+  const state = sessionStates(keys);
+  const put = (of: StateSource, name: string, value: unknown): void =>
+    state.of(of).write({ [name]: value } as never);
+  return {
+    ...state,
+    // Two lists of keys in one agent must have different names.
+    name: ['stateKeys', ...Object.keys(keys)].join(':'),
+    onError: 'fail',
+    on: {
+      'run-start': {
+        // This hook runs before all hooks that may read the state.
+        priority: -Number.MAX_SAFE_INTEGER,
+        handle: (_event, _control, context) => load(context),
+      },
+      'pre-call': {
+        // This hook runs after all hooks that may change the input.
+        priority: Number.MAX_SAFE_INTEGER,
+        handle(event) {
+          if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
+            put(event, inputKey, userText(event.input));
+        },
+      },
+    },
+    wrapRun: (next) =>
+      state.wrapRun(async (input, context) => {
+        const result = await next(input, context);
+        if (outputKey !== undefined && answered.includes(result.reason)) {
+          put(context, outputKey, result.output ?? result.text);
+          // The answer is valid even if this write fails. The next write reports the failure.
+          await context.storeState().catch(() => {});
+        }
+        return result;
+      }),
+  };
+}
+
+/**
+ * Returns the state of one value that the library itself keeps in a session. No `stateKeys()` can
+ * use its name.
+ */
+export function ownState<T>(
+  name: string,
+  initial: T,
+): StateMiddleware<{ readonly [name: string]: StateKey<T, T> }> {
+  return sessionStates({ [ownPrefix + name]: replace(initial) });
+}
+
+export function ownName(name: string): string {
+  return ownPrefix + name;
+}
+
+function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
+  const running = new Map<string, SessionState<K>>();
+  const sessionOf = (source: { readonly state: Values }): SessionState<K> =>
+    sessionState(keys, () => source.state);
+  return {
+    of(source) {
+      if ('status' in source) {
+        if (source.memory?.restore) trackValues(source.status.state);
+        return sessionOf(source.status);
+      }
+      if ('state' in source) return sessionOf(source);
+      const about = 'runId' in source ? source : source.run;
+      const found = about && running.get(about.runId);
+      if (found) return found;
+      throw new AgentError(
+        'CONFIGURATION',
+        'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, use the context.',
+      );
+    },
+    wrapRun: (next) => async (input, context) => {
+      if (input) await load(context);
+      for (const [name, key] of Object.entries(keys)) {
+        if (!fits(key, context.state, name)) {
+          throw new AgentError(
+            'INVALID_STATE',
+            `The saved value of "${name}" does not fit its state key.`,
+          );
+        }
+      }
+      running.set(context.runId, sessionOf(context));
+      try {
+        return await next(input, context);
+      } finally {
+        running.delete(context.runId);
+      }
+    },
+  };
+}
+
+/**
+ * Reads the log's values. If the store fails, the next operation of the agent call reports the
+ * failure.
+ */
+async function load(context: RunContext): Promise<void> {
+  await context.loadState().catch((error: unknown) => {
+    if (AgentError.is(error) && error.code === 'INVALID_STATE') throw error;
+  });
+}
+
+function sessionState<K extends StateKeys>(keys: K, values: () => Values): SessionState<K> {
+  const read = (name: string): unknown => freeze(valueOf(keyOf(keys, name), values(), name));
+  return {
+    read: (name) => read(name as string) as never,
+    all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
+    write(updates) {
+      checkFields('INVALID_INPUT', 'The updates', updates, '');
+      const changes = Object.entries(updates).map(([name, update]) =>
+        changeOf(keyOf(keys, name), name, toJson(name, update)),
+      );
+      const apply = (own: Values): void => {
+        const next = changes.map((change) => change(own));
+        Object.assign(own, ...next);
+      };
+      updateValues(values(), apply, Object.keys(updates));
+    },
+    reset(given, value) {
+      const name = given as string;
+      const key = keyOf(keys, name);
+      const next = value === undefined ? undefined : toJson(name, value);
+      if (next !== undefined && !key.is(next))
+        throw new AgentError('INVALID_INPUT', `The value does not fit the state key "${name}".`);
+      const apply = (own: Values): void => {
+        if (next === undefined) delete own[name];
+        else own[name] = next;
+      };
+      updateValues(values(), apply, [name]);
+    },
+  };
+}
+
+function fits(key: AnyKey, values: Values, name: string): boolean {
+  return !Object.hasOwn(values, name) || key.is(values[name]!);
+}
+
+function valueOf({ initial }: AnyKey, values: Values, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : initial;
+}
+
+/**
+ * Returns a function that returns the key's new value after an update. The function throws
+ * `INVALID_STATE` if the key's strategy cannot apply the update to the current value.
+ */
+function changeOf(key: AnyKey, name: string, update: JsonValue): (values: Values) => Values {
+  return (values) => {
+    const value = freeze(valueOf(key, values, name)) as never;
+    try {
+      if (!fits(key, values, name)) throw new Error('the saved value does not fit the key');
+      return { [name]: toJson(name, key.reduce(value, freeze(update) as never)) };
+    } catch (cause) {
+      const message = `The state key "${name}" cannot take an update: ${messageOf(cause)}`;
+      throw new AgentError(AgentError.from(cause, 'INVALID_STATE').code, message, { cause });
+    }
+  };
+}
+
+function keyOf(keys: StateKeys, name: PropertyKey): AnyKey {
+  if (Object.hasOwn(keys, name)) return keys[name as string]!;
+  throw new AgentError('INVALID_INPUT', `There is no state key "${String(name)}".`);
+}
+
+/** Returns a copy as JSON, so that later changes of the original have no effect. */
+function toJson(name: PropertyKey, value: unknown): JsonValue {
+  const what = `The value of the state key "${String(name)}"`;
+  const copy = jsonForm(value, what);
+  if (copy === undefined) throw new AgentError('INVALID_INPUT', `${what} is missing.`);
+  return copy;
+}

@@ -1,0 +1,124 @@
+import type { JsonObject, JsonValue } from '../../message/json/json.ts';
+import { isRecord } from '../../message/json/is-record.ts';
+import { parseJson } from '../../message/json/parse-json.ts';
+import type { ParseContext } from './parse-tool-calls.ts';
+import type { ParsedReply, TextCall } from './parsed-reply.ts';
+
+/**
+ * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
+ * without it is invalid. If the request asks for a value, a JSON object without `tool_name` is an
+ * answer. A tool call that is cut off is an answer. If a reply has several code fences, the first
+ * one counts. `NaN` and `Infinity` are valid, as in Python. A blank reply is invalid.
+ *
+ * With `context.parallel`, a list of tool calls makes several tool calls, as OxyGent's document
+ * says. Their `trust_mode` is ignored. Without `context.parallel`, a list of several tool calls is
+ * invalid, as in OxyGent's code.
+ */
+export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
+  const end = reply.lastIndexOf('</think>');
+  const text = end < 0 ? reply : strip(reply.slice(end + 8));
+  const part = jsonPart(text);
+  const several = context?.parallel ? parseList(part) : undefined;
+  if (several) return several;
+  const value = readPythonJson(objectIn(part));
+  if (value === undefined) {
+    if (['tool_name', 'arguments', '{', '}'].every((mark) => text.includes(mark)))
+      return unreadable;
+    return strip(text)
+      ? { type: 'answer', text }
+      : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
+  }
+  if (isCall(value)) return { type: 'calls', calls: [callOf(value)] };
+  return context?.replyIs === 'value' ? { type: 'answer', text } : nameless;
+}
+
+const unreadable: ParsedReply = {
+  type: 'invalid',
+  message: 'Your JSON cannot be read. Give your answer again.',
+};
+const nameless: ParsedReply = {
+  type: 'invalid',
+  message: 'Keep to the format exactly: a tool call needs "tool_name".',
+};
+
+/** Parses a list of several tool calls. Returns `undefined` if the text has no such list. */
+function parseList(part: string): ParsedReply | undefined {
+  const start = part.search(/\[\s*\{/);
+  if (start < 0 || start > part.indexOf('{')) return undefined;
+  const list = readPythonJson(part.slice(start, part.lastIndexOf(']') + 1));
+  // If the list is cut off, none of its tool calls runs.
+  if (list === undefined) return part.split('"tool_name"').length > 2 ? unreadable : undefined;
+  if (!Array.isArray(list) || list.length < 2 || !list.some(isCall)) return undefined;
+  if (!list.every(isCall)) return nameless;
+  const calls = list.map((item) => {
+    const { returnDirect: _trust, ...call } = callOf(item);
+    return call;
+  });
+  return { type: 'calls', calls };
+}
+
+function isCall(value: JsonValue): value is JsonObject {
+  return isRecord(value) && Object.hasOwn(value, 'tool_name');
+}
+
+function callOf({
+  tool_name: name,
+  arguments: given,
+  think,
+  trust_mode: trust,
+}: JsonObject): TextCall {
+  return {
+    name: typeof name === 'string' ? name : JSON.stringify(name ?? null),
+    ...(given !== undefined && { arguments: given }),
+    ...(typeof think === 'string' && think && { think }),
+    // `true == 1` in Python.
+    ...((trust === 1 || trust === true) && { returnDirect: true }),
+  };
+}
+
+/** Returns the content of the first JSON code fence, or the whole text if there is none. */
+function jsonPart(text: string): string {
+  const [, fenced] = /```\n*json(.*?)```/s.exec(text) ?? [];
+  return fenced === undefined ? text : strip(fenced);
+}
+
+function objectIn(part: string): string {
+  if (part.startsWith('{') && part.endsWith('}')) return part;
+  return part.slice(part.indexOf('{'), part.lastIndexOf('}') + 1);
+}
+
+/** Parses an object or a list as Python's `json` does. */
+function readPythonJson(text: string): JsonValue | undefined {
+  const plain = parseJson(text);
+  if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain;
+  let mark = 'number:';
+  while (text.includes(mark)) mark += ':';
+  const marked = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
+    token[0] === '"' ? token : `"${mark}${token}"`,
+  );
+  const value = parseJson(marked);
+  return value === undefined ? undefined : unmark(value, mark);
+}
+
+function unmark(value: JsonValue, mark: string): JsonValue {
+  if (typeof value === 'string')
+    return value.startsWith(mark) ? Number(value.slice(mark.length)) : value;
+  if (Array.isArray(value)) return value.map((item: JsonValue) => unmark(item, mark));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, unmark(item as JsonValue, mark)]),
+  );
+}
+
+/** Strips white space as Python's `strip()` does. */
+function strip(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text[start]!)) start++;
+  while (end > start && isSpace(text[end - 1]!)) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(c: string): boolean {
+  return (c.trim() === '' && c !== '\ufeff') || (c >= '\u001c' && c <= '\u001f') || c === '\u0085';
+}

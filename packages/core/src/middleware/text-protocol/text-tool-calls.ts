@@ -1,0 +1,78 @@
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { checkOptions } from '../../error/check-fields.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel } from '../../model/chat-model.ts';
+import { corrections } from './corrections.ts';
+import { decodeReply } from './decode-reply.ts';
+import { parseToolCalls } from './parse-tool-calls.ts';
+import type { ParseReply, Reflect } from './parsed-reply.ts';
+import { requestTeller } from './request-teller.ts';
+import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
+
+export interface TextToolCallsOptions {
+  /**
+   * Parser of replies. Default: `parseToolCalls`, which reads a reply only if the request has tools
+   * or earlier tool calls. Any other parser reads each reply, and the whole text of a reply is held
+   * back until its end.
+   */
+  readonly parse?: ParseReply;
+  /**
+   * Function that checks each answer. If it returns a text, the model gets that text as a
+   * correction. The model always gets a correction for an empty answer. Default: no further check.
+   */
+  readonly reflect?: Reflect;
+  /** Whether a reply may make several tool calls, which run in parallel. Default: true. */
+  readonly parallel?: boolean;
+  /**
+   * Function that returns the text that tells the model about its tools. The text is added after
+   * the system prompt unchanged. Default: `toolsPrompt`, an English text.
+   */
+  readonly prompt?: (context: ToolsPromptContext) => string;
+}
+
+/** Options and their kinds, for `checkFields`. */
+export const protocolFields =
+  'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?';
+
+/**
+ * Creates middleware with which a model without native tool calling can use tools: the model writes
+ * tool calls as JSON in its text. (OxyGent: the protocol of its ReAct agent.) In an agent's `use`
+ * list, put it after `outputGuards`, and before `fallback` and `retry`. Throws `CONFIGURATION` for
+ * an option of the wrong kind.
+ *
+ * The model gets its tools as text after the system prompt, and earlier tool calls and results as
+ * text messages. Tool calls in a reply become ordinary tool calls, and `<think>` parts become
+ * thinking. Text that may be part of a tool call is held back. A `step-reset` event discards text
+ * that was sent but is not part of the answer.
+ *
+ * An invalid reply uses up one iteration. The log stores the reply and the correction as two
+ * messages with `metadata.correction`. The text for the model mentions a tool choice, but the
+ * choice is not enforced. With the tool choice `none`, the model gets no tools.
+ */
+export function textToolCalls(
+  options: TextToolCallsOptions = {},
+): Middleware & { wrapModel(model: ChatModel): ChatModel } {
+  const where = 'textToolCalls()';
+  checkOptions('CONFIGURATION', where, options, protocolFields);
+  const { parse = parseToolCalls, reflect, parallel = true, prompt = toolsPrompt } = options;
+  const last = new WeakSet<Msg>();
+  const protocol = { parse, reflect, parallel, last };
+  return {
+    name: 'textToolCalls',
+    onError: 'fail',
+    wrapModel(next) {
+      const tell = requestTeller({ media: next.features.media, parallel, prompt });
+      return {
+        provider: next.provider,
+        modelId: next.modelId,
+        features: { ...next.features, tools: true },
+        stream: (request, context) =>
+          decodeReply(request, next.stream(tell(request), context), {
+            ...protocol,
+            signal: context.signal,
+          }),
+      };
+    },
+    on: corrections(last),
+  };
+}

@@ -1,0 +1,147 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
+import { estimateTokens } from '../tokens/estimate-tokens.ts';
+
+export interface ChunkOptions {
+  /** Maximum number of estimated tokens of a chunk. Default 400. */
+  readonly maxTokens?: number;
+  /**
+   * Number of estimated tokens that a chunk repeats from the end of the previous chunk, in whole
+   * sentences. Must be less than half of `maxTokens`. Default 50.
+   */
+  readonly overlap?: number;
+}
+
+interface Piece {
+  readonly text: string;
+  readonly tokens: number;
+  /** Whether the piece is the end of a paragraph. */
+  readonly ends: boolean;
+}
+
+/**
+ * Matches the end of a sentence or a line, with closing quotes or brackets and the whitespace after
+ * it. In scripts with spaces, a full stop ends a sentence only before whitespace. The lookbehind
+ * makes consecutive full stops match once, from the first, so that a search takes linear time.
+ */
+const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*/gu;
+
+/**
+ * Splits a text into chunks for a search index. Each chunk is an unchanged part of the text. Splits
+ * between paragraphs if possible, otherwise between sentences, also in Chinese, Japanese and
+ * Korean. Splits inside a sentence only if the sentence is longer than a chunk. Throws
+ * `CONFIGURATION` for an invalid argument.
+ */
+export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
+  checkOptions('CONFIGURATION', 'chunkText()', options, 'maxTokens,overlap');
+  checkFields('CONFIGURATION', 'chunkText()', { text }, 'text:string');
+  const { maxTokens = 400, overlap = 50 } = options;
+  if (!(maxTokens >= 1))
+    throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number of 1 or more');
+  if (!(overlap >= 0 && overlap < maxTokens / 2)) {
+    throw new AgentError(
+      'CONFIGURATION',
+      'chunkText(): overlap must be a number of 0 or more, less than half of maxTokens',
+    );
+  }
+  if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
+  const chunks: string[] = [];
+  const pieces = piecesOf(text, maxTokens);
+  for (let start = 0; start < pieces.length;) {
+    const end = endOf(pieces, start, maxTokens);
+    const chunk = joined(pieces, start, end).trim();
+    if (chunk) chunks.push(chunk);
+    if (end >= pieces.length) break;
+    start = backFrom(pieces, start, end, overlap);
+  }
+  return chunks;
+}
+
+/**
+ * Returns the end of the chunk that begins at `start`. The chunk ends with the last paragraph that
+ * fits, if the chunk is then at least half full. Otherwise it ends with the last piece that fits.
+ */
+function endOf(pieces: readonly Piece[], start: number, maxTokens: number): number {
+  let tokens = 0;
+  let paragraph = 0;
+  for (let end = start; end < pieces.length; end++) {
+    tokens += pieces[end]!.tokens;
+    if (tokens > maxTokens && end > start) return paragraph || end;
+    if (pieces[end]!.ends && tokens * 2 >= maxTokens) paragraph = end + 1;
+  }
+  return pieces.length;
+}
+
+/**
+ * Returns the start of the next chunk, which repeats the end of the previous chunk. The start is
+ * always after the start of the previous chunk.
+ */
+function backFrom(pieces: readonly Piece[], start: number, end: number, overlap: number): number {
+  let from = end;
+  for (let tokens = 0; from > start + 1; from--) {
+    tokens += pieces[from - 1]!.tokens;
+    if (tokens > overlap) break;
+  }
+  return from;
+}
+
+function joined(pieces: readonly Piece[], start: number, end: number): string {
+  return pieces
+    .slice(start, end)
+    .map(({ text }) => text)
+    .join('');
+}
+
+function piecesOf(text: string, maxTokens: number): readonly Piece[] {
+  return sentencesOf(text).flatMap((part) => {
+    const ends = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
+    return cutLong(part, maxTokens).map((piece, index, all) => ({
+      text: piece,
+      // Adds 1 token, because the rounding errors of many pieces could add up.
+      tokens: estimateTokens(piece) + 1,
+      ends: ends && index === all.length - 1,
+    }));
+  });
+}
+
+function sentencesOf(text: string): readonly string[] {
+  const sentences: string[] = [];
+  let start = 0;
+  for (const { index, 0: found } of text.matchAll(border)) {
+    sentences.push(text.slice(start, index + found.length));
+    start = index + found.length;
+  }
+  if (start < text.length) sentences.push(text.slice(start));
+  return sentences;
+}
+
+/**
+ * Splits a sentence that is longer than a chunk into parts of about half a chunk, so that each part
+ * fits. Splits between words if possible.
+ */
+function cutLong(part: string, maxTokens: number): readonly string[] {
+  const tokens = estimateTokens(part);
+  if (tokens < maxTokens) return [part];
+  const length = Math.max(1, Math.floor((part.length / tokens) * (maxTokens / 2)));
+  const parts: string[] = [];
+  for (let start = 0; start < part.length;) {
+    let end = start + length;
+    const blank = part.slice(start, end + 1).lastIndexOf(' ');
+    if (end < part.length && blank > length / 2) end = start + blank + 1;
+    end = endOfCharacter(part, end);
+    parts.push(part.slice(start, end));
+    start = end;
+  }
+  return parts;
+}
+
+/**
+ * Moves an index to the end of the character that it would split: a surrogate pair, or a letter and
+ * its marks. At most 15 marks are read, because no language uses more.
+ */
+function endOfCharacter(text: string, at: number): number {
+  const follow = /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d.?)(?:\p{M}|\u200d.?){0,15}/su.exec(
+    text.slice(at, at + 40),
+  );
+  return at + (follow?.[0].length ?? 0);
+}

@@ -1,0 +1,59 @@
+import type MiniSearch from 'minisearch';
+import type { StoredRecord } from '../memory/log/format/record-format.ts';
+import type { SearchTerms } from './search-terms.ts';
+import { termIndex, type IndexedText } from './term-index.ts';
+
+export interface Found {
+  readonly key: string;
+  readonly record: StoredRecord;
+  readonly score: number;
+}
+
+/** Index of records, which are found by their words. */
+export class RecordIndex {
+  readonly records: Map<string, StoredRecord> = new Map();
+  readonly #search: MiniSearch<IndexedText>;
+
+  constructor(terms: SearchTerms) {
+    this.#search = termIndex(terms);
+  }
+
+  /** Adds a record. Does nothing if the index already has the key. */
+  add(key: string, record: StoredRecord): void {
+    if (this.records.has(key)) return;
+    this.records.set(key, record);
+    this.#search.add({ id: key, text: textOf(record) });
+  }
+
+  remove(key: string): void {
+    const record = this.records.get(key);
+    if (!record) return;
+    this.records.delete(key);
+    this.#search.remove({ id: key, text: textOf(record) });
+  }
+
+  /**
+   * Returns the records that match, best first. Records with the same score are sorted by time,
+   * newest first.
+   */
+  find(query: string, isWanted: (record: StoredRecord) => boolean): readonly Found[] {
+    return this.#search
+      .search(query)
+      .flatMap(({ id, score }): Found[] => {
+        const record = this.records.get(id as string);
+        return record && isWanted(record) ? [{ key: id as string, record, score }] : [];
+      })
+      .sort(
+        (a, b) =>
+          b.score - a.score || Date.parse(b.record.createdAt) - Date.parse(a.record.createdAt),
+      );
+  }
+}
+
+/**
+ * Returns the text of a record without the names of speakers. Otherwise a question with the word
+ * "user" would match every record.
+ */
+function textOf({ parts }: StoredRecord): string {
+  return parts.map(({ text }) => text).join('\n');
+}
