@@ -1,4 +1,4 @@
-import { loopBudgets } from './budgets.mjs';
+import { addedBudgets, loopBudgets } from './budgets.mjs';
 
 const titles = {
   s1: 'one answer of 2,000 text deltas',
@@ -40,14 +40,36 @@ function rowsOf(measured) {
   });
 }
 
+/**
+ * Returns what the agent adds to its model, as a multiple of the floor's CPU time. Returns an empty
+ * text if `isoloop` or `model` did not run.
+ */
+function addedByAgent(measured) {
+  const ratios = Object.fromEntries(rowsOf(measured).map(({ name, ratio }) => [name, ratio]));
+  const { isoloop, model } = ratios;
+  if (isoloop === undefined || model === undefined) return '';
+  return (isoloop - model).toFixed(2);
+}
+
+/** Returns the lines below a scenario's table: its budgets, and what the agent adds. */
+function notesOf(scenario, measured, runtime) {
+  const notes = [];
+  const budget = loopBudgets[runtime]?.[scenario];
+  if (budget) notes.push(`Budget of \`isoloop\`: ${budget} × the floor.`);
+  const added = addedByAgent(measured);
+  if (added) notes.push(`Agent minus model: ${added} × the floor.`);
+  const addedBudget = addedBudgets[runtime]?.[scenario];
+  if (added && addedBudget) notes.push(`Budget of the difference: ${addedBudget}.`);
+  return notes;
+}
+
 export function scenarioTable(scenario, measured, runtime) {
   const lines = rowsOf(measured).map(
     ({ name, cpu, range, wall, ratio }) =>
       `${name.padEnd(16)} cpu ${cpu.padStart(8)} ms  (${range})`.padEnd(56) +
       `wall ${wall.padStart(8)} ms   ${ratio.toFixed(2).padStart(6)} x floor`,
   );
-  const budget = loopBudgets[runtime]?.[scenario];
-  return [...lines, ...(budget ? [`budget of isoloop: ${budget} x floor`] : [])].join('\n');
+  return [...lines, ...notesOf(scenario, measured, runtime)].join('\n');
 }
 
 /** Returns one section per runtime with the ratios of all scenarios. */
@@ -60,9 +82,17 @@ export function ratioSections(runtimes) {
         titleOf(scenario),
         loopBudgets[runtime]?.[scenario] ?? '',
         ...names.map((name) => ratios[name].toFixed(2)),
+        addedByAgent(measured),
+        addedBudgets[runtime]?.[scenario] ?? '',
       ];
     });
-    const head = ['CPU over the floor', 'budget', ...names.map((name) => `\`${name}\``)];
+    const head = [
+      'CPU over the floor',
+      'budget',
+      ...names.map((name) => `\`${name}\``),
+      'agent minus model',
+      'budget',
+    ];
     return { heading: `${runtime} ${version}: ratios`, body: table(head, rows) };
   });
 }
@@ -70,7 +100,7 @@ export function ratioSections(runtimes) {
 export function resultSections(runtimes) {
   return Object.entries(runtimes).flatMap(([runtime, { version, scenarios }]) =>
     Object.entries(scenarios).map(([scenario, measured]) => {
-      const budget = loopBudgets[runtime]?.[scenario];
+      const notes = notesOf(scenario, measured, runtime);
       const rows = rowsOf(measured).map(
         (row) =>
           `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`,
@@ -78,7 +108,8 @@ export function resultSections(runtimes) {
       const body = `| contender | CPU ms per run, median | range | wall ms, median | CPU over the floor |
 | :-- | --: | --: | --: | --: |
 ${rows.join('\n')}
-${budget ? `\nBudget of \`isoloop\`: ${budget} × the floor.\n` : ''}`;
+
+${notes.join(' ')}`;
       return { heading: `${runtime} ${version}: ${scenario}, ${titleOf(scenario)}`, body };
     }),
   );
